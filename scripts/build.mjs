@@ -1,0 +1,26 @@
+// Bundles the CLI: one small entry, each command in a chunk of its own that is loaded when the command runs.
+// An unbundled @kubernetes/client-node costs some 300 ms per start; most commands never load it.
+import { chmod, readFile, rm } from "node:fs/promises";
+import { build } from "esbuild";
+
+const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+
+await rm(new URL("../dist", import.meta.url), { recursive: true, force: true });
+await build({
+  entryPoints: { cli: "src/cli.ts" },
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.18",
+  minify: true,
+  legalComments: "none",
+  logLevel: "warning",
+  define: { KUBELAB_VERSION: JSON.stringify(version) },
+  // CommonJS dependencies inside an ES module bundle still call require().
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
+});
+await chmod("dist/cli.js", 0o755);

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import type { RestConfig } from "../client/client.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+
+/** The streams of the process, or a test's. */
+export interface CliStreams {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+}
+
+/** Flags that every command which talks to a cluster takes; see `addTargetOptions`. */
+export interface TargetOptions {
+  readonly mock?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly real?: boolean;
+  readonly yes?: boolean;
+  readonly kubeVersion?: string;
+  readonly speed?: number;
+}
+
+/** The cluster that a command works on. */
+export interface Target {
+  /** `embedded`: started for this command; `joined`: a running `kubelab cluster up`; `real`: named by a flag */
+  readonly kind: "embedded" | "joined" | "real";
+  /** the identity of the target's administrator (a real cluster: whatever the kubeconfig says) */
+  readonly admin: RestConfig;
+  /** for headers and questions: `embedded control plane v1.25 at https://127.0.0.1:4001` */
+  readonly description: string;
+  /** behaves like this release; a real cluster's own version is asked for when it matters */
+  readonly kubeVersion: string;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * What a command gets from the process: built once in `cli.ts`, or by a test with fakes.
+ */
+export interface CliContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly streams: CliStreams;
+  readonly random: Random;
+  /** aborts on Ctrl-C and SIGTERM */
+  readonly signal: AbortSignal;
+  /** results, for stdout: text as it is, or one JSON document under --json */
+  print(result: { readonly text: string; readonly json: unknown }): void;
+  /**
+   * Clock and trace of this command, by its flags (--speed, -v, --trace, --no-color). Made on first use; closed by the
+   * process edge after the command.
+   */
+  session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
+  /** Starts or finds the cluster. Prints the header line that names it. */
+  openTarget(command: string, options: TargetOptions): Promise<Target>;
+  /**
+   * Asks before something that writes to a real cluster, or takes a choice. `--yes` answers yes. Without a terminal and
+   * without `yes`: LabError USAGE that names the flag.
+   */
+  confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean>;
+}
+
+/** How a command adds itself; the module behind it is loaded only when it runs. */
+export type AddCommand = (program: Command, context: CliContext) => void;

@@ -1,0 +1,91 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { UserInfo } from "./user.js";
+
+/** What a connection and a request show of their sender. */
+export interface Credentials {
+  /** the Authorization header as sent */
+  readonly authorization?: string;
+  /** DER of the client certificate of the TLS connection, not verified yet: expiry is judged on every request */
+  readonly clientCertificate?: Buffer;
+}
+
+export type AuthenticationResult =
+  | { readonly outcome: "authenticated"; readonly user: UserInfo; /** in words, for the trace: `client certificate CN=…` */ readonly how: string }
+  /** a credential was shown and it is not good: 401 */
+  | { readonly outcome: "rejected"; readonly why: string };
+
+/** Never throws for a bad credential; no credential at all is `authenticated` as system:anonymous. */
+export interface Authenticator {
+  authenticate(credentials: Credentials): Promise<AuthenticationResult>;
+  /** For TokenReview: undefined user when no authenticator knows the token. */
+  authenticateToken(token: string, audiences?: readonly string[]): Promise<{ user?: UserInfo; error?: string; audiences?: readonly string[] }>;
+}
+
+/** Mirrors authorizer.Attributes in k8s.io/apiserver/pkg/authorization/authorizer. */
+export interface AuthorizationAttributes {
+  readonly user: UserInfo;
+  /** get list watch create update patch delete deletecollection …, or the lower-case HTTP method for a non-resource path */
+  readonly verb: string;
+  readonly isResourceRequest: boolean;
+  readonly apiGroup: string;
+  readonly apiVersion: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** for non-resource requests, and always the full URL path */
+  readonly path: string;
+}
+
+export interface AuthorizationDecision {
+  readonly allowed: boolean;
+  /** true: no later authorizer may allow it */
+  readonly denied?: boolean;
+  /** for the 403 text and for reviews: `RBAC: allowed by ClusterRoleBinding "x" of ClusterRole "y" to Group "z"` */
+  readonly reason: string;
+}
+
+export interface ResourceRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+export interface NonResourceRule {
+  readonly verbs: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+}
+
+export interface Authorizer {
+  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision>;
+  /** For SelfSubjectRulesReview. */
+  rulesFor(user: UserInfo, namespace: string): Promise<{ resourceRules: ResourceRule[]; nonResourceRules: NonResourceRule[]; incomplete: boolean; evaluationError?: string }>;
+}
+
+/** Mirrors admission.Attributes in k8s.io/apiserver/pkg/admission. */
+export interface AdmissionAttributes {
+  readonly user: UserInfo;
+  readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
+  readonly group: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** the object to be stored; undefined for DELETE. Mutating plugins return another one. */
+  readonly object: KubeObject | undefined;
+  readonly oldObject: KubeObject | undefined;
+  readonly dryRun: boolean;
+  /** the DELETE's options, or the body of a subresource such as eviction or token */
+  readonly options?: KubeObject;
+}
+
+/** Rejects by throwing a StatusError (403 mostly). */
+export interface AdmissionPlugin {
+  /** upstream's name: `NodeRestriction`, `ServiceAccount`, `CertificateSubjectRestriction`, … */
+  readonly name: string;
+  /** @returns the object to go on with */
+  admit?(attributes: AdmissionAttributes): Promise<KubeObject | undefined>;
+  validate?(attributes: AdmissionAttributes): Promise<void>;
+}

@@ -1,0 +1,32 @@
+import type { RestConfig } from "../client/client.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+
+export interface ControlPlaneOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** `1.25` … `1.34` */
+  readonly kubeVersion: string;
+  /** default 127.0.0.1 */
+  readonly host?: string;
+  /** 0 (default): a free one */
+  readonly port?: number;
+  /** names of controllers to leave out, for tests */
+  readonly withoutControllers?: readonly string[];
+  /** how long certificates are valid that the signer issues, when the request does not say; ms, default one year */
+  readonly clusterSigningDurationMs?: number;
+}
+
+/** An embedded control plane: an API server on loopback and its controllers. Reached only over HTTPS. */
+export interface ControlPlane {
+  /** `https://127.0.0.1:PORT` */
+  readonly url: string;
+  readonly caPem: string;
+  /** an administrator (system:masters) */
+  readonly admin: RestConfig;
+  /** Stops controllers, ends watches, closes sockets. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

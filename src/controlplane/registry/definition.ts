@@ -1,0 +1,93 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { UserInfo } from "../auth/user.js";
+import type { FieldError } from "../errors.js";
+
+/**
+ * One row of the resource table: all that the generic store, discovery, tables and the validators need to know of a
+ * kind. A new kind is a new row; nothing else in the API server knows kinds by name.
+ */
+export interface ResourceDefinition {
+  /** "" for the core group */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** the plural: `certificatesigningrequests` */
+  readonly resource: string;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly namespaced: boolean;
+  /** as discovery lists them, in upstream's order */
+  readonly verbs: readonly string[];
+  /** upstream's storageVersionHash, as discovery shows it */
+  readonly storageVersionHash?: string;
+  /** served, but never stored: reviews */
+  readonly virtual?: boolean;
+  /** name of the type in the schema table, for example `Pod` */
+  readonly schema: string;
+  readonly subresources?: readonly SubresourceDefinition[];
+  readonly strategy: Strategy;
+  /** columns and cells for `as=Table`; absent: Name and Created At */
+  readonly table?: TableDefinition;
+  /** values that field selectors can ask for, beside metadata.name and metadata.namespace */
+  readonly selectableFields?: (object: KubeObject) => Readonly<Record<string, string>>;
+  /** DELETE answers the object instead of a Status (pods, namespaces, serviceaccounts, …) */
+  readonly deleteReturnsObject?: boolean;
+}
+
+export interface SubresourceDefinition {
+  /** `status`, `approval`, `binding`, `eviction`, `token`, … */
+  readonly name: string;
+  /** what discovery shows, where it is not the parent's kind: `Binding` */
+  readonly kind?: string;
+  readonly group?: string;
+  readonly version?: string;
+  readonly verbs: readonly string[];
+  /** For subresources that are another view of the same object (status, approval): how an update is prepared and checked. */
+  readonly strategy?: Pick<Strategy, "prepareForUpdate" | "validateUpdate">;
+}
+
+/** What the store passes to a strategy. */
+export interface StrategyContext {
+  readonly user: UserInfo;
+  /** Unix ms on the control plane's clock */
+  readonly nowMs: number;
+  readonly kubeVersion: string;
+  /** adds a `Warning: 299` header to the answer */
+  warn(text: string): void;
+}
+
+/**
+ * What a kind does beyond the generic store. Mirrors rest.RESTCreateStrategy and its relatives in
+ * k8s.io/apiserver/pkg/registry/rest. Objects are immutable: `prepare…` returns a new one. The generic store itself does
+ * names, namespaces, uid, times, generateName, resourceVersion, finalizers and deletion.
+ */
+export interface Strategy {
+  /** Drops what the sender may not set, fills in what the server does. Defaults of the schema are in place already. */
+  prepareForCreate?(object: KubeObject, context: StrategyContext): KubeObject;
+  validate?(object: KubeObject, context: StrategyContext): FieldError[];
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): KubeObject;
+  validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[];
+  /** checks metadata.name; absent: a DNS subdomain. @returns messages, as upstream words them */
+  validateName?(name: string): string[];
+  /** a PUT of an object that is not there creates it (leases) */
+  readonly allowCreateOnUpdate?: boolean;
+  /** a PUT without resourceVersion overwrites (nodes: yes, leases: no) */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** seconds an object lingers with a deletionTimestamp (pods); absent or undefined: gone at once unless it has finalizers */
+  gracePeriodSeconds?(object: KubeObject, asked: number | undefined): number | undefined;
+}
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date" | "number" | "boolean";
+  readonly format: string;
+  readonly description: string;
+  /** 0: always shown; 1: with -o wide */
+  readonly priority: number;
+}
+
+export interface TableDefinition {
+  readonly columns: readonly TableColumn[];
+  cells(object: KubeObject, nowMs: number): unknown[];
+}

@@ -1,0 +1,100 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../util/clock.js";
+import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
+
+/**
+ * From which `-v` on a fact is shown: 0 outcome and errors, 1 steps, decisions and states (the default),
+ * 2 requests, 3 what the servers decided about each request, 4 bodies.
+ */
+export type Level = 0 | 1 | 2 | 3 | 4;
+
+export interface TraceSink {
+  write(event: TraceEvent): void;
+  /** Called once at the end: flush, close files. */
+  close?(): Promise<void>;
+}
+
+export interface EmitOptions {
+  readonly actor: Actor;
+  readonly level?: Level;
+  readonly causedBy?: number;
+}
+
+interface Scope {
+  readonly chapter?: string;
+  readonly stepSeq?: number;
+}
+
+/** Default level by kind of fact. */
+const LEVELS: Record<Fact["kind"], Level> = {
+  step: 1,
+  decision: 1,
+  state: 1,
+  event: 1,
+  note: 1,
+  error: 0,
+  request: 2,
+};
+
+/**
+ * Collects facts, stamps them, and hands them to sinks at once, in order.
+ *
+ * Which step a fact belongs to follows the asynchronous context: whatever runs inside `step(...)`, also a request made
+ * three calls deeper, carries that step as its cause. No step object is handed around.
+ */
+export class Trace {
+  readonly #scope = new AsyncLocalStorage<Scope>();
+  readonly #sinks: TraceSink[] = [];
+  #nextSeq = 1;
+
+  /**
+   * @param clock stamps the facts
+   * @param wantsBodies whether request facts should carry (redacted) bodies: true under `-v 4` and for trace files
+   */
+  constructor(
+    readonly clock: Clock,
+    readonly wantsBodies = false,
+  ) {}
+
+  addSink(sink: TraceSink): void {
+    this.#sinks.push(sink);
+  }
+
+  /** @returns the stamped event; its `seq` can serve as a later fact's `causedBy` */
+  emit(fact: Fact, options: EmitOptions): TraceEvent {
+    const scope = this.#scope.getStore();
+    const causedBy = options.causedBy ?? scope?.stepSeq;
+    const event: TraceEvent = {
+      seq: this.#nextSeq++,
+      atMs: this.clock.now(),
+      actor: options.actor,
+      level: options.level ?? LEVELS[fact.kind],
+      ...(scope?.chapter === undefined ? {} : { chapter: scope.chapter }),
+      ...(causedBy === undefined ? {} : { causedBy }),
+      ...fact,
+    };
+    for (const sink of this.#sinks) sink.write(event);
+    return event;
+  }
+
+  /** Reports a step and runs `body` inside it: everything reported there has this step as its cause. */
+  step<T>(actor: Actor, title: string, options: Omit<StepFact, "kind" | "title">, body: () => T): T {
+    const event = this.emit({ kind: "step", title, ...options }, { actor });
+    return this.#scope.run({ ...this.#scope.getStore(), stepSeq: event.seq }, body);
+  }
+
+  /** Runs `body` with every fact in it stamped as of this chapter. */
+  chapter<T>(name: string, body: () => T): T {
+    return this.#scope.run({ chapter: name }, body);
+  }
+
+  /** Runs `body` outside any step: for background loops that outlive the step which started them. */
+  detached<T>(body: () => T): T {
+    const chapter = this.#scope.getStore()?.chapter;
+    return this.#scope.run(chapter === undefined ? {} : { chapter }, body);
+  }
+
+  async close(): Promise<void> {
+    for (const sink of this.#sinks) await sink.close?.();
+  }
+}

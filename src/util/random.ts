@@ -1,0 +1,32 @@
+import { randomBytes, randomUUID } from "node:crypto";
+
+/** Chance as a parameter, so that a test can repeat a run. Secrets (token secrets, keys) always come from node:crypto. */
+export interface Random {
+  /** A number in [0, 1). */
+  float(): number;
+  /** An RFC 4122 version 4 UUID, lower case. */
+  uuid(): string;
+  bytes(count: number): Buffer;
+}
+
+export class SystemRandom implements Random {
+  float(): number {
+    return randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+  }
+  uuid(): string {
+    return randomUUID();
+  }
+  bytes(count: number): Buffer {
+    return randomBytes(count);
+  }
+}
+
+/** The alphabet of generated names: no vowels, so that no words appear, and none of 0, 1, 3. */
+const NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+
+/** Mirrors k8s.io/apimachinery/pkg/util/rand (String): the suffix of `generateName` and of events. */
+export function randomSuffix(random: Random, length = 5): string {
+  let out = "";
+  for (let i = 0; i < length; i++) out += NAME_ALPHABET[Math.floor(random.float() * NAME_ALPHABET.length)];
+  return out;
+}
