@@ -28,12 +28,7 @@ export interface GroupKind {
   readonly kind: string;
 }
 
-function failure(
-  code: number,
-  reason: string | undefined,
-  message: string,
-  details?: Status["details"],
-): StatusError {
+function failure(code: number, reason: string | undefined, message: string, details?: Status["details"]): StatusError {
   return new StatusError({
     kind: "Status",
     apiVersion: "v1",
@@ -61,7 +56,12 @@ function resourceDetails({ group, resource }: GroupResource, name: string): NonN
 }
 
 export function notFound(resource: GroupResource, name: string): StatusError {
-  return failure(404, "NotFound", `${qualifiedResource(resource)} "${name}" not found`, resourceDetails(resource, name));
+  return failure(
+    404,
+    "NotFound",
+    `${qualifiedResource(resource)} "${name}" not found`,
+    resourceDetails(resource, name),
+  );
 }
 
 /** 404 for a path inside a served group that names no resource: empty details, one fixed text. */
@@ -108,7 +108,9 @@ export function invalid(kind: GroupKind, name: string, causes: readonly FieldErr
     ...(name === "" ? {} : { name }),
     ...(kind.group === "" ? {} : { group: kind.group }),
     kind: kind.kind,
-    causes: causes.map((cause): StatusCause => ({ reason: cause.type, message: fieldErrorBody(cause), field: cause.field })),
+    causes: causes.map(
+      (cause): StatusCause => ({ reason: cause.type, message: fieldErrorBody(cause), field: cause.field }),
+    ),
   });
 }
 

@@ -10,7 +10,11 @@ export interface Credentials {
 }
 
 export type AuthenticationResult =
-  | { readonly outcome: "authenticated"; readonly user: UserInfo; /** in words, for the trace: `client certificate CN=…` */ readonly how: string }
+  | {
+      readonly outcome: "authenticated";
+      readonly user: UserInfo /** in words, for the trace: `client certificate CN=…` */;
+      readonly how: string;
+    }
   /** a credential was shown and it is not good: 401 */
   | { readonly outcome: "rejected"; readonly why: string };
 
@@ -18,7 +22,10 @@ export type AuthenticationResult =
 export interface Authenticator {
   authenticate(credentials: Credentials): Promise<AuthenticationResult>;
   /** For TokenReview: undefined user when no authenticator knows the token. */
-  authenticateToken(token: string, audiences?: readonly string[]): Promise<{ user?: UserInfo; error?: string; audiences?: readonly string[] }>;
+  authenticateToken(
+    token: string,
+    audiences?: readonly string[],
+  ): Promise<{ user?: UserInfo; error?: string; audiences?: readonly string[] }>;
 }
 
 /** Mirrors authorizer.Attributes in k8s.io/apiserver/pkg/authorization/authorizer. */
@@ -60,7 +67,15 @@ export interface NonResourceRule {
 export interface Authorizer {
   authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision>;
   /** For SelfSubjectRulesReview. */
-  rulesFor(user: UserInfo, namespace: string): Promise<{ resourceRules: ResourceRule[]; nonResourceRules: NonResourceRule[]; incomplete: boolean; evaluationError?: string }>;
+  rulesFor(
+    user: UserInfo,
+    namespace: string,
+  ): Promise<{
+    resourceRules: ResourceRule[];
+    nonResourceRules: NonResourceRule[];
+    incomplete: boolean;
+    evaluationError?: string;
+  }>;
 }
 
 /** Mirrors admission.Attributes in k8s.io/apiserver/pkg/admission. */

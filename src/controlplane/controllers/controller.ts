@@ -1,7 +1,7 @@
+import type { CertificateAuthority } from "../../pki/authority.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
-import type { CertificateAuthority } from "../../pki/authority.js";
 import type { Authorizer } from "../auth/contracts.js";
 import type { LocalClient } from "../registry/registry.js";
 

@@ -100,9 +100,21 @@ export type WatchItem<T extends KubeObject = KubeObject> =
 export interface LocalClient {
   /** the user this client acts as, for example `system:serviceaccount:kube-system:node-controller` */
   readonly user: UserInfo;
-  get<T extends KubeObject = KubeObject>(resource: string, namespace: string | undefined, name: string): Promise<T | undefined>;
-  list<T extends KubeObject = KubeObject>(resource: string, namespace?: string, options?: ListOptions): Promise<readonly T[]>;
-  create<T extends KubeObject = KubeObject>(resource: string, namespace: string | undefined, object: KubeObject): Promise<T>;
+  get<T extends KubeObject = KubeObject>(
+    resource: string,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined>;
+  list<T extends KubeObject = KubeObject>(
+    resource: string,
+    namespace?: string,
+    options?: ListOptions,
+  ): Promise<readonly T[]>;
+  create<T extends KubeObject = KubeObject>(
+    resource: string,
+    namespace: string | undefined,
+    object: KubeObject,
+  ): Promise<T>;
   /** Optimistic: the resourceVersion of `object` must be current. */
   update<T extends KubeObject = KubeObject>(resource: string, object: KubeObject, subresource?: string): Promise<T>;
   /** Read-modify-write with retries; `change` returns the same object to leave it alone. @returns undefined when it is gone */

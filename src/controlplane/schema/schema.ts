@@ -8,7 +8,20 @@ import type { KubeObject } from "../../api/meta.js";
 
 /** `null` counts as absent, as in Go. */
 export type FieldType =
-  | { readonly type: "string" | "boolean" | "int32" | "int64" | "double" | "bytes" | "time" | "microtime" | "quantity" | "intOrString" | "any" }
+  | {
+      readonly type:
+        | "string"
+        | "boolean"
+        | "int32"
+        | "int64"
+        | "double"
+        | "bytes"
+        | "time"
+        | "microtime"
+        | "quantity"
+        | "intOrString"
+        | "any";
+    }
   | { readonly type: "object"; readonly ref: string }
   | { readonly type: "array"; readonly items: FieldType }
   | { readonly type: "map"; readonly values: FieldType };

@@ -1,0 +1,25 @@
+import type { KubeObject, Status } from "../../api/meta.js";
+import type { Registry, RequestContext } from "../registry/registry.js";
+
+/** A request that is no plain read or write of a stored object: a review, a binding, an eviction, a token request. */
+export interface SpecialRequest {
+  readonly context: RequestContext;
+  readonly registry: Registry;
+  readonly namespace: string | undefined;
+  /** undefined for a collection (reviews) */
+  readonly name: string | undefined;
+  /** decoded through the schema of the kind that was sent; undefined for GET */
+  readonly body: KubeObject | undefined;
+  readonly query: URLSearchParams;
+}
+
+/** @throws StatusError */
+export type SpecialHandler = (
+  request: SpecialRequest,
+) => Promise<{ readonly code: number; readonly body: KubeObject | Status }>;
+
+/**
+ * By method, resource and subresource: `POST pods/binding`, `POST tokenreviews.authentication.k8s.io`,
+ * `GET pods/log`. A row of the resource table says that the path exists; this says what it does.
+ */
+export type SpecialHandlers = ReadonlyMap<string, SpecialHandler>;

@@ -1,0 +1,92 @@
+import type { Clock } from "../../src/util/clock.js";
+
+interface Sleeper {
+  readonly deadlineMs: number;
+  readonly order: number;
+  readonly wake: () => void;
+}
+
+/** 2026-01-01T00:00:00Z: any fixed moment will do. */
+export const START_MS = Date.UTC(2026, 0, 1);
+
+/** Lets everything that can run without time passing run: microtasks, and callbacks of sockets and streams. */
+export async function settle(rounds = 3): Promise<void> {
+  for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  #nowMs: number;
+  #order = 0;
+  #sleepers: Sleeper[] = [];
+
+  constructor(startMs = START_MS) {
+    this.#nowMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  /** How many waits are pending: 0 after a clean end. */
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const sleeper: Sleeper = {
+        deadlineMs: this.#nowMs + Math.max(0, ms),
+        order: this.#order++,
+        wake: () => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        },
+      };
+      const onAbort = () => {
+        this.#sleepers = this.#sleepers.filter((one) => one !== sleeper);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#sleepers.push(sleeper);
+    });
+  }
+
+  /** Wakes sleepers in the order of their deadlines, at their deadlines, and lets each run before the next. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    await settle();
+    for (;;) {
+      const next = this.#next(endMs);
+      if (next === undefined) break;
+      this.#sleepers = this.#sleepers.filter((one) => one !== next);
+      this.#nowMs = Math.max(this.#nowMs, next.deadlineMs);
+      next.wake();
+      await settle();
+    }
+    this.#nowMs = endMs;
+  }
+
+  #next(endMs: number): Sleeper | undefined {
+    return this.#sleepers
+      .filter((one) => one.deadlineMs <= endMs)
+      .sort((a, b) => a.deadlineMs - b.deadlineMs || a.order - b.order)[0];
+  }
+}
+
+/** Chance that can be told what comes next: `float()` gives 0.5 unless told otherwise, uuids count up. */
+export class FakeRandom {
+  #uuid = 0;
+  constructor(readonly fixedFloat = 0.5) {}
+  float(): number {
+    return this.fixedFloat;
+  }
+  uuid(): string {
+    this.#uuid++;
+    return `00000000-0000-4000-8000-${this.#uuid.toString(16).padStart(12, "0")}`;
+  }
+  bytes(count: number): Buffer {
+    return Buffer.alloc(count, 7);
+  }
+}
