@@ -55,11 +55,20 @@ export interface CliContext {
   session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
   /** Starts or finds the cluster. Prints the header line that names it. */
   openTarget(command: string, options: TargetOptions): Promise<Target>;
+  /** Starts a progress line; the caller stops it in `finally`. Trace lines that come meanwhile are printed above it. */
+  progress(text: string): Progress;
   /**
    * Asks before something that writes to a real cluster, or takes a choice. `--yes` answers yes. Without a terminal and
    * without `yes`: LabError USAGE that names the flag.
    */
   confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean>;
+}
+
+/** One line that says what is being waited for: a spinner on a terminal, nothing elsewhere (the trace has the facts). */
+export interface Progress {
+  /** `waiting for the node to be declared Unknown: 31 s left` */
+  update(text: string): void;
+  stop(): void;
 }
 
 /** How a command adds itself; the module behind it is loaded only when it runs. */

@@ -16,12 +16,20 @@ export interface Clock {
 /** setTimeout cannot hold more than a signed 32 bit count of milliseconds (24.8 days): longer sleeps are cut in pieces. */
 const MAX_TIMER_MS = 2_000_000_000;
 
-/** The system clock, `speed` times as fast from the moment it was made. */
+/**
+ * The system clock, `speed` times as fast since `epochMs` (Unix ms; default: the moment it is made). Two processes with
+ * the same speed and epoch read the same time.
+ */
 export class SystemClock implements Clock {
-  readonly #startMs = Date.now();
+  readonly #startMs: number;
   readonly #startMonotonicMs = performance.now();
 
-  constructor(readonly speed = 1) {}
+  constructor(
+    readonly speed = 1,
+    readonly epochMs = Date.now(),
+  ) {
+    this.#startMs = epochMs + (Date.now() - epochMs) * speed;
+  }
 
   /** Monotonic from construction on: a step of the system time does not move it. */
   now(): number {
