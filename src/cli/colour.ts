@@ -1,0 +1,29 @@
+import { Chalk, type ChalkInstance, supportsColor, supportsColorStderr } from "chalk";
+
+interface ColourQuestion {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isTTY: boolean | undefined;
+  /** false: --no-color */
+  readonly wanted: boolean;
+}
+
+/** Whether to colour one stream: --no-color and NO_COLOR off, FORCE_COLOR on, else a terminal that is not `dumb`. */
+export function hasColour({ env, isTTY, wanted }: ColourQuestion): boolean {
+  if (!wanted || (env["NO_COLOR"] ?? "") !== "") return false;
+  const force = env["FORCE_COLOR"];
+  if (force !== undefined && force !== "") return force !== "0" && force !== "false";
+  return isTTY === true && env["TERM"] !== "dumb";
+}
+
+/** chalk does not look at NO_COLOR: one instance per stream, never its default one. */
+export function chalkFor(stream: "stdout" | "stderr", question: ColourQuestion): ChalkInstance {
+  if (!hasColour(question)) return new Chalk({ level: 0 });
+  const seen = stream === "stdout" ? supportsColor : supportsColorStderr;
+  return new Chalk({ level: seen === false ? 1 : seen.level });
+}
+
+/** Whether the locale can show signs beyond ASCII. */
+export function hasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
+  const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
+  return /utf-?8/i.test(locale) && env["TERM"] !== "linux";
+}

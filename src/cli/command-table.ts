@@ -1,0 +1,37 @@
+import type { AddCommand } from "./context.js";
+
+/** A subcommand as `--help` lists it; the module behind it is loaded only when it runs. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<AddCommand>;
+}
+
+/** In the order in which a learner meets them. A new command is a new row here and a file in `commands/`. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "bootstrap",
+    summary: "join a node: token, CSR, certificate, registration, first lease",
+    load: async () => (await import("../commands/bootstrap.js")).addBootstrapCommand,
+  },
+  {
+    name: "lease",
+    summary: "keep a node Ready, or stop and watch who declares it dead",
+    load: async () => (await import("../commands/lease.js")).addLeaseCommand,
+  },
+  {
+    name: "token",
+    summary: "create, list and delete bootstrap tokens",
+    load: async () => (await import("../commands/token.js")).addTokenCommand,
+  },
+  {
+    name: "csr",
+    summary: "certificate signing requests by hand: create, inspect, approve",
+    load: async () => (await import("../commands/csr.js")).addCsrCommand,
+  },
+  {
+    name: "cluster",
+    summary: "run the embedded control plane for other commands and kubectl",
+    load: async () => (await import("../commands/cluster.js")).addClusterCommand,
+  },
+];

@@ -1,0 +1,81 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Level } from "../trace/trace.js";
+import type { TargetOptions } from "./context.js";
+
+/** Flags of every command: how results and the trace are written. */
+export interface OutputOptions {
+  readonly json?: boolean;
+  readonly verbosity: Level;
+  readonly trace?: string;
+  /** commander's form of --no-color */
+  readonly color: boolean;
+}
+
+/** Adds --json, -v, --trace and --no-color. */
+export function addOutputOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--json", "print the result as one JSON document on stdout"))
+    .addOption(
+      new Option("-v, --verbosity <level>", "trace: 0 errors, 1 steps, 2 requests, 3 servers' decisions, 4 bodies")
+        .argParser(parseVerbosity)
+        .default(1),
+    )
+    .addOption(new Option("-o, --trace <file>", "also keep the whole trace in this .ndjson file"))
+    .addOption(new Option("--no-color", "plain text (also: NO_COLOR)"));
+}
+
+/** Adds the flags that choose a cluster; see DESIGN in the README, "Targets". */
+export function addTargetOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--mock", "the embedded control plane (the default)"))
+    .addOption(new Option("--kubeconfig <file>", "use the real cluster of this kubeconfig"))
+    .addOption(new Option("--context <name>", "use the real cluster of this context"))
+    .addOption(new Option("--real", "use the real cluster that kubectl would use"))
+    .addOption(new Option("-y, --yes", "do not ask before writing to a real cluster"))
+    .addOption(new Option("--kube-version <release>", "behave like this release (embedded only)"))
+    .addOption(
+      new Option("--speed <factor>", "run every clock this many times as fast (embedded only)").argParser(parseSpeed),
+    );
+}
+
+/** The target flags out of a command's options. */
+export function targetOptions(options: TargetOptions): TargetOptions {
+  const { mock, kubeconfig, context, real, yes, kubeVersion, speed } = options;
+  return {
+    ...(mock === undefined ? {} : { mock }),
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(real === undefined ? {} : { real }),
+    ...(yes === undefined ? {} : { yes }),
+    ...(kubeVersion === undefined ? {} : { kubeVersion }),
+    ...(speed === undefined ? {} : { speed }),
+  };
+}
+
+function parseVerbosity(text: string): Level {
+  const level = Number(text);
+  if (level === 0 || level === 1 || level === 2 || level === 3 || level === 4) return level;
+  throw new InvalidArgumentError("expected 0, 1, 2, 3 or 4.");
+}
+
+function parseSpeed(text: string): number {
+  const factor = Number(text);
+  if (Number.isFinite(factor) && factor >= 0.01 && factor <= 10_000) return factor;
+  throw new InvalidArgumentError("expected a number from 0.01 to 10000, for example 10.");
+}
+
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Parses a duration as Go writes it (`90s`, `10m`, `1h30m`, `0`), plus days (`2d`).
+ * @returns milliseconds
+ * @throws InvalidArgumentError for anything else: commander names the flag
+ */
+export function parseDuration(text: string): number {
+  if (text === "0") return 0;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text) {
+    throw new InvalidArgumentError("expected a duration such as 90s, 10m or 1h30m.");
+  }
+  return parts.reduce((sum, part) => sum + Number(part[1]) * (DURATION_UNITS_MS[part[2] ?? ""] ?? 0), 0);
+}

@@ -1,0 +1,25 @@
+import { LabError } from "../util/errors.js";
+import type { CliStreams } from "./context.js";
+
+/**
+ * Asks yes or no on the terminal (the question goes to stderr). Enter means no.
+ * @throws LabError USAGE without a terminal: nobody could answer
+ */
+export async function askYesNo(
+  question: string,
+  flag: string,
+  streams: CliStreams,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (streams.stdin.isTTY !== true || streams.stderr.isTTY !== true) {
+    throw new LabError("USAGE", `this needs an answer, and there is no terminal to ask on: ${question}`, `Say it with ${flag}.`);
+  }
+  const { default: inquirer } = await import("inquirer");
+  const prompt = inquirer.createPromptModule({
+    input: streams.stdin as NodeJS.ReadStream,
+    output: streams.stderr as NodeJS.WriteStream,
+    signal,
+  } as Parameters<typeof inquirer.createPromptModule>[0]);
+  const { answer } = await prompt([{ type: "confirm", name: "answer", message: question, default: false }]);
+  return answer === true;
+}

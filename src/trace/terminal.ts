@@ -1,0 +1,183 @@
+import type { ChalkInstance } from "chalk";
+import type { Actor, Constant, TraceEvent, Upstream } from "./events.js";
+import { printable, wrap } from "./text.js";
+import type { Level, TraceSink } from "./trace.js";
+
+export interface TerminalOptions {
+  /** level 0 for plain text */
+  readonly chalk: ChalkInstance;
+  /** columns; 80 where there is no terminal */
+  readonly width: () => number;
+  /** false: ASCII signs only */
+  readonly unicode: boolean;
+  /** facts above this level are not shown */
+  readonly verbosity: Level;
+  /** Unix ms that counts as 0.000 in the time column */
+  readonly startMs: number;
+}
+
+const ACTOR_WIDTH = 10;
+const TIME_WIDTH = 9;
+/** time, actor, a space after each */
+const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
+/** Narrower than this, the text column would be a ribbon: time and actor then stand on a line of their own. */
+const MIN_TEXT_WIDTH = 30;
+
+const SIGNS = {
+  unicode: { step: "▸", request: "→", decision: "◆", state: "●", event: "!", note: " ", error: "✗", arrow: "→" },
+  ascii: { step: ">", request: "-", decision: "*", state: "o", event: "!", note: " ", error: "x", arrow: "->" },
+} as const;
+
+/** Renders each fact as a few aligned lines: seconds, actor, sign, text; details below, dimmed. */
+export class TerminalSink implements TraceSink {
+  readonly #depths = new Map<number, number>();
+
+  constructor(
+    readonly options: TerminalOptions,
+    readonly out: { write(text: string): unknown },
+  ) {}
+
+  write(event: TraceEvent): void {
+    const depth = this.#depthOf(event);
+    if (event.level > this.options.verbosity) return;
+    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
+  }
+
+  /** Facts stand one step to the right of the step they belong to; deeper nesting is not shown as more than three. */
+  #depthOf(event: TraceEvent): number {
+    const parent = event.causedBy === undefined ? undefined : this.#depths.get(event.causedBy);
+    const depth = parent === undefined ? 0 : Math.min(parent + 1, 3);
+    if (event.kind === "step") this.#depths.set(event.seq, depth);
+    return depth;
+  }
+}
+
+/** The lines of one fact, without a line feed at the end. Pure. */
+export function renderEvent(event: TraceEvent, depth: number, options: TerminalOptions): string[] {
+  const { chalk } = options;
+  const seconds = ((event.atMs - options.startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
+  const actor = event.actor.padEnd(ACTOR_WIDTH);
+  const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
+  const lead = `${"  ".repeat(depth)}${signs[event.kind]} `;
+  const stacked = options.width() - INDENT - lead.length < MIN_TEXT_WIDTH;
+  const margin = stacked ? 2 : INDENT;
+  const textWidth = options.width() - margin - lead.length;
+
+  const { text, paint, details } = content(event, signs.arrow, chalk);
+  const first = wrap(printable(text), textWidth);
+  const rest = details.flatMap((detail) => wrap(printable(detail), textWidth)).map((line) => chalk.dim(line));
+  const body = [...first.map(paint), ...rest];
+  const head = `${chalk.dim(seconds)} ${actorColour(event.actor, chalk)(actor)} `;
+  const sign = signColour(event, chalk)(lead);
+  const hang = " ".repeat(margin + lead.length);
+  const lines = body.map((line, i) => {
+    if (i > 0) return `${hang}${line}`;
+    return stacked ? `${" ".repeat(margin)}${sign}${line}` : `${head}${sign}${line}`;
+  });
+  return (stacked ? [head.trimEnd(), ...lines] : lines).map((line) => line.trimEnd());
+}
+
+interface Content {
+  readonly text: string;
+  readonly paint: (line: string) => string;
+  readonly details: readonly string[];
+}
+
+const plain = (line: string): string => line;
+
+function content(event: TraceEvent, arrow: string, chalk: ChalkInstance): Content {
+  switch (event.kind) {
+    case "step":
+      return { text: event.title, paint: chalk.bold, details: upstreamLines(event.upstream) };
+    case "request":
+      return { text: requestText(event, arrow), paint: plain, details: bodyLines(event) };
+    case "decision":
+      return {
+        text: event.what,
+        paint: plain,
+        details: [
+          ...(event.why === "" ? [] : [event.why]),
+          ...constantLines(event.constants),
+          ...upstreamLines(event.upstream),
+        ],
+      };
+    case "state": {
+      const change = event.from === undefined ? event.to : `${event.from} ${arrow} ${event.to}`;
+      return {
+        text: `${event.subject}: ${event.what} ${change}`,
+        paint: plain,
+        details: upstreamLines(event.upstream),
+      };
+    }
+    case "event":
+      return {
+        text: `${event.object} ${event.reason}: ${event.message}`,
+        paint: event.type === "Warning" ? chalk.yellow : plain,
+        details: [],
+      };
+    case "note":
+      return { text: event.text, paint: plain, details: [] };
+    case "error":
+      return { text: event.message, paint: chalk.red, details: event.hint === undefined ? [] : [event.hint] };
+  }
+}
+
+function requestText(event: TraceEvent & { kind: "request" }, arrow: string): string {
+  const answer = event.status === undefined ? (event.failure ?? "no answer") : String(event.status);
+  const outcome = event.outcome === undefined ? "" : ` ${event.outcome}`;
+  return `${event.method} ${event.path} ${arrow} ${answer}${outcome} (${event.durationMs.toFixed(0)} ms, as ${event.identity})`;
+}
+
+function bodyLines(event: TraceEvent & { kind: "request" }): string[] {
+  const out: string[] = [];
+  if (event.requestBody !== undefined) out.push(`sent ${JSON.stringify(event.requestBody)}`);
+  if (event.responseBody !== undefined) out.push(`got ${JSON.stringify(event.responseBody)}`);
+  return out;
+}
+
+function upstreamLines(upstream: Upstream | undefined): string[] {
+  return upstream === undefined ? [] : [`${upstream.file} ${upstream.func}`];
+}
+
+function constantLines(constants: readonly Constant[] | undefined): string[] {
+  return (constants ?? []).map(
+    ({ name, value, release }) => `${name} = ${value}${release === undefined ? "" : ` (${release})`}`,
+  );
+}
+
+/** One colour for each actor, so that the eye finds who speaks; the name says it without colour. */
+function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
+  switch (actor) {
+    case "user":
+      return chalk.white;
+    case "kubelet":
+      return chalk.cyan;
+    case "apiserver":
+      return chalk.blue;
+    case "controller":
+      return chalk.magenta;
+    case "scheduler":
+      return chalk.yellow;
+    case "runtime":
+      return chalk.green;
+  }
+}
+
+/** The sign says how it went: green for good answers and Ready, yellow for warnings, red for failures. */
+function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
+  switch (event.kind) {
+    case "request":
+      if (event.status === undefined || event.status >= 500) return chalk.red;
+      return event.status >= 400 ? chalk.yellow : chalk.green;
+    case "event":
+      return event.type === "Warning" ? chalk.yellow : chalk.green;
+    case "error":
+      return chalk.red;
+    case "state":
+      return chalk.green;
+    case "step":
+      return chalk.bold;
+    default:
+      return chalk.dim;
+  }
+}

@@ -1,0 +1,36 @@
+/** Text that comes from pods, logs or servers must not steer the terminal: control characters become visible escapes. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (char) => {
+    return `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  });
+}
+
+/**
+ * Breaks a text into lines of at most `width` columns at spaces; a longer word is cut where it must be.
+ * Line feeds in the text are kept as breaks.
+ */
+export function wrap(text: string, width: number): string[] {
+  const limit = Math.max(8, width);
+  return text.split("\n").flatMap((paragraph) => wrapParagraph(paragraph, limit));
+}
+
+function wrapParagraph(paragraph: string, limit: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (let word of paragraph.split(" ")) {
+    const joined = line === "" ? word : `${line} ${word}`;
+    if (joined.length <= limit) {
+      line = joined;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    while (word.length > limit) {
+      lines.push(word.slice(0, limit));
+      word = word.slice(limit);
+    }
+    line = word;
+  }
+  lines.push(line);
+  return lines;
+}
