@@ -31,8 +31,20 @@ export interface ResourceDefinition {
   readonly table?: TableDefinition;
   /** values that field selectors can ask for, beside metadata.name and metadata.namespace */
   readonly selectableFields?: (object: KubeObject) => Readonly<Record<string, string>>;
+  /** the release that began to serve it; absent: 1.25 or before */
+  readonly since?: string;
+  /** Another view of what a different row stores (events.k8s.io over core events): no keys of its own. */
+  readonly storedAs?: StoredAs;
   /** DELETE answers the object instead of a Status (pods, namespaces, serviceaccounts, …) */
   readonly deleteReturnsObject?: boolean;
+}
+
+/** Conversion between this row's kind and the one that is stored. */
+export interface StoredAs {
+  /** the row that stores, as `Registry.store` takes it: `events` */
+  readonly resource: string;
+  toStored(object: KubeObject): KubeObject;
+  fromStored(stored: KubeObject): KubeObject;
 }
 
 export interface SubresourceDefinition {
@@ -90,4 +102,13 @@ export interface TableColumn {
 export interface TableDefinition {
   readonly columns: readonly TableColumn[];
   cells(object: KubeObject, nowMs: number): unknown[];
+  /** `rows[].conditions`: a finished pod is marked Completed; empty: the key is left out */
+  conditions?(object: KubeObject): readonly TableRowCondition[];
+}
+
+export interface TableRowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
 }
