@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+import { SystemRandom } from "./util/random.js";
+
+/** Put in by the build. */
+declare const KUBELAB_VERSION: string | undefined;
+
+const VERSION = typeof KUBELAB_VERSION === "string" ? KUBELAB_VERSION : "0.0.0-source";
+const EXIT_INTERRUPTED = 130;
+
+process.exitCode = await start(process.argv.slice(2));
+
+/** The process edge: the only place that reads argv, installs signal handlers and sets the exit code. */
+async function start(argv: readonly string[]): Promise<number> {
+  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+    process.stdout.write(`${VERSION}\n`);
+    return 0;
+  }
+  // A reader that went away (`| head -1`) is no failure of ours.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+  const { runCli } = await import("./cli/main.js");
+  return runCli(argv, VERSION, {
+    env: process.env,
+    cwd: process.cwd(),
+    streams: { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
+    random: new SystemRandom(),
+    signal: interruption(),
+  });
+}
+
+/** Aborts on the first Ctrl-C or SIGTERM, so that everything closes; the second one does not wait. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
+    controller.abort();
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return controller.signal;
+}

@@ -1,0 +1,98 @@
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { join } from "node:path";
+import { writeFileAtomic } from "../util/files.js";
+
+/** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
+export interface ClusterState {
+  readonly version: 1;
+  readonly name: string;
+  readonly pid: number;
+  /** `https://127.0.0.1:PORT` */
+  readonly url: string;
+  /** path of the administrator's kubeconfig (0600) */
+  readonly kubeconfig: string;
+  readonly kubeVersion: string;
+  readonly speed: number;
+  /** Unix ms from which the speed counts: who joins uses the same, and reads the same time */
+  readonly epochMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** `$XDG_STATE_HOME/kubelab/clusters`, by default below `~/.local/state`. */
+export function clustersFolder(env: Env): string {
+  const home = env["HOME"] ?? ".";
+  return join(env["XDG_STATE_HOME"] || join(home, ".local", "state"), "kubelab", "clusters");
+}
+
+function stateFile(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.json`);
+}
+
+/** Where the kubeconfig of the cluster `name` goes. */
+export function clusterKubeconfig(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.kubeconfig`);
+}
+
+export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {
+  await mkdir(clustersFolder(env), { recursive: true, mode: 0o700 });
+  await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, 0o600);
+}
+
+/** Removes the state and the kubeconfig; it is fine if they are gone already. */
+export async function removeClusterState(env: Env, name: string): Promise<void> {
+  await rm(stateFile(env, name), { force: true });
+  await rm(clusterKubeconfig(env, name), { force: true });
+}
+
+/** undefined: no such file, or not one of ours (a half-written or foreign file counts as none). */
+export async function readClusterState(env: Env, name: string): Promise<ClusterState | undefined> {
+  try {
+    const state: unknown = JSON.parse(await readFile(stateFile(env, name), "utf8"));
+    return isClusterState(state) ? state : undefined;
+  } catch {
+    // Missing or unreadable: for the callers both mean that there is nothing to join.
+    return undefined;
+  }
+}
+
+function isClusterState(value: unknown): value is ClusterState {
+  const state = value as Partial<ClusterState> | null;
+  return (
+    typeof state === "object" && state?.version === 1 && typeof state.pid === "number" && typeof state.url === "string"
+  );
+}
+
+/** Names of all clusters that left a state file, running or not. */
+export async function clusterNames(env: Env): Promise<string[]> {
+  const files = await readdir(clustersFolder(env)).catch(() => []);
+  return files
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => file.slice(0, -".json".length))
+    .sort();
+}
+
+/** Whether the process is there and its port answers: after kill -9 the file stays, and a pid may be somebody else's. */
+export async function isRunning(state: ClusterState): Promise<boolean> {
+  try {
+    process.kill(state.pid, 0);
+  } catch (error) {
+    // EPERM: it runs, as somebody else.
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+  }
+  return canConnect(new URL(state.url));
+}
+
+function canConnect(url: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: url.hostname, port: Number(url.port), timeout: 1000 });
+    const answer = (open: boolean) => {
+      socket.destroy();
+      resolve(open);
+    };
+    socket.once("connect", () => answer(true));
+    socket.once("timeout", () => answer(false));
+    socket.once("error", () => answer(false));
+  });
+}

@@ -1,0 +1,75 @@
+import { Command, CommanderError } from "commander";
+import { isAbortError, LabError } from "../util/errors.js";
+import { COMMANDS } from "./command-table.js";
+import type { OutputOptions } from "./options.js";
+import { CliSession, type ProcessEdge } from "./session.js";
+
+/** Our own bug: sysexits' EX_SOFTWARE. */
+const EXIT_BUG = 70;
+const EXIT_USAGE = 2;
+const EXIT_INTERRUPTED = 130;
+
+/**
+ * Runs one command line, without the program's name. Everything is written through `edge`; nothing is thrown.
+ * @returns the exit code
+ */
+export async function runCli(argv: readonly string[], version: string, edge: ProcessEdge): Promise<number> {
+  const session = new CliSession(edge);
+  try {
+    const program = await buildProgram(argv, version, session);
+    if (argv.length === 0) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync([...argv], { from: "user" });
+    return edge.signal.aborted ? EXIT_INTERRUPTED : 0;
+  } catch (error) {
+    return report(error, session);
+  } finally {
+    await session.close();
+  }
+}
+
+/** Loads the one command that the line names; the others are only listed. */
+async function buildProgram(argv: readonly string[], version: string, session: CliSession): Promise<Command> {
+  const { stdout, stderr } = session.streams;
+  const program = new Command("kubelab")
+    .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureHelp({ helpWidth: Math.min(stdout.columns ?? 80, 100) })
+    .showHelpAfterError("(add --help for the flags)")
+    .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
+  const words = argv.filter((word) => !word.startsWith("-"));
+  const wanted = words[0] === "help" ? words[1] : words[0];
+  for (const entry of COMMANDS) {
+    if (entry.name === wanted) (await entry.load())(program, session);
+    else program.command(entry.name).summary(entry.summary).description(entry.summary);
+  }
+  return program;
+}
+
+/** Says what went wrong on stderr: one sentence and what to do next; a stack only for our own bugs. */
+function report(error: unknown, session: CliSession): number {
+  const { stderr } = session.streams;
+  const chalk = session.chalk("stderr");
+  // commander has written its own message, or the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  if (error instanceof LabError) {
+    stderr.write(`${chalk.red("error:")} ${error.message}\n${chalk.dim(error.hint)}\n`);
+    return error.exitCode;
+  }
+  if (session.signal.aborted || isAbortError(error) || isExitPrompt(error)) {
+    stderr.write("interrupted\n");
+    return EXIT_INTERRUPTED;
+  }
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  stderr.write(`${chalk.red("kubelab has a bug:")} ${stack}\n`);
+  return EXIT_BUG;
+}
+
+/** Ctrl-C inside a prompt: inquirer ends the prompt with an error of its own. */
+function isExitPrompt(error: unknown): boolean {
+  return error instanceof Error && error.name === "ExitPromptError";
+}

@@ -1,0 +1,144 @@
+import { NdjsonSink } from "../trace/ndjson.js";
+import { TerminalSink } from "../trace/terminal.js";
+import { Trace } from "../trace/trace.js";
+import { type Clock, SystemClock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import type { Random } from "../util/random.js";
+import { chalkFor, hasUnicode } from "./colour.js";
+import type { CliContext, CliStreams, Progress, Target, TargetOptions } from "./context.js";
+import type { OutputOptions } from "./options.js";
+import { ProgressLine } from "./progress.js";
+import { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } from "./target.js";
+
+export interface ProcessEdge {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly streams: CliStreams;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+const DEFAULT_OUTPUT: OutputOptions = { verbosity: 1, color: true };
+/** Where stderr is no terminal, lines are as wide as the narrowest terminal we promise to be readable on. */
+const PLAIN_WIDTH = 80;
+
+/** The CliContext of one run of the CLI. */
+export class CliSession implements CliContext {
+  readonly env;
+  readonly cwd;
+  readonly streams;
+  readonly random;
+  readonly signal;
+  #output = DEFAULT_OUTPUT;
+  #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
+  #progress: ProgressLine | undefined;
+
+  constructor(edge: ProcessEdge) {
+    this.env = edge.env;
+    this.cwd = edge.cwd;
+    this.streams = edge.streams;
+    this.random = edge.random;
+    this.signal = edge.signal;
+  }
+
+  /** Called when a command's flags are parsed, before its action. */
+  useOutput(output: OutputOptions): void {
+    this.#output = output;
+  }
+
+  get output(): OutputOptions {
+    return this.#output;
+  }
+
+  print(result: { readonly text: string; readonly json: unknown }): void {
+    const text = this.#output.json === true ? JSON.stringify(result.json, null, 2) : result.text;
+    if (text !== "") this.streams.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  }
+
+  session(options: { readonly speed?: number; readonly epochMs?: number }): { clock: Clock; trace: Trace } {
+    this.#running ??= this.#start(options);
+    return this.#running;
+  }
+
+  #start(options: { readonly speed?: number; readonly epochMs?: number }): { clock: Clock; trace: Trace } {
+    const clock = new SystemClock(options.speed ?? 1, options.epochMs);
+    const { verbosity, trace: file } = this.#output;
+    const trace = new Trace(clock, verbosity >= 4 || file !== undefined);
+    trace.addSink(
+      new TerminalSink(
+        {
+          chalk: this.chalk("stderr"),
+          width: () => this.streams.stderr.columns ?? PLAIN_WIDTH,
+          unicode: hasUnicode(this.env),
+          verbosity,
+          startMs: clock.now(),
+        },
+        this.#progressLine(),
+      ),
+    );
+    if (file !== undefined) trace.addSink(openTraceFile(file));
+    return { clock, trace };
+  }
+
+  chalk(stream: "stdout" | "stderr") {
+    return chalkFor(stream, { env: this.env, isTTY: this.streams[stream].isTTY, wanted: this.#output.color });
+  }
+
+  async openTarget(command: string, options: TargetOptions): Promise<Target> {
+    const kind = chooseTarget(options);
+    if (kind === "real") {
+      const target = await openReal(this.env, options);
+      return this.#announce(command, target);
+    }
+    const { parseKubeVersion } = await import("../release/facts.js");
+    const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
+    const running = await findRunningCluster(this.env, options);
+    if (running !== undefined) {
+      this.session({ speed: running.speed, epochMs: running.epochMs });
+      return this.#announce(command, await joinCluster(running));
+    }
+    const { clock, trace } = this.session(options.speed === undefined ? {} : { speed: options.speed });
+    return this.#announce(command, await startEmbedded({ clock, random: this.random, trace }, kubeVersion));
+  }
+
+  #announce(command: string, target: Target): Target {
+    const { trace, clock } = this.session({});
+    const speed = clock instanceof SystemClock && clock.speed !== 1 ? `, time runs ${clock.speed}x` : "";
+    trace.emit({ kind: "note", text: `kubelab ${command} on ${target.description}${speed}` }, { actor: "user" });
+    return target;
+  }
+
+  progress(text: string): Progress {
+    return this.#progressLine().start(text);
+  }
+
+  #progressLine(): ProgressLine {
+    this.#progress ??= new ProgressLine(
+      this.streams.stderr,
+      this.streams.stderr.isTTY === true && this.env["TERM"] !== "dumb" && this.#output.json !== true,
+    );
+    return this.#progress;
+  }
+
+  async confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean> {
+    if (options.yes === true) return true;
+    this.#progress?.clear();
+    const { askYesNo } = await import("./prompts.js");
+    return askYesNo(question, options.flag, this.streams, this.signal);
+  }
+
+  /** Ends what the run has open: spinner, trace files. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#progress?.clear();
+    await this.#running?.trace.close();
+  }
+}
+
+function openTraceFile(file: string): NdjsonSink {
+  if (file.endsWith(".ndjson")) return new NdjsonSink(file);
+  throw new LabError(
+    "USAGE",
+    `--trace ${file}: the ending of the name chooses the format, and only .ndjson is known`,
+    "Name the file for example trace.ndjson.",
+  );
+}

@@ -1,0 +1,106 @@
+import type { RestConfig } from "../client/client.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import type { Random } from "../util/random.js";
+import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
+import type { Target, TargetOptions } from "./context.js";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Which cluster the flags ask for. A real one only by an explicit flag, and never with flags that only an embedded one
+ * understands.
+ * @throws LabError USAGE for combinations that contradict each other
+ */
+export function chooseTarget(options: TargetOptions): "embedded" | "real" {
+  const realFlag =
+    options.kubeconfig !== undefined
+      ? "--kubeconfig"
+      : options.context !== undefined
+        ? "--context"
+        : options.real
+          ? "--real"
+          : undefined;
+  if (realFlag === undefined) return "embedded";
+  const embeddedFlag =
+    options.mock === true
+      ? "--mock"
+      : options.speed !== undefined
+        ? "--speed"
+        : options.kubeVersion !== undefined
+          ? "--kube-version"
+          : undefined;
+  if (embeddedFlag !== undefined) {
+    throw new LabError(
+      "USAGE",
+      `${embeddedFlag} is for the embedded control plane, and ${realFlag} names a real cluster`,
+      `Leave out ${embeddedFlag} or ${realFlag}: a real cluster has its own release and its own clock.`,
+    );
+  }
+  return "real";
+}
+
+/** The running `kubelab cluster up` to join: the one named `kubelab`, else the only one there is. */
+export async function findRunningCluster(env: Env, options: TargetOptions): Promise<ClusterState | undefined> {
+  for (const name of preferDefault(await clusterNames(env))) {
+    const state = await readClusterState(env, name);
+    if (state === undefined) continue;
+    // A cluster of another speed or release is not the one that was asked for: a fresh one is started instead.
+    if (options.speed !== undefined && options.speed !== state.speed) continue;
+    if (options.kubeVersion !== undefined && options.kubeVersion !== state.kubeVersion) continue;
+    if (await isRunning(state)) return state;
+  }
+  return undefined;
+}
+
+export const DEFAULT_CLUSTER = "kubelab";
+
+function preferDefault(names: readonly string[]): string[] {
+  return [...names].sort((a, b) => Number(b === DEFAULT_CLUSTER) - Number(a === DEFAULT_CLUSTER) || a.localeCompare(b));
+}
+
+/** A running cluster of ours as a target: nothing to stop when the command ends. */
+export async function joinCluster(state: ClusterState): Promise<Target> {
+  const { loadKubeconfig } = await import("../client/kubeconfig.js");
+  const { config } = await loadKubeconfig(state.kubeconfig);
+  return target(
+    "joined",
+    config,
+    `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`,
+    state.kubeVersion,
+  );
+}
+
+/** Starts a control plane in this process; it ends with the target. */
+export async function startEmbedded(
+  deps: { readonly clock: Clock; readonly random: Random; readonly trace: Trace },
+  kubeVersion: string,
+): Promise<Target> {
+  const { startControlPlane } = await import("../controlplane/start.js");
+  const controlPlane = await startControlPlane({ ...deps, kubeVersion });
+  return target(
+    "embedded",
+    controlPlane.admin,
+    `embedded control plane v${kubeVersion} at ${controlPlane.url}`,
+    kubeVersion,
+    () => controlPlane.close(),
+  );
+}
+
+/** A cluster of the learner's, by kubectl's own loading rules. */
+export async function openReal(env: Env, options: TargetOptions): Promise<Target> {
+  const { loadRealKubeconfig } = await import("../client/kubeconfig.js");
+  const { config, contextName } = await loadRealKubeconfig(env, options);
+  return target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
+}
+
+function target(
+  kind: Target["kind"],
+  admin: RestConfig,
+  description: string,
+  kubeVersion: string,
+  close: () => Promise<void> = async () => {},
+): Target {
+  return { kind, admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
+}
