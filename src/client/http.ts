@@ -1,0 +1,132 @@
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { LabError } from "../util/errors.js";
+import type { RestConfig } from "./client.js";
+
+/** One exchange, ready to be sent. */
+export interface HttpExchange {
+  readonly method: string;
+  /** path and query below the server's own path */
+  readonly path: string;
+  readonly headers: Record<string, string | number>;
+  readonly body: Buffer | undefined;
+}
+
+/**
+ * Connections to one server with one identity, kept open between requests.
+ *
+ * The server's certificate is verified during the handshake, before the first byte of a request: a server that fails
+ * never sees a token. (With TLS 1.3 the client certificate, too, goes out only after the server's was verified.)
+ */
+export class HttpTransport {
+  readonly #agent: Agent;
+  readonly #options: RequestOptions;
+  readonly #basePath: string;
+  /** `https://host:port` */
+  readonly origin: string;
+
+  /** @throws LabError USAGE for a server address that is no https URL, BAD_FILE for a key or certificate that is none */
+  constructor(config: RestConfig) {
+    const url = parseServer(config.server);
+    this.origin = url.origin;
+    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#agent = new Agent({
+      keepAlive: true,
+      secureContext: secureContext(config),
+      rejectUnauthorized: config.insecureSkipTlsVerify !== true,
+      ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
+    });
+    this.#options = {
+      agent: this.#agent,
+      host: url.hostname.replace(/^\[|\]$/g, ""),
+      port: url.port === "" ? 443 : Number(url.port),
+    };
+  }
+
+  /**
+   * Sends one request and resolves with the answer's head; its body is read by the caller.
+   * @throws what Node says, or the signal's reason
+   */
+  async send(exchange: HttpExchange, signal: AbortSignal): Promise<IncomingMessage> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#send(exchange, signal);
+      } catch (error) {
+        if (!(error instanceof StaleConnection)) throw error;
+        // The server closed an idle connection in the moment it was used again: a GET may safely be sent once more.
+        if (exchange.method !== "GET" || attempt === MAX_STALE_RETRIES) throw error.cause;
+      }
+    }
+  }
+
+  #send(exchange: HttpExchange, signal: AbortSignal): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const { method, headers } = exchange;
+      const request = httpsRequest({ ...this.#options, method, path: this.#basePath + exchange.path, headers });
+      // Until the answer has ended: an abort also cuts off a body (a watch) that is still coming.
+      const onAbort = () => request.destroy(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      request.once("close", () => signal.removeEventListener("abort", onAbort));
+      request.once("response", resolve);
+      request.on("error", (error) => {
+        const stale = request.reusedSocket && (error as { code?: unknown }).code === "ECONNRESET";
+        reject(stale ? new StaleConnection("stale", { cause: error }) : error);
+      });
+      request.end(exchange.body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** A kept connection that turned out to be closed. */
+class StaleConnection extends Error {}
+
+const MAX_STALE_RETRIES = 3;
+
+function parseServer(server: string): URL {
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url?.protocol === "https:") return url;
+  throw new LabError(
+    "USAGE",
+    url?.protocol === "http:"
+      ? `the server ${server} would be spoken to without TLS`
+      : `"${server}" is not the address of an API server`,
+    "Write it as https://HOST:PORT.",
+  );
+}
+
+const CERTIFICATE_PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
+
+function secureContext(config: RestConfig): SecureContext {
+  try {
+    // OpenSSL takes a CA text without any certificate for an empty list, and every server for a stranger's.
+    if (config.caPem !== undefined && !CERTIFICATE_PEM.test(config.caPem)) throw new Error("no certificate in the CA");
+    return createSecureContext({
+      ...(config.caPem === undefined ? {} : { ca: config.caPem }),
+      ...(config.clientCertificatePem === undefined ? {} : { cert: config.clientCertificatePem }),
+      ...(config.clientKeyPem === undefined ? {} : { key: config.clientKeyPem }),
+      minVersion: "TLSv1.2",
+    });
+  } catch (cause) {
+    throw badCredentials(cause);
+  }
+}
+
+function badCredentials(cause: unknown): LabError {
+  const mismatch = /key values mismatch|KEY_VALUES_MISMATCH/i.test(String(cause));
+  return new LabError(
+    "BAD_FILE",
+    mismatch
+      ? "the client key does not belong to the client certificate"
+      : "the CA, client certificate or client key is not readable PEM",
+    mismatch
+      ? "Take key and certificate from the same folder, or join the node again: kubelab bootstrap --force"
+      : "Look at the certificate and key that the kubeconfig holds or names.",
+    { cause },
+  );
+}
