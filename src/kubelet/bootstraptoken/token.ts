@@ -36,6 +36,14 @@ export function parseToken(text: string): BootstrapToken {
   );
 }
 
+/**
+ * The id out of an id or a whole token.
+ * @throws LabError USAGE
+ */
+export function parseTokenId(text: string): string {
+  return /^[a-z0-9]{6}$/.test(text) ? text : parseToken(text).id;
+}
+
 function whatIsWrong(text: string): string {
   if (text === "") return "it is empty";
   const [id = "", secret, ...more] = text.split(".");

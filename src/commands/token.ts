@@ -1,0 +1,216 @@
+import { type Command, Option } from "commander";
+import type { CliContext, Target, TargetOptions } from "../cli/context.js";
+import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
+import { createClient } from "../client/create-client.js";
+import {
+  createToken,
+  deleteToken,
+  explainRights,
+  listTokens,
+  type TokenDeps,
+} from "../kubelet/bootstraptoken/admin.js";
+import {
+  checkGroup,
+  DEFAULT_NODE_TOKEN_GROUP,
+  TOKEN_USAGES,
+  type TokenSummary,
+  type TokenUsage,
+} from "../kubelet/bootstraptoken/secret.js";
+import {
+  type BootstrapToken,
+  formatToken,
+  generateToken,
+  parseToken,
+  parseTokenId,
+} from "../kubelet/bootstraptoken/token.js";
+import { caCertHash } from "../pki/ca-cert-hash.js";
+import { LabError } from "../util/errors.js";
+
+interface CreateOptions extends TargetOptions {
+  readonly ttl: number;
+  readonly usages: readonly TokenUsage[];
+  readonly groups: readonly string[];
+  readonly description?: string;
+  readonly printJoinCommand?: boolean;
+}
+
+/** `kubelab token create | list | delete`: the administrator's first part of TLS bootstrap. */
+export function addTokenCommand(program: Command, context: CliContext): void {
+  const token = program
+    .command("token")
+    .summary("create, list and delete bootstrap tokens")
+    .description(
+      "Bootstrap tokens: what a machine shows before it has a certificate. A token is a Secret in kube-system;\nwhat it may do comes from the RBAC bindings of its groups.",
+    );
+  const subcommand = (name: string, description: string) =>
+    addTargetOptions(addOutputOptions(token.command(name).description(description)));
+
+  subcommand("create", "make a token and store its Secret; prints the token")
+    .argument("[token]", "a token of your own (default: a random one)")
+    .addOption(
+      new Option("--ttl <duration>", "how long it is valid: 90m, 24h; 0: for ever")
+        .argParser(parseDuration)
+        .default(24 * 3_600_000, "24h"),
+    )
+    .addOption(
+      new Option("--usages <list>", "what it is good for")
+        .argParser(parseUsages)
+        .default(TOKEN_USAGES, TOKEN_USAGES.join(",")),
+    )
+    .addOption(
+      new Option("--groups <list>", "extra groups")
+        .argParser(parseGroups)
+        .default([DEFAULT_NODE_TOKEN_GROUP], DEFAULT_NODE_TOKEN_GROUP),
+    )
+    .option("--description <text>", "for people")
+    .option("--print-join-command", "print the whole command that joins a node with it")
+    .action((text: string | undefined, options: CreateOptions) => runCreate(context, text, options));
+  subcommand("list", "show all tokens, without their secrets").action((options: TargetOptions) =>
+    runList(context, options),
+  );
+  subcommand("delete", "delete a token; nodes that have joined keep their certificates")
+    .argument("<token>", "the token or its id")
+    .action((text: string, options: TargetOptions) => runDelete(context, text, options));
+}
+
+async function runCreate(context: CliContext, text: string | undefined, options: CreateOptions): Promise<void> {
+  // Everything that can be wrong with the words is found before a cluster is started or asked.
+  const token = text === undefined ? generateToken() : parseToken(text);
+  await withTokens(context, "token create", options, true, async (deps, target) => {
+    const expiration =
+      options.ttl === 0 ? undefined : new Date(deps.nowMs + options.ttl).toISOString().replace(/\.\d+Z$/, "Z");
+    const { usages, groups, description } = options;
+    await createToken(deps, {
+      token,
+      usages,
+      groups,
+      ...(description === undefined ? {} : { description }),
+      ...(expiration === undefined ? {} : { expiration }),
+    });
+    explainFormat(deps, token, expiration);
+    await explainRights(deps, groups);
+    const joinCommand = joinCommandFor(target, token);
+    context.print({
+      text: options.printJoinCommand === true ? joinCommand : formatToken(token),
+      json: {
+        token: formatToken(token),
+        expiration: expiration ?? null,
+        usages,
+        groups,
+        description: description ?? null,
+        joinCommand,
+      },
+    });
+  });
+}
+
+function explainFormat(deps: TokenDeps, token: BootstrapToken, expiration: string | undefined): void {
+  const emit = (what: string, why: string) => deps.trace.emit({ kind: "decision", what, why }, { actor: "apiserver" });
+  emit(
+    `${token.id} is its public half, the token id`,
+    `it names the Secret and the user: system:bootstrap:${token.id}, in group system:bootstrappers`,
+  );
+  emit(
+    "**** is its secret half, printed once on stdout",
+    "whoever shows both halves is authenticated; treat it like a password",
+  );
+  emit(
+    expiration === undefined ? "it never expires" : `it expires at ${expiration}`,
+    "the token cleaner deletes the Secret then; delete it earlier once every node has joined",
+  );
+}
+
+function joinCommandFor(target: Target, token: BootstrapToken): string {
+  const hash = target.admin.caPem === undefined ? "" : ` --ca-cert-hash ${caCertHash(target.admin.caPem)}`;
+  return `kubelab bootstrap --server ${target.admin.server} --token ${formatToken(token)}${hash}`;
+}
+
+async function runList(context: CliContext, options: TargetOptions): Promise<void> {
+  await withTokens(context, "token list", options, false, async (deps) => {
+    const tokens = await listTokens(deps);
+    context.print({ text: tokens.length === 0 ? "no tokens" : table(tokens), json: tokens });
+  });
+}
+
+function table(tokens: readonly TokenSummary[]): string {
+  const rows = [["ID", "TTL", "USAGES", "GROUPS", "DESCRIPTION"], ...tokens.map(row)];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((cells) => (cells[column] ?? "").length)));
+  return rows
+    .map((cells) =>
+      cells
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function row(token: TokenSummary): string[] {
+  const groups = token.groups.join(",") || "-";
+  const description = token.invalid === undefined ? (token.description ?? "-") : `INVALID: ${token.invalid}`;
+  return [token.id, ttlInWords(token), token.usages.join(",") || "-", groups, description];
+}
+
+function ttlInWords({ ttlSeconds }: TokenSummary): string {
+  if (ttlSeconds === undefined) return "forever";
+  if (Number.isNaN(ttlSeconds)) return "?";
+  if (ttlSeconds <= 0) return "expired";
+  if (ttlSeconds < 3600) return `${Math.ceil(ttlSeconds / 60)}m`;
+  return `${Math.floor(ttlSeconds / 3600)}h${Math.floor((ttlSeconds % 3600) / 60)}m`;
+}
+
+async function runDelete(context: CliContext, text: string, options: TargetOptions): Promise<void> {
+  const tokenId = parseTokenId(text);
+  await withTokens(context, "token delete", options, true, async (deps) => {
+    await deleteToken(deps, tokenId);
+    context.print({ text: `token ${tokenId} deleted`, json: { id: tokenId, deleted: true } });
+  });
+}
+
+/** Opens the target and the administrator's client, asks before writing to a real cluster, and closes both. */
+async function withTokens(
+  context: CliContext,
+  command: string,
+  options: TargetOptions,
+  writes: boolean,
+  body: (deps: TokenDeps, target: Target) => Promise<void>,
+): Promise<void> {
+  await using target = await context.openTarget(command, options);
+  const { trace, clock } = context.session({});
+  if (writes && target.kind === "real") await askFirst(context, target, options);
+  await using client = createClient(target.admin, { trace, clock, random: context.random, actor: "user" });
+  await trace.chapter("token", () => body({ client, trace, nowMs: clock.now() }, target));
+  if (target.kind === "embedded" && writes) {
+    const text = "This control plane ends with this command; `kubelab cluster up` keeps one for several commands.";
+    trace.emit({ kind: "note", text }, { actor: "user" });
+  }
+}
+
+async function askFirst(context: CliContext, target: Target, options: TargetOptions): Promise<void> {
+  const agreed = await context.confirm(`Change tokens of the ${target.description}?`, {
+    yes: options.yes === true,
+    flag: "--yes",
+  });
+  if (!agreed)
+    throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on without a question.");
+}
+
+function parseUsages(text: string): TokenUsage[] {
+  return text.split(",").map((word) => {
+    const usage = TOKEN_USAGES.find((one) => one === word.trim());
+    if (usage !== undefined) return usage;
+    throw new LabError(
+      "USAGE",
+      `--usages: ${JSON.stringify(word)} is not a usage`,
+      `Known are ${TOKEN_USAGES.join(" and ")}.`,
+    );
+  });
+}
+
+function parseGroups(text: string): string[] {
+  return text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "")
+    .map(checkGroup);
+}
