@@ -1,0 +1,62 @@
+/** Reading fields of objects whose shape the schema engine has already checked: a wrong or absent value reads as empty. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const NO_FIELDS: Fields = Object.freeze({});
+const NO_ITEMS: readonly unknown[] = Object.freeze([]);
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The object behind a field; `{}` where there is none. */
+export function fields(value: unknown): Fields {
+  return isFields(value) ? value : NO_FIELDS;
+}
+
+export function items(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : NO_ITEMS;
+}
+
+/** "" where there is none, as an unset Go string. */
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function number(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+export function bool(value: unknown): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
+}
+
+export function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** A copy without the keys whose value is undefined. */
+export function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
+}
+
+/** Equal as JSON, whatever the order of keys; absent, null, `{}`, `[]` and "" do not count, as in apiequality.Semantic. */
+export function semanticallyEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (isEmptyValue(a) && isEmptyValue(b)) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((one, index) => semanticallyEqual(one, b[index]));
+  }
+  if (isFields(a) && isFields(b)) {
+    for (const key of Object.keys(a)) if (!semanticallyEqual(a[key], b[key])) return false;
+    for (const key of Object.keys(b)) if (!(key in a) && !isEmptyValue(b[key])) return false;
+    return true;
+  }
+  return false;
+}
+
+function isEmptyValue(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isFields(value) && Object.values(value).every(isEmptyValue);
+}

@@ -1,0 +1,121 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { TableColumn } from "../definition.js";
+import { fields, items, text } from "./access.js";
+
+/** Columns and cells that many kinds share. Mirrors pkg/printers/internalversion/printers.go. */
+
+export const NONE = "<none>";
+export const UNKNOWN = "<unknown>";
+
+export function column(
+  name: string,
+  description: string,
+  options: { readonly type?: TableColumn["type"]; readonly format?: string; readonly wide?: boolean } = {},
+): TableColumn {
+  return {
+    name,
+    type: options.type ?? "string",
+    format: options.format ?? "",
+    description,
+    priority: options.wide === true ? 1 : 0,
+  };
+}
+
+export const NAME_COLUMN = column("Name", "The object's name, unique among its kind in its namespace.", {
+  format: "name",
+});
+
+export const AGE_COLUMN = column("Age", "How long ago the server created the object.");
+
+export function nameOf(object: KubeObject): string {
+  return object.metadata.name ?? "";
+}
+
+export function ageOf(object: KubeObject, nowMs: number): string {
+  return since(object.metadata.creationTimestamp, nowMs);
+}
+
+/** `<unknown>` for an unset time. Mirrors translateTimestampSince and translateMicroTimestampSince. */
+export function since(time: unknown, nowMs: number): string {
+  const thenMs = timeMs(time);
+  return thenMs === undefined ? UNKNOWN : humanDuration(nowMs - thenMs);
+}
+
+/** @returns Unix ms; undefined for an absent, null or zero time */
+export function timeMs(time: unknown): number | undefined {
+  if (typeof time !== "string" || time === "" || time.startsWith("0001-")) return undefined;
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/**
+ * An age as kubectl shows it: two units while the larger one is small.
+ * Mirrors k8s.io/apimachinery/pkg/util/duration (HumanDuration).
+ */
+export function humanDuration(ms: number): string {
+  const seconds = Math.trunc(ms / 1000);
+  if (seconds < -1) return "<invalid>";
+  if (seconds < 0) return "0s";
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.trunc(seconds / 60);
+  if (minutes < 10) return twoUnits(minutes, "m", seconds % 60, "s");
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.trunc(minutes / 60);
+  if (hours < 8) return twoUnits(hours, "h", minutes % 60, "m");
+  if (hours < 48) return `${hours}h`;
+  const days = Math.trunc(hours / 24);
+  if (hours < 192) return twoUnits(days, "d", hours % 24, "h");
+  if (days < 730) return `${days}d`;
+  const years = Math.trunc(days / 365);
+  if (days < 8 * 365) return twoUnits(years, "y", days % 365, "d");
+  return `${years}y`;
+}
+
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}
+
+/** `<none>` instead of nothing. */
+export function orNone(value: string): string {
+  return value === "" ? NONE : value;
+}
+
+export function countOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : Object.keys(fields(value)).length;
+}
+
+/** `a=b,c=d`, or `<none>`. Mirrors labels.FormatLabels: keys are sorted. */
+export function formatLabels(labels: unknown): string {
+  const pairs = Object.entries(fields(labels)).map(([key, value]) => `${key}=${text(value)}`);
+  return orNone(pairs.sort().join(","));
+}
+
+/** A label selector as one line. Mirrors metav1.FormatLabelSelector. */
+export function formatLabelSelector(selector: unknown): string {
+  const { matchLabels, matchExpressions } = fields(selector);
+  const parts = Object.entries(fields(matchLabels)).map(([key, value]) => ({ key, text: `${key}=${text(value)}` }));
+  for (const one of items(matchExpressions)) parts.push(expressionText(fields(one)));
+  parts.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return orNone(parts.map((part) => part.text).join(","));
+}
+
+function expressionText(expression: Readonly<Record<string, unknown>>): { key: string; text: string } {
+  const key = text(expression.key);
+  const values = `(${items(expression.values).map(text).sort().join(",")})`;
+  switch (expression.operator) {
+    case "In":
+      return { key, text: `${key} in ${values}` };
+    case "NotIn":
+      return { key, text: `${key} notin ${values}` };
+    case "DoesNotExist":
+      return { key, text: `!${key}` };
+    default:
+      return { key, text: key };
+  }
+}
+
+/** Container names and images, each joined by commas, of a pod template. Mirrors layoutContainerCells. */
+export function containerCells(template: unknown): [string, string] {
+  const containers = items(fields(fields(template).spec).containers).map(fields);
+  return [containers.map((one) => text(one.name)).join(","), containers.map((one) => text(one.image)).join(",")];
+}

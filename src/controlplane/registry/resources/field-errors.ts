@@ -1,0 +1,71 @@
+import type { FieldError } from "../../errors.js";
+
+/**
+ * Constructors of field errors with upstream's wording.
+ * Mirrors k8s.io/apimachinery/pkg/util/validation/field/errors.go.
+ */
+
+/** How Go prints a bad value: strings quoted, numbers and booleans plain, anything else as it was prepared by `goValue`. */
+function badValue(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value instanceof GoText) return value.text;
+  if (value === undefined || value === null) return '"null"';
+  return String(value);
+}
+
+/** A value that is already in Go's `%#v` syntax: `[]byte(nil)`, `core.PodIP{IP:"10.0.0.1"}`. */
+export class GoText {
+  constructor(readonly text: string) {}
+}
+
+export function goValue(text: string): GoText {
+  return new GoText(text);
+}
+
+function detailed(head: string, detail: string): string {
+  return detail === "" ? head : `${head}: ${detail}`;
+}
+
+export function required(field: string, detail = ""): FieldError {
+  return { type: "FieldValueRequired", field, text: detailed("Required value", detail) };
+}
+
+export function invalidValue(field: string, value: unknown, detail: string): FieldError {
+  return { type: "FieldValueInvalid", field, text: detailed(`Invalid value: ${badValue(value)}`, detail) };
+}
+
+export function forbidden(field: string, detail: string): FieldError {
+  return { type: "FieldValueForbidden", field, text: detailed("Forbidden", detail) };
+}
+
+export function duplicate(field: string, value: unknown, detail = ""): FieldError {
+  return { type: "FieldValueDuplicate", field, text: detailed(`Duplicate value: ${badValue(value)}`, detail) };
+}
+
+export function notFound(field: string, value: unknown): FieldError {
+  return { type: "FieldValueNotFound", field, text: `Not found: ${badValue(value)}` };
+}
+
+export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const list = supported.map((one) => JSON.stringify(one)).join(", ");
+  return {
+    type: "FieldValueNotSupported",
+    field,
+    text: `Unsupported value: ${badValue(value)}: supported values: ${list}`,
+  };
+}
+
+export function tooLong(field: string, maxLength: number): FieldError {
+  return { type: "FieldValueTooLong", field, text: `Too long: must have at most ${maxLength} bytes` };
+}
+
+export function tooMany(field: string, count: number, maxCount: number): FieldError {
+  return { type: "FieldValueTooMany", field, text: `Too many: ${count}: must have at most ${maxCount} items` };
+}
+
+export const IMMUTABLE = "field is immutable";
+
+/** Nothing, or the one error that an immutable field's change is. */
+export function immutable(field: string, value: unknown, isSame: boolean): FieldError[] {
+  return isSame ? [] : [invalidValue(field, value, IMMUTABLE)];
+}

@@ -1,0 +1,158 @@
+/**
+ * Syntax of names, labels and their like, with upstream's messages.
+ * Mirrors k8s.io/apimachinery/pkg/util/validation/validation.go and pkg/api/validation/path/name.go.
+ * All return messages; none: the value is good.
+ */
+
+const DNS1123_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const DNS1123_SUBDOMAIN = `${DNS1123_LABEL}(\\.${DNS1123_LABEL})*`;
+const DNS1035_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const LABEL_VALUE = `(${QUALIFIED_NAME})?`;
+const CONFIG_MAP_KEY = "[-._a-zA-Z0-9]+";
+const C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*";
+const ENV_VAR_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*";
+const PORT_NAME_CHARACTERS = /^[-a-z0-9]+$/;
+
+function whole(pattern: string): RegExp {
+  return new RegExp(`^(?:${pattern})$`);
+}
+
+const REGEXPS = {
+  label: whole(DNS1123_LABEL),
+  subdomain: whole(DNS1123_SUBDOMAIN),
+  label1035: whole(DNS1035_LABEL),
+  qualifiedName: whole(QUALIFIED_NAME),
+  labelValue: whole(LABEL_VALUE),
+  configMapKey: whole(CONFIG_MAP_KEY),
+  cIdentifier: whole(C_IDENTIFIER),
+  envVarName: whole(ENV_VAR_NAME),
+};
+
+/** `<text> (e.g. 'x',  or 'y', regex used for validation is '…')`, with Go's odd double blanks. */
+function regexMessage(text: string, pattern: string, ...examples: readonly string[]): string {
+  const shown = examples.map((one, index) => `${index === 0 ? "" : " or "}'${one}', `).join("");
+  return `${text} (e.g. ${shown}regex used for validation is '${pattern}')`;
+}
+
+function maxLengthMessage(length: number): string {
+  return `must be no more than ${length} characters`;
+}
+
+export function isDns1123Label(value: string): string[] {
+  const messages = value.length > 63 ? [maxLengthMessage(63)] : [];
+  if (REGEXPS.label.test(value)) return messages;
+  if (REGEXPS.subdomain.test(value)) return [...messages, "must not contain dots"];
+  const text =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+  return [...messages, regexMessage(text, DNS1123_LABEL, "my-name", "123-abc")];
+}
+
+export function isDns1123Subdomain(value: string): string[] {
+  const messages = value.length > 253 ? [maxLengthMessage(253)] : [];
+  if (REGEXPS.subdomain.test(value)) return messages;
+  const text =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+  return [...messages, regexMessage(text, DNS1123_SUBDOMAIN, "example.com")];
+}
+
+export function isDns1035Label(value: string): string[] {
+  const messages = value.length > 63 ? [maxLengthMessage(63)] : [];
+  if (REGEXPS.label1035.test(value)) return messages;
+  const text =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+  return [...messages, regexMessage(text, DNS1035_LABEL, "my-name", "abc-123")];
+}
+
+/** A name that goes into a URL path and nothing more: roles, CSRs. Mirrors IsValidPathSegmentName. */
+export function isPathSegmentName(value: string): string[] {
+  if (value === "." || value === "..") return [`may not be '${value}'`];
+  return ["/", "%"].filter((one) => value.includes(one)).map((one) => `may not contain '${one}'`);
+}
+
+/** `[prefix/]name`, as label keys and annotation keys. Mirrors IsQualifiedName. */
+export function isQualifiedName(value: string): string[] {
+  const messages: string[] = [];
+  const parts = value.split("/");
+  let name = value;
+  if (parts.length === 2) {
+    const [prefix = "", rest = ""] = parts;
+    name = rest;
+    if (prefix === "") messages.push("prefix part must be non-empty");
+    else messages.push(...isDns1123Subdomain(prefix).map((one) => `prefix part ${one}`));
+  } else if (parts.length > 2) {
+    const text = regexMessage(
+      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+      QUALIFIED_NAME,
+      "MyName",
+      "my.name",
+      "123-abc",
+    );
+    return [`a qualified name ${text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  }
+  if (name === "") messages.push("name part must be non-empty");
+  else if (name.length > 63) messages.push(`name part ${maxLengthMessage(63)}`);
+  if (!REGEXPS.qualifiedName.test(name)) {
+    const text =
+      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    messages.push(`name part ${regexMessage(text, QUALIFIED_NAME, "MyName", "my.name", "123-abc")}`);
+  }
+  return messages;
+}
+
+export function isLabelValue(value: string): string[] {
+  const messages = value.length > 63 ? [maxLengthMessage(63)] : [];
+  if (REGEXPS.labelValue.test(value)) return messages;
+  const text =
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+  return [...messages, regexMessage(text, LABEL_VALUE, "MyValue", "my_value", "12345")];
+}
+
+/** Keys of config maps and secrets. Mirrors IsConfigMapKey. */
+export function isConfigMapKey(value: string): string[] {
+  const messages = value.length > 253 ? [maxLengthMessage(253)] : [];
+  if (!REGEXPS.configMapKey.test(value)) {
+    const text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+    messages.push(regexMessage(text, CONFIG_MAP_KEY, "key.name", "KEY_NAME", "key-name"));
+  }
+  if (value === ".") messages.push("must not be '.'");
+  if (value === "..") messages.push("must not be '..'");
+  else if (value.startsWith("..")) messages.push("must not start with '..'");
+  return messages;
+}
+
+export function isEnvVarName(value: string): string[] {
+  const messages: string[] = [];
+  if (!REGEXPS.envVarName.test(value)) {
+    const text =
+      "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit";
+    messages.push(regexMessage(text, ENV_VAR_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"));
+  }
+  if (value === ".") messages.push("must not be '.'");
+  if (value === "..") messages.push("must not be '..'");
+  else if (value.startsWith("..")) messages.push("must not start with '..'");
+  return messages;
+}
+
+export function isCIdentifier(value: string): string[] {
+  if (REGEXPS.cIdentifier.test(value)) return [];
+  const text =
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'";
+  return [regexMessage(text, C_IDENTIFIER, "my_name", "MY_NAME", "MyName")];
+}
+
+/** Names of container and service ports. Mirrors IsValidPortName. */
+export function isPortName(value: string): string[] {
+  const messages: string[] = [];
+  if (value.length > 15) messages.push(maxLengthMessage(15));
+  if (!PORT_NAME_CHARACTERS.test(value))
+    messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  if (!/[a-z]/.test(value)) messages.push("must contain at least one letter (a-z)");
+  if (value.includes("--")) messages.push("must not contain consecutive hyphens");
+  if (value.startsWith("-") || value.endsWith("-")) messages.push("must not begin or end with a hyphen");
+  return messages;
+}
+
+export function isPortNumber(value: number): string[] {
+  return value >= 1 && value <= 65535 ? [] : ["must be between 1 and 65535, inclusive"];
+}
