@@ -41,8 +41,7 @@ export async function createToken(deps: TokenDeps, settings: TokenSettings): Pro
         `Take another one, or delete it first: kubelab token delete ${settings.token.id}`,
       );
     }
-    if (answer.status >= 300)
-      await deps.client.expect({ method: "POST", path: SECRETS_PATH, body: tokenSecret(settings) });
+    if (!isSuccess(answer)) throw refusal(answer, `POST ${SECRETS_PATH}`, identityInWords(deps.client.config));
   });
 }
 
