@@ -1,6 +1,10 @@
+import { LabError } from "../util/errors.js";
+import { FACTS } from "./fact-table.js";
+
 /**
  * What changed between Kubernetes releases, for everything that this project quotes or does. The baseline is v1.25; a
- * newer `--kube-version` picks later values. One table, so that a trace can say since when a number holds.
+ * newer `--kube-version` picks later values. One table (`fact-table.ts`), so that a trace can say since when a number
+ * holds.
  */
 export interface ReleaseFact<T> {
   /** upstream's name of the constant or behaviour */
@@ -14,3 +18,80 @@ export interface ReleaseFact<T> {
 /** The releases that `--kube-version` takes. */
 export const OLDEST_RELEASE = "1.25";
 export const NEWEST_RELEASE = "1.34";
+
+export type FactName = keyof typeof FACTS;
+
+/** The type of one fact's value: a number of ms for spans of time, a boolean for a feature gate, ... */
+export type FactValue<N extends FactName> = (typeof FACTS)[N]["values"][number]["value"];
+
+/** As a trace quotes it: structurally a `Constant` of trace/events.ts, which this leaf may not import. */
+export interface QuotedFact {
+  readonly name: string;
+  /** with its unit: `40 s` */
+  readonly value: string;
+  /** `v1.25`, or `v1.32 (40 s before)` */
+  readonly release: string;
+}
+
+/**
+ * Takes `1.32`, `v1.32` and `v1.32.5` for `1.32`.
+ *
+ * @throws LabError USAGE for anything else, and for releases that the table of facts does not cover
+ */
+export function parseKubeVersion(text: string): string {
+  const minor = /^v?1\.(\d+)(?:\.\d+)?$/.exec(text.trim())?.[1];
+  const oldest = minorOf(OLDEST_RELEASE);
+  const newest = minorOf(NEWEST_RELEASE);
+  if (minor === undefined || Number(minor) < oldest || Number(minor) > newest) {
+    throw new LabError(
+      "USAGE",
+      `unknown Kubernetes release ${JSON.stringify(text)}`,
+      `use --kube-version ${OLDEST_RELEASE} to ${NEWEST_RELEASE}`,
+    );
+  }
+  return `1.${Number(minor)}`;
+}
+
+/** The value that held in a release. @param kubeVersion `1.32`: what `parseKubeVersion` answers */
+export function factFor<N extends FactName>(name: N, kubeVersion: string): FactValue<N> {
+  return entryFor(name, kubeVersion).now.value as FactValue<N>;
+}
+
+/** The fact as a trace quotes it, with the release its value is from and what held before. */
+export function constantFor(name: FactName, kubeVersion: string): QuotedFact {
+  const { now, before } = entryFor(name, kubeVersion);
+  const release = before === undefined ? `v${now.since}` : `v${now.since} (${before.text} before)`;
+  return { name: FACTS[name].name, value: now.text, release };
+}
+
+/** Several at once, in the order given. */
+export function constantsFor(kubeVersion: string, ...names: readonly FactName[]): QuotedFact[] {
+  return names.map((name) => constantFor(name, kubeVersion));
+}
+
+/** The facts that differ between two releases, as `kubelab` lists them: oldest change first. */
+export function factsChangedBetween(older: string, newer: string): readonly ReleaseFact<unknown>[] {
+  const after = minorOf(older);
+  const upTo = minorOf(newer);
+  const changed = (since: string) => minorOf(since) > after && minorOf(since) <= upTo;
+  return Object.values<ReleaseFact<unknown>>(FACTS).filter((fact) => fact.values.some(({ since }) => changed(since)));
+}
+
+/** Is this release at least that one? Both as `1.32`. */
+export function isAtLeast(kubeVersion: string, since: string): boolean {
+  return minorOf(kubeVersion) >= minorOf(since);
+}
+
+function minorOf(release: string): number {
+  return Number(release.slice(release.indexOf(".") + 1));
+}
+
+type Entry = ReleaseFact<unknown>["values"][number];
+
+function entryFor(name: FactName, kubeVersion: string): { readonly now: Entry; readonly before: Entry | undefined } {
+  const values: readonly Entry[] = FACTS[name].values;
+  const index = values.findLastIndex(({ since }) => isAtLeast(kubeVersion, since));
+  const now = values[Math.max(0, index)];
+  if (now === undefined) throw new Error(`the fact ${name} has no value`);
+  return { now, before: values[index - 1] };
+}

@@ -1,0 +1,227 @@
+import type { ReleaseFact } from "./facts.js";
+
+/** `[release it holds from, value]`, oldest first. */
+type Since<T> = readonly [since: string, value: T];
+
+function fact<T>(name: string, file: string, text: (value: T) => string, values: readonly Since<T>[]): ReleaseFact<T> {
+  return { name, file, values: values.map(([since, value]) => ({ since, value, text: text(value) })) };
+}
+
+/** `200 ms`, `40 s`, `5 min`, `24 h`: the largest unit that needs no fraction. */
+export function durationText(ms: number): string {
+  if (ms % 1000 !== 0) return `${ms} ms`;
+  if (ms % 3_600_000 === 0 && ms !== 0) return `${ms / 3_600_000} h`;
+  // 60 s and 90 s are how upstream and its documentation say it; minutes begin where they are shorter.
+  if (ms % 60_000 === 0 && ms > 60_000) return `${ms / 60_000} min`;
+  return `${ms / 1000} s`;
+}
+
+/** A span of time, in ms. */
+function duration(name: string, file: string, ...values: readonly Since<number>[]): ReleaseFact<number> {
+  return fact(name, file, durationText, values);
+}
+
+function count(name: string, file: string, unit: string, ...values: readonly Since<number>[]): ReleaseFact<number> {
+  return fact(name, file, (value) => (unit === "" ? `${value}` : `${value} ${unit}`), values);
+}
+
+/** A feature that a release turned on (or off) by default. */
+function gate(name: string, ...values: readonly Since<boolean>[]): ReleaseFact<boolean> {
+  return fact(name, "pkg/features/kube_features.go", (value) => (value ? "on" : "off"), values);
+}
+
+function word<T extends string>(name: string, file: string, ...values: readonly Since<T>[]): ReleaseFact<T> {
+  return fact<T>(name, file, (value) => value, values);
+}
+
+const LIFECYCLE = "pkg/controller/nodelifecycle/config/v1alpha1/defaults.go";
+const LIFECYCLE_FLAGS = "cmd/kube-controller-manager/app/options/nodelifecyclecontroller.go";
+const KUBELET_DEFAULTS = "pkg/kubelet/apis/config/v1beta1/defaults.go";
+const KUBELET = "pkg/kubelet/kubelet.go";
+const LEASE = "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go";
+const TAINT_SCHEDULER = "pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go";
+const PODGC = "pkg/controller/podgc/gc_controller.go";
+const CLEANER = "pkg/controller/certificates/cleaner/cleaner.go";
+const TOLERATIONS = "plugin/pkg/admission/defaulttolerationseconds/admission.go";
+const EVENTS = "staging/src/k8s.io/client-go/tools/record/events_cache.go";
+const CERT_MANAGER = "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go";
+const BOOTSTRAP = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
+
+/**
+ * Every constant and behaviour that the chapters and the control plane quote. Spans of time are in ms whatever unit
+ * upstream's file has; names that end in Seconds are in seconds, as the API has them.
+ *
+ * Feature gates are quoted with the release that changed their default, not with every stage they went through.
+ */
+export const FACTS = {
+  // A node's heartbeats: what the kubelet promises ...
+  leaseDurationSeconds: count("leaseDurationSeconds", KUBELET_DEFAULTS, "s", ["1.25", 40]),
+  leaseRenewIntervalFraction: count("nodeLeaseRenewIntervalFraction", KUBELET, "", ["1.25", 0.25]),
+  leaseRenewInterval: duration("renewInterval", KUBELET, ["1.25", 10_000]),
+  leaseJitterFactor: count("JitterFactor", LEASE, "", ["1.25", 0.04]),
+  leaseBackoffInitial: duration("backoffEnsureLease (first sleep)", LEASE, ["1.25", 200]),
+  leaseBackoffMax: duration("maxBackoff", LEASE, ["1.25", 7_000]),
+  leaseMaxUpdateRetries: count("maxUpdateRetries", LEASE, "attempts", ["1.25", 5]),
+  nodeStatusUpdateFrequency: duration("nodeStatusUpdateFrequency", KUBELET_DEFAULTS, ["1.25", 10_000]),
+  nodeStatusReportFrequency: duration("nodeStatusReportFrequency", KUBELET_DEFAULTS, ["1.25", 300_000]),
+  nodeStatusReportJitter: fact(
+    "nodeStatusReportFrequency jitter",
+    "pkg/kubelet/kubelet_node_status.go",
+    (value: number) => (value === 0 ? "none" : `±${value * 100} % once after a change`),
+    [
+      ["1.25", 0],
+      ["1.34", 0.5],
+    ],
+  ),
+  nodeStatusUpdateRetry: count("nodeStatusUpdateRetry", KUBELET, "attempts", ["1.25", 5]),
+  registerBackoffInitial: duration("registerWithAPIServer (first sleep)", "pkg/kubelet/kubelet_node_status.go", [
+    "1.25",
+    100,
+  ]),
+  registerBackoffMax: duration("registerWithAPIServer (longest sleep)", "pkg/kubelet/kubelet_node_status.go", [
+    "1.25",
+    7_000,
+  ]),
+
+  // ... and what the node lifecycle controller makes of it.
+  nodeMonitorGracePeriod: duration("nodeMonitorGracePeriod", LIFECYCLE, ["1.25", 40_000], ["1.32", 50_000]),
+  nodeStartupGracePeriod: duration("nodeStartupGracePeriod", LIFECYCLE, ["1.25", 60_000]),
+  nodeMonitorPeriod: duration("nodeMonitorPeriod", "staging/src/k8s.io/cloud-provider/config/v1alpha1/defaults.go", [
+    "1.25",
+    5_000,
+  ]),
+  nodeEvictionPeriod: duration("NodeEvictionPeriod", TAINT_SCHEDULER, ["1.25", 100]),
+  nodeHealthUpdateRetry: count("NodeHealthUpdateRetry", TAINT_SCHEDULER, "attempts", ["1.25", 5]),
+  nodeEvictionRate: count("nodeEvictionRate", LIFECYCLE_FLAGS, "nodes/s", ["1.25", 0.1]),
+  secondaryNodeEvictionRate: count("secondaryNodeEvictionRate", LIFECYCLE_FLAGS, "nodes/s", ["1.25", 0.01]),
+  evictionRateLimiterBurst: count("EvictionRateLimiterBurst", TAINT_SCHEDULER, "nodes", ["1.25", 1]),
+  largeClusterSizeThreshold: count("largeClusterSizeThreshold", LIFECYCLE_FLAGS, "nodes", ["1.25", 50]),
+  unhealthyZoneThreshold: count("unhealthyZoneThreshold", LIFECYCLE_FLAGS, "", ["1.25", 0.55]),
+  podEvictionTimeoutFlag: word<"accepted, without effect" | "gone">(
+    "--pod-eviction-timeout",
+    LIFECYCLE_FLAGS,
+    ["1.25", "accepted, without effect"],
+    ["1.27", "gone"],
+  ),
+  taintEvictionComponent: word(
+    "taint eviction's event source",
+    "pkg/controller/tainteviction/taint_eviction.go",
+    ["1.25", "taint-controller"],
+    ["1.29", "taint-eviction-controller"],
+  ),
+  separateTaintEvictionController: gate("SeparateTaintEvictionController", ["1.25", false], ["1.29", true]),
+  podDisruptionConditions: gate("PodDisruptionConditions", ["1.25", false], ["1.26", true]),
+  defaultNotReadyTolerationSeconds: count("defaultNotReadyTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),
+  defaultUnreachableTolerationSeconds: count("defaultUnreachableTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),
+  defaultTolerationSeconds: count("defaultTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),
+
+  // Collectors
+  podGcCheckPeriod: duration("gcCheckPeriod", PODGC, ["1.25", 20_000]),
+  podGcQuarantineTime: duration("quarantineTime", PODGC, ["1.25", 40_000]),
+  terminatedPodGcThreshold: count(
+    "terminatedPodGCThreshold",
+    "pkg/controller/podgc/config/v1alpha1/defaults.go",
+    "pods",
+    ["1.25", 12_500],
+  ),
+  nodeOutOfServiceVolumeDetach: gate("NodeOutOfServiceVolumeDetach", ["1.25", false], ["1.26", true]),
+  namespaceDeletionGracePeriod: duration(
+    "namespaceDeletionGracePeriod",
+    "pkg/controller/namespace/namespace_controller.go",
+    ["1.25", 5_000],
+  ),
+  finalizerEstimateSeconds: count(
+    "finalizerEstimateSeconds",
+    "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
+    "s",
+    ["1.25", 15],
+  ),
+  orderedNamespaceDeletion: gate("OrderedNamespaceDeletion", ["1.25", false], ["1.33", true]),
+  eventTtl: duration("event-ttl", "cmd/kube-apiserver/app/options/options.go", ["1.25", 3_600_000]),
+  eventSpamBurst: count("defaultSpamBurst", EVENTS, "events", ["1.25", 25]),
+  eventSpamInterval: duration("1/defaultSpamQPS", EVENTS, ["1.25", 300_000]),
+  eventAggregateMaxEvents: count("defaultAggregateMaxEvents", EVENTS, "events", ["1.25", 10]),
+  eventAggregateInterval: duration("defaultAggregateIntervalInSeconds", EVENTS, ["1.25", 600_000]),
+  eventReportingComponent: fact(
+    "Event.reportingComponent",
+    "staging/src/k8s.io/client-go/tools/record/event.go",
+    (value: boolean) => (value ? "set to the source" : "empty"),
+    [
+      ["1.25", false],
+      ["1.28", true],
+    ],
+  ),
+  nodeCidrMaskSize: count("nodeCIDRMaskSize", "cmd/kube-controller-manager/app/core.go", "bits", ["1.25", 24]),
+
+  // Certificate signing requests
+  csrApprovedExpiration: duration("approvedExpiration", CLEANER, ["1.25", 3_600_000]),
+  csrDeniedExpiration: duration("deniedExpiration", CLEANER, ["1.25", 3_600_000]),
+  csrPendingExpiration: duration("pendingExpiration", CLEANER, ["1.25", 86_400_000]),
+  csrCleanerPollingInterval: duration("pollingInterval", CLEANER, ["1.25", 600_000]),
+  csrMinExpirationSeconds: count("expirationSeconds (least)", "pkg/apis/certificates/validation/validation.go", "s", [
+    "1.25",
+    600,
+  ]),
+  clusterSigningDuration: duration(
+    "ClusterSigningDuration",
+    "pkg/controller/certificates/signer/config/v1alpha1/defaults.go",
+    ["1.25", 31_536_000_000],
+  ),
+  signerBackdate: duration("backdate", "pkg/controller/certificates/signer/signer.go", ["1.25", 300_000]),
+  kubeletCsrKeyEncipherment: word<"always" | "only for RSA keys">(
+    "key encipherment in a kubelet's CSR",
+    BOOTSTRAP,
+    ["1.25", "always"],
+    ["1.27", "only for RSA keys"],
+  ),
+  allowDnsOnlyNodeCsr: gate("AllowDNSOnlyNodeCSR", ["1.25", true], ["1.31", false]),
+  allowInsecureKubeletCsr: gate("AllowInsecureKubeletCertificateSigningRequests", ["1.25", true], ["1.31", false]),
+  bootstrapCsrTimeout: duration("bootstrap CSR timeout", BOOTSTRAP, ["1.25", 3_600_000]),
+  waitForServerTotal: duration("waitForServer", BOOTSTRAP, ["1.25", 60_000]),
+  waitForServerPeriod: duration("waitForServer (period)", BOOTSTRAP, ["1.25", 2_000]),
+  csrRotationTimeout: duration("certificateWaitTimeout", CERT_MANAGER, ["1.25", 900_000]),
+  rotationDeadlineMin: count("jitteryDuration (least)", CERT_MANAGER, "of the lifetime", ["1.25", 0.7]),
+  rotationDeadlineMax: count("jitteryDuration (most)", CERT_MANAGER, "of the lifetime", ["1.25", 0.9]),
+
+  // Tokens
+  bootstrapTokenTtl: duration("DefaultTokenDuration", "cmd/kubeadm/app/constants/constants.go", ["1.25", 86_400_000]),
+  tokenCacheTtl: duration("TokenSuccessCacheTTL", "pkg/kubeapiserver/options/authentication.go", ["1.25", 10_000]),
+  serviceAccountTokenJti: gate("ServiceAccountTokenJTI", ["1.25", false], ["1.30", true]),
+  serviceAccountTokenPodNodeInfo: gate("ServiceAccountTokenPodNodeInfo", ["1.25", false], ["1.30", true]),
+  serviceAccountTokenNodeBinding: gate("ServiceAccountTokenNodeBinding", ["1.25", false], ["1.31", true]),
+  serviceAccountNodeAudienceRestriction: gate("ServiceAccountNodeAudienceRestriction", ["1.25", false], ["1.33", true]),
+
+  // Rights
+  adminGroup: word<"system:masters" | "kubeadm:cluster-admins">(
+    "group of admin.conf",
+    "cmd/kubeadm/app/phases/kubeconfig/kubeconfig.go",
+    ["1.25", "system:masters"],
+    ["1.29", "kubeadm:cluster-admins"],
+  ),
+  authorizeNodeWithSelectors: gate("AuthorizeNodeWithSelectors", ["1.25", false], ["1.32", true]),
+  kubeletFineGrainedAuthz: gate("KubeletFineGrainedAuthz", ["1.25", false], ["1.33", true]),
+  preventStaticPodApiReferences: gate("PreventStaticPodAPIReferences", ["1.25", false], ["1.34", true]),
+  apiServerIdentity: gate("APIServerIdentity", ["1.25", false], ["1.26", true]),
+
+  // Pods, PLEG and remote command
+  podReadyToStartContainers: gate("PodReadyToStartContainersCondition", ["1.25", false], ["1.29", true]),
+  podObservedGeneration: gate("PodObservedGenerationTracking", ["1.25", false], ["1.34", true]),
+  sidecarContainers: gate("SidecarContainers", ["1.25", false], ["1.29", true]),
+  plegRelistPeriod: duration("plegRelistPeriod", KUBELET, ["1.25", 1_000]),
+  plegRelistThreshold: duration("relistThreshold", "pkg/kubelet/pleg/generic.go", ["1.25", 180_000]),
+  eventedPleg: word<"not there" | "alpha, off">(
+    "EventedPLEG",
+    "pkg/features/kube_features.go",
+    ["1.25", "not there"],
+    ["1.26", "alpha, off"],
+  ),
+  eventedPlegRelistPeriod: duration("eventedPlegRelistPeriod", KUBELET, ["1.25", 300_000]),
+  eventedPlegRelistThreshold: duration("eventedPlegRelistThreshold", KUBELET, ["1.25", 600_000]),
+  execProtocol: word<"SPDY/3.1" | "WebSocket v5">(
+    "exec, attach",
+    "staging/src/k8s.io/client-go/tools/remotecommand/websocket.go",
+    ["1.25", "SPDY/3.1"],
+    ["1.30", "WebSocket v5"],
+  ),
+  portForwardWebsockets: gate("PortForwardWebsockets", ["1.25", false], ["1.31", true]),
+} as const satisfies Record<string, ReleaseFact<unknown>>;
