@@ -1,3 +1,11 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+import { type Certificate, parseCertificatePem } from "./certificate.js";
+import { issueCertificate, issueSelfSigned } from "./issue.js";
+import { generatePrivateKey, type KeyType, privateKeyPem, publicKeyDer } from "./keys.js";
+import { NO_SANS, type SubjectAltNames } from "./sans.js";
+
 /**
  * A certificate authority: the cluster's own, or another one in a test.
  * PEM in and out; the key never leaves the process unless its owner writes it to a file (0600).
@@ -5,4 +13,143 @@
 export interface CertificateAuthority {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
+}
+
+/** A certificate and the key that belongs to it. */
+export interface KeyPair {
+  readonly certificatePem: string;
+  /** never printed */
+  readonly privateKeyPem: string;
+}
+
+export interface PkiDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const MINUTE_MS = 60_000;
+const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
+/** kubeadm's CertificateValidity and CA period: a year for leaves, ten for a CA. */
+export const CA_VALIDITY_MS = 10 * YEAR_MS;
+export const CERTIFICATE_VALIDITY_MS = YEAR_MS;
+/** A clock that runs a little behind must not find our certificates "not yet valid". */
+const BACKDATE_MS = 5 * MINUTE_MS;
+
+export interface AuthorityOptions {
+  /** `kubernetes` for the cluster's */
+  readonly commonName: string;
+  /** `rsa` is kubeadm's default and takes some 0.1 s; default `ec` */
+  readonly keyType?: KeyType;
+  /** default ten years */
+  readonly validityMs?: number;
+}
+
+/** Makes a CA. Mirrors k8s.io/client-go/util/cert/cert.go (NewSelfSignedCACert). */
+export async function createAuthority(deps: PkiDeps, options: AuthorityOptions): Promise<CertificateAuthority> {
+  const { commonName, keyType = "ec", validityMs = CA_VALIDITY_MS } = options;
+  const key = await generatePrivateKey(keyType);
+  const nowMs = deps.clock.now();
+  const certificatePem = issueSelfSigned(
+    key,
+    {
+      subject: { commonName, organization: [] },
+      spkiDer: publicKeyDer(key),
+      usages: ["digital signature", "key encipherment", "cert sign"],
+      sans: { ...NO_SANS, dns: [commonName] },
+      notBeforeMs: nowMs - BACKDATE_MS,
+      notAfterMs: nowMs + validityMs,
+      isCa: true,
+    },
+    deps.random,
+  );
+  return { certificatePem, privateKeyPem: privateKeyPem(key) };
+}
+
+export interface ServingOptions {
+  /** default `kube-apiserver` */
+  readonly commonName?: string;
+  /** beside the usual ones of an API server; IP addresses are told from names by the caller */
+  readonly sans?: Partial<SubjectAltNames>;
+}
+
+/**
+ * Key and certificate of an API server on loopback.
+ *
+ * Mirrors cmd/kubeadm/app/util/pkiutil/pki_helpers.go (GetAPIServerAltNames).
+ * Differs: an ECDSA key, which is made a hundred times faster; localhost and both loopback addresses among the names.
+ */
+export async function createApiServerCertificate(
+  ca: CertificateAuthority,
+  deps: PkiDeps,
+  options: ServingOptions = {},
+): Promise<KeyPair> {
+  const { commonName = "kube-apiserver", sans = {} } = options;
+  return issuePair(ca, deps, {
+    commonName,
+    organization: [],
+    usages: ["digital signature", "key encipherment", "server auth"],
+    sans: {
+      ...NO_SANS,
+      dns: [
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+        "localhost",
+        ...(sans.dns ?? []),
+      ],
+      ip: ["127.0.0.1", "::1", "10.96.0.1", ...(sans.ip ?? [])],
+    },
+  });
+}
+
+export interface ClientOptions {
+  /** the user */
+  readonly commonName: string;
+  /** the groups */
+  readonly organization: readonly string[];
+  /** default one year */
+  readonly validityMs?: number;
+}
+
+/** Key and client certificate of a user, for example of the administrator (`kubernetes-admin`, `system:masters`). */
+export async function createClientCertificate(
+  ca: CertificateAuthority,
+  deps: PkiDeps,
+  options: ClientOptions,
+): Promise<KeyPair> {
+  return issuePair(ca, deps, { ...options, usages: ["digital signature", "key encipherment", "client auth"] });
+}
+
+interface PairOptions extends ClientOptions {
+  readonly usages: readonly string[];
+  readonly sans?: SubjectAltNames;
+}
+
+async function issuePair(ca: CertificateAuthority, deps: PkiDeps, options: PairOptions): Promise<KeyPair> {
+  const key = await generatePrivateKey("ec");
+  const nowMs = deps.clock.now();
+  const certificatePem = issueCertificate(
+    ca,
+    {
+      subject: { commonName: options.commonName, organization: options.organization },
+      spkiDer: publicKeyDer(key),
+      usages: options.usages,
+      ...(options.sans === undefined ? {} : { sans: options.sans }),
+      notBeforeMs: nowMs - BACKDATE_MS,
+      notAfterMs: nowMs + (options.validityMs ?? CERTIFICATE_VALIDITY_MS),
+    },
+    deps.random,
+  );
+  return { certificatePem, privateKeyPem: privateKeyPem(key) };
+}
+
+/**
+ * `sha256:<hex>` over the CA's SubjectPublicKeyInfo: what `--discovery-token-ca-cert-hash` pins.
+ *
+ * Mirrors cmd/kubeadm/app/util/pubkeypin/pubkeypin.go (Hash).
+ */
+export function publicKeyHash(certificate: Pick<Certificate, "spkiDer"> | string): string {
+  const { spkiDer } = typeof certificate === "string" ? parseCertificatePem(certificate) : certificate;
+  return `sha256:${createHash("sha256").update(spkiDer).digest("hex")}`;
 }

@@ -1,0 +1,157 @@
+import {
+  bitStringBytes,
+  DerError,
+  type DerNode,
+  derChildren,
+  isContext,
+  isUniversal,
+  readDer,
+  Tag,
+  timeMs,
+} from "./der.js";
+import { type Extension, extensionValue, parseExtensions } from "./extensions.js";
+import { type DistinguishedName, parseName } from "./name.js";
+import { OID } from "./oids.js";
+import { decodePem } from "./pem.js";
+import { NO_SANS, parseSans, type SubjectAltNames } from "./sans.js";
+import { algorithmOid, signatureProblem } from "./signature.js";
+import { extendedKeyUsageNames, keyUsageNames } from "./usages.js";
+
+/** An X.509 certificate, read. Mirrors x509.Certificate of Go as far as Kubernetes looks at it. */
+export interface Certificate {
+  readonly der: Buffer;
+  /** lower-case hexadecimal, without leading zeros */
+  readonly serialHex: string;
+  readonly issuer: DistinguishedName;
+  readonly issuerDer: Buffer;
+  readonly subject: DistinguishedName;
+  readonly subjectDer: Buffer;
+  /** Unix ms */
+  readonly notBeforeMs: number;
+  /** Unix ms; the certificate is still good in this very second */
+  readonly notAfterMs: number;
+  readonly spkiDer: Buffer;
+  readonly extensions: readonly Extension[];
+  readonly sans: SubjectAltNames;
+  readonly isCa: boolean;
+  /** usages by the names of the certificates API: `digital signature`, `key encipherment` */
+  readonly keyUsages: readonly string[];
+  /** `client auth`, `server auth`; an unknown one as its OID */
+  readonly extendedKeyUsages: readonly string[];
+  readonly subjectKeyId: Buffer | undefined;
+  readonly authorityKeyId: Buffer | undefined;
+  readonly signedDer: Buffer;
+  readonly signatureAlgorithm: string;
+  readonly signature: Buffer;
+}
+
+/**
+ * @param pem the first CERTIFICATE block counts
+ * @throws DerError when there is none, or it is damaged
+ */
+export function parseCertificatePem(pem: string): Certificate {
+  const block = decodePem(pem).find(({ type }) => type === "CERTIFICATE");
+  if (block === undefined) throw new DerError("no CERTIFICATE block in this PEM", 0);
+  return parseCertificate(block.der);
+}
+
+/** @throws DerError */
+export function parseCertificate(der: Buffer): Certificate {
+  const outer = readDer(der);
+  const [signed, algorithm, signature] = isUniversal(outer, Tag.SEQUENCE) ? derChildren(outer) : [];
+  if (!isUniversal(signed, Tag.SEQUENCE) || !isUniversal(signature, Tag.BIT_STRING)) {
+    throw new DerError("x509: malformed certificate", 0);
+  }
+  const fields = derChildren(signed);
+  // The version is optional: a v1 certificate begins with its serial number.
+  const [serial, , issuer, validity, subject, spki, ...rest] = isContext(fields[0], 0) ? fields.slice(1) : fields;
+  if (serial === undefined || issuer === undefined || validity === undefined || subject === undefined) {
+    throw new DerError("x509: malformed tbs certificate", signed.offset);
+  }
+  if (!isUniversal(spki, Tag.SEQUENCE)) throw new DerError("x509: malformed spki", signed.offset);
+  const [notBefore, notAfter] = derChildren(validity).map(timeMs);
+  if (notBefore === undefined || notAfter === undefined) {
+    throw new DerError("x509: malformed validity", validity.offset);
+  }
+  const list = rest.find((one) => isContext(one, 3));
+  const extensions = list === undefined ? [] : derChildren(list).flatMap((one) => parseExtensions(one));
+  return {
+    der,
+    serialHex: serial.content.toString("hex").replace(/^0+(?=.)/, ""),
+    issuer: parseName(issuer),
+    issuerDer: issuer.whole,
+    subject: parseName(subject),
+    subjectDer: subject.whole,
+    notBeforeMs: notBefore,
+    notAfterMs: notAfter,
+    spkiDer: spki.whole,
+    extensions,
+    ...extensionFacts(extensions),
+    signedDer: signed.whole,
+    signatureAlgorithm: algorithmOid(algorithm),
+    signature: bitStringBytes(signature),
+  };
+}
+
+type ExtensionFacts = Pick<
+  Certificate,
+  "sans" | "isCa" | "keyUsages" | "extendedKeyUsages" | "subjectKeyId" | "authorityKeyId"
+>;
+
+function extensionFacts(extensions: readonly Extension[]): ExtensionFacts {
+  const read = <T>(dotted: string, parse: (node: DerNode) => T): T | undefined => {
+    const value = extensionValue(extensions, dotted);
+    return value === undefined ? undefined : parse(readDer(value));
+  };
+  return {
+    sans: read(OID.subjectAltName, (node) => parseSans(node.whole)) ?? NO_SANS,
+    isCa: read(OID.basicConstraints, (node) => isUniversal(derChildren(node)[0], Tag.BOOLEAN)) ?? false,
+    keyUsages: read(OID.keyUsage, keyUsageNames) ?? [],
+    extendedKeyUsages: read(OID.extKeyUsage, extendedKeyUsageNames) ?? [],
+    subjectKeyId: read(OID.subjectKeyIdentifier, (node) => node.content),
+    authorityKeyId: read(
+      OID.authorityKeyIdentifier,
+      (node) => derChildren(node).find((one) => isContext(one, 0))?.content,
+    ),
+  };
+}
+
+export interface VerifyOptions {
+  readonly issuer: Certificate;
+  /** Unix ms */
+  readonly nowMs: number;
+  /** which extended key usage the certificate must allow */
+  readonly purpose?: "client auth" | "server auth";
+}
+
+/**
+ * Checks a certificate that the CA itself signed (no intermediates).
+ *
+ * Mirrors x509.Certificate.Verify of Go's crypto/x509, with its texts.
+ * @returns undefined when it is good, or why it is not
+ */
+export function certificateProblem(certificate: Certificate, options: VerifyOptions): string | undefined {
+  const { issuer, nowMs, purpose } = options;
+  const seconds = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const expired = "x509: certificate has expired or is not yet valid: current time";
+  if (nowMs < certificate.notBeforeMs) {
+    return `${expired} ${seconds(nowMs)} is before ${seconds(certificate.notBeforeMs)}`;
+  }
+  // Whole seconds: a certificate is good until the end of the second that notAfter names.
+  if (nowMs >= certificate.notAfterMs + 1000) {
+    return `${expired} ${seconds(nowMs)} is after ${seconds(certificate.notAfterMs)}`;
+  }
+  const isIssued =
+    certificate.issuerDer.equals(issuer.subjectDer) &&
+    signatureProblem(certificate.signatureAlgorithm, certificate.signedDer, certificate.signature, issuer.spkiDer) ===
+      undefined;
+  if (!isIssued) return "x509: certificate signed by unknown authority";
+  if (nowMs >= issuer.notAfterMs + 1000) {
+    return `${expired} ${seconds(nowMs)} is after ${seconds(issuer.notAfterMs)}`;
+  }
+  const usages = certificate.extendedKeyUsages;
+  if (purpose !== undefined && usages.length > 0 && !usages.includes(purpose) && !usages.includes("any")) {
+    return "x509: certificate specifies an incompatible key usage";
+  }
+  return undefined;
+}

@@ -1,0 +1,85 @@
+import { isIPv4, isIPv6 } from "node:net";
+import { type DerNode, derChildren, isContext, readDer } from "./der.js";
+import { contextString, sequence } from "./der-write.js";
+
+/** Subject alternative names: what else a certificate is good for. */
+export interface SubjectAltNames {
+  readonly dns: readonly string[];
+  /** in text form: `127.0.0.1`, `::1` */
+  readonly ip: readonly string[];
+  readonly email: readonly string[];
+  readonly uri: readonly string[];
+}
+
+export const NO_SANS: SubjectAltNames = { dns: [], ip: [], email: [], uri: [] };
+
+export function isEmptySans(sans: SubjectAltNames): boolean {
+  return sans.dns.length + sans.ip.length + sans.email.length + sans.uri.length === 0;
+}
+
+/** Context tags of GeneralName (RFC 5280). */
+const EMAIL = 1;
+const DNS = 2;
+const URI = 6;
+const IP = 7;
+
+/** The extension's value, in the order in which Go writes it: DNS names, emails, addresses, URIs. */
+export function encodeSans(sans: SubjectAltNames): Buffer {
+  return sequence(
+    ...sans.dns.map((name) => contextString(DNS, Buffer.from(name, "latin1"))),
+    ...sans.email.map((address) => contextString(EMAIL, Buffer.from(address, "latin1"))),
+    ...sans.ip.map((address) => contextString(IP, ipBytes(address))),
+    ...sans.uri.map((uri) => contextString(URI, Buffer.from(uri, "latin1"))),
+  );
+}
+
+/** Names of other kinds (directory names, …) are skipped, as in Go. */
+export function parseSans(value: Buffer): SubjectAltNames {
+  const names = derChildren(readDer(value));
+  const texts = (tag: number) =>
+    names.filter((name) => isContext(name, tag)).map((name) => name.content.toString("latin1"));
+  return {
+    dns: texts(DNS),
+    email: texts(EMAIL),
+    uri: texts(URI),
+    ip: names.filter((name) => isContext(name, IP)).map((name) => ipText(name)),
+  };
+}
+
+function ipText(name: DerNode): string {
+  const bytes = name.content;
+  if (bytes.length === 4) return [...bytes].join(".");
+  const groups = Array.from({ length: bytes.length / 2 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16));
+  return compressIpv6(groups);
+}
+
+/** RFC 5952: the longest run of zero groups (two at least, the first of equals) becomes `::`. */
+function compressIpv6(groups: readonly string[]): string {
+  let best = { start: 0, length: 0 };
+  for (let start = 0; start < groups.length; start++) {
+    let length = 0;
+    while (groups[start + length] === "0") length++;
+    if (length > best.length) best = { start, length };
+  }
+  if (best.length < 2) return groups.join(":");
+  return `${groups.slice(0, best.start).join(":")}::${groups.slice(best.start + best.length).join(":")}`;
+}
+
+/** @throws TypeError for what is no IP address: the caller has checked */
+function ipBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
+  if (!isIPv6(address)) throw new TypeError(`not an IP address: ${address}`);
+  // A dotted tail (`::ffff:1.2.3.4`) is two groups.
+  const plain = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
+    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(":"),
+  );
+  const [head = "", tail] = plain.split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0");
+  const bytes = Buffer.alloc(16);
+  for (const [i, group] of [...left, ...zeros, ...right].entries()) {
+    bytes.writeUInt16BE(Number.parseInt(group, 16), i * 2);
+  }
+  return bytes;
+}

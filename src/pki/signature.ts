@@ -1,0 +1,79 @@
+import { type KeyObject, sign, verify } from "node:crypto";
+import { type DerNode, derChildren, isUniversal, oidText, Tag } from "./der.js";
+import { nullValue, oid, sequence } from "./der-write.js";
+import { readPublicKey } from "./keys.js";
+import { OID } from "./oids.js";
+
+interface SignatureScheme {
+  /** undefined: the algorithm hashes by itself (Ed25519) */
+  readonly hash: string | undefined;
+  readonly keyType: "rsa" | "ec" | "ed25519";
+}
+
+/** The signature algorithms that Kubernetes meets; Go refuses SHA-1 ones as insecure. */
+const SCHEMES: Readonly<Record<string, SignatureScheme>> = {
+  [OID.sha256WithRSA]: { hash: "sha256", keyType: "rsa" },
+  [OID.sha384WithRSA]: { hash: "sha384", keyType: "rsa" },
+  [OID.sha512WithRSA]: { hash: "sha512", keyType: "rsa" },
+  [OID.ecdsaWithSHA256]: { hash: "sha256", keyType: "ec" },
+  [OID.ecdsaWithSHA384]: { hash: "sha384", keyType: "ec" },
+  [OID.ecdsaWithSHA512]: { hash: "sha512", keyType: "ec" },
+  [OID.ed25519]: { hash: undefined, keyType: "ed25519" },
+};
+
+/** The algorithm a key signs with. Mirrors signingParamsForKey in Go's crypto/x509: the hash follows the curve. */
+export function signatureAlgorithmFor(key: KeyObject): string {
+  switch (key.asymmetricKeyType) {
+    case "rsa":
+      return OID.sha256WithRSA;
+    case "ed25519":
+      return OID.ed25519;
+    case "ec": {
+      const curve = key.asymmetricKeyDetails?.namedCurve;
+      if (curve === "secp384r1") return OID.ecdsaWithSHA384;
+      return curve === "secp521r1" ? OID.ecdsaWithSHA512 : OID.ecdsaWithSHA256;
+    }
+    default:
+      throw new TypeError(`cannot sign with a key of type ${key.asymmetricKeyType ?? key.type}`);
+  }
+}
+
+/** AlgorithmIdentifier: RSA has an explicit NULL for parameters, the others have none (RFC 3279, 5758, 8410). */
+export function algorithmIdentifier(dotted: string): Buffer {
+  return SCHEMES[dotted]?.keyType === "rsa" ? sequence(oid(dotted), nullValue()) : sequence(oid(dotted));
+}
+
+/** @returns the dotted OID of an AlgorithmIdentifier; "" when it is none */
+export function algorithmOid(node: DerNode | undefined): string {
+  const first = isUniversal(node, Tag.SEQUENCE) ? derChildren(node)[0] : undefined;
+  return isUniversal(first, Tag.OID) ? oidText(first.content) : "";
+}
+
+export function signBytes(algorithm: string, bytes: Buffer, key: KeyObject): Buffer {
+  return sign(SCHEMES[algorithm]?.hash, bytes, key);
+}
+
+/** @returns undefined when the signature is good, or why it is not, in Go's words */
+export function signatureProblem(
+  algorithm: string,
+  signed: Buffer,
+  signature: Buffer,
+  spkiDer: Buffer,
+): string | undefined {
+  const scheme = SCHEMES[algorithm];
+  if (scheme === undefined) return "x509: cannot verify signature: algorithm unimplemented";
+  const key = readPublicKey(spkiDer);
+  if (key === undefined) return "x509: cannot verify signature: algorithm unimplemented";
+  if (key.asymmetricKeyType !== scheme.keyType) {
+    return `x509: signature algorithm specifies an ${scheme.keyType} public key, but have public key of type ${key.asymmetricKeyType}`;
+  }
+  if (verify(scheme.hash, signed, key, signature)) return undefined;
+  switch (scheme.keyType) {
+    case "rsa":
+      return "crypto/rsa: verification error";
+    case "ec":
+      return "x509: ECDSA verification failure";
+    case "ed25519":
+      return "x509: Ed25519 verification failure";
+  }
+}
