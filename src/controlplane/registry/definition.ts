@@ -33,6 +33,8 @@ export interface ResourceDefinition {
   readonly selectableFields?: (object: KubeObject) => Readonly<Record<string, string>>;
   /** the release that began to serve it; absent: 1.25 or before */
   readonly since?: string;
+  /** the path upstream stores it under, where that is not the plural and a text shows it: `minions` */
+  readonly registryPath?: string;
   /** Another view of what a different row stores (events.k8s.io over core events): no keys of its own. */
   readonly storedAs?: StoredAs;
   /** DELETE answers the object instead of a Status (pods, namespaces, serviceaccounts, …) */
@@ -86,6 +88,10 @@ export interface Strategy {
   readonly allowCreateOnUpdate?: boolean;
   /** a PUT without resourceVersion overwrites (nodes: yes, leases: no) */
   readonly allowUnconditionalUpdate?: boolean;
+  /** What else changes when an object is only marked for deletion: a namespace's phase. */
+  prepareForDelete?(object: KubeObject, context: StrategyContext): KubeObject;
+  /** Holds a deletion back as metadata.finalizers do: a namespace's spec.finalizers. */
+  hasOwnFinalizers?(object: KubeObject): boolean;
   /** seconds an object lingers with a deletionTimestamp (pods); absent or undefined: gone at once unless it has finalizers */
   gracePeriodSeconds?(object: KubeObject, asked: number | undefined): number | undefined;
 }
