@@ -66,7 +66,7 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   const { text, paint, details } = content(event, signs.arrow, chalk);
   const first = wrap(printable(text), textWidth);
   const rest = details.flatMap((detail) => wrap(printable(detail), textWidth)).map((line) => chalk.dim(line));
-  const body = [...first.map(paint), ...rest];
+  const body = [...first.map((line) => paint(line)), ...rest];
   const head = `${chalk.dim(seconds)} ${actorColour(event.actor, chalk)(actor)} `;
   const sign = signColour(event, chalk)(lead);
   const hang = " ".repeat(margin + lead.length);

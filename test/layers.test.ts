@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { test } from "vitest";
+
+const SRC = fileURLToPath(new URL("../src", import.meta.url));
+
+/** Who may import whom. A room may always import itself. `types`: only `import type`. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  api: [],
+  release: ["util", "trace (types)"],
+  trace: ["util"],
+  pki: ["api", "util"],
+  client: ["api", "pki", "trace", "util"],
+  kubelet: ["api", "client", "pki", "release", "streaming", "trace", "util"],
+  controlplane: ["api", "client (types)", "pki", "release", "streaming", "trace", "util"],
+  cli: ["api", "client", "commands", "controlplane", "kubelet", "pki", "release", "trace", "util"],
+  commands: ["api", "cli", "client", "controlplane", "kubelet", "pki", "release", "trace", "util"],
+  "cli.ts": ["cli", "util"],
+};
+
+/** Packages that draw on the terminal: only the rooms that face it may know them. */
+const TERMINAL_PACKAGES = /^(chalk|ora|inquirer|commander)$/;
+const TERMINAL_ROOMS = new Set(["cli", "commands", "cli.ts"]);
+
+interface Import {
+  readonly file: string;
+  readonly specifier: string;
+  readonly isType: boolean;
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? sourceFiles(path) : path.endsWith(".ts") ? [path] : [];
+  });
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, "utf8");
+  const found = text.matchAll(/^\s*(import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm);
+  return [...found].map((match) => ({
+    file,
+    specifier: match[3] ?? match[4] ?? "",
+    isType: match[2] !== undefined,
+  }));
+}
+
+function roomOf(path: string): string {
+  return relative(SRC, path).split("/")[0] ?? "";
+}
+
+const imports = sourceFiles(SRC).flatMap(importsOf);
+
+test("the reader of imports finds them", () => {
+  assert.ok(imports.length > 100, `found ${imports.length} imports`);
+});
+
+test("rooms import only what stands below them", () => {
+  const upward = imports
+    .filter((one) => one.specifier.startsWith("."))
+    .flatMap((one) => {
+      const from = roomOf(one.file);
+      const to = roomOf(join(dirname(one.file), one.specifier));
+      const allowed = MAY_IMPORT[from] ?? [];
+      const ok = from === to || allowed.includes(to) || (one.isType && allowed.includes(`${to} (types)`));
+      return ok ? [] : [`${relative(SRC, one.file)} imports ${one.specifier}`];
+    });
+  assert.deepEqual(upward, []);
+});
+
+test("only the rooms that face the terminal know its packages", () => {
+  const strangers = imports
+    .filter((one) => TERMINAL_PACKAGES.test(one.specifier) && !TERMINAL_ROOMS.has(roomOf(one.file)))
+    // The terminal renderer is handed its colours; it needs the type only.
+    .filter((one) => !(one.file.endsWith("trace/terminal.ts") && one.isType))
+    .map((one) => `${relative(SRC, one.file)} imports ${one.specifier}`);
+  assert.deepEqual(strangers, []);
+});
+
+test("the system clock is read in one file", () => {
+  const readers = sourceFiles(SRC)
+    .filter((file) => !file.endsWith("util/clock.ts"))
+    .filter((file) => /\b(Date\.now\(|new Date\(\)|setTimeout\(|setInterval\()/.test(readFileSync(file, "utf8")))
+    .map((file) => relative(SRC, file));
+  assert.deepEqual(readers, []);
+});

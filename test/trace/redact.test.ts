@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { redactBody, redactText } from "../../src/trace/redact.js";
+
+const KEY = ["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEE", "-----END EC PRIVATE KEY-----"].join("\n");
+const JWT = `${Buffer.from('{"alg":"RS256"}').toString("base64url")}.${Buffer.from('{"sub":"system"}').toString("base64url")}.c2ln`;
+
+const texts = [
+  ["a bootstrap token keeps its public half", "token abcdef.0123456789abcdef ok", "token abcdef.**** ok"],
+  ["a private key goes", `x ${KEY} y`, "x -----BEGIN EC PRIVATE KEY-----****-----END EC PRIVATE KEY----- y"],
+  ["a bearer header goes", "Authorization: Bearer s3cr3t.x-y", "Authorization: Bearer ****"],
+  ["a JWT goes", `got ${JWT}`, "got ****"],
+  ["a host name passes", "at abcdef.example.com:6443", "at abcdef.example.com:6443"],
+  ["a base64 private key goes", Buffer.from(KEY).toString("base64"), "****"],
+] as const;
+for (const [name, text, want] of texts) {
+  test(`redact: ${name}`, () => assert.equal(redactText(text), want));
+}
+
+test("redact: a certificate in base64 stays", () => {
+  const pem = Buffer.from("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n").toString("base64");
+  assert.equal(redactText(pem), pem);
+});
+
+test("redact: values of Secrets go wherever the Secret stands; other data stays", () => {
+  const secret = { kind: "Secret", metadata: { name: "s" }, data: { a: "YQ==" }, stringData: { b: "c" } };
+  const masked = { kind: "Secret", metadata: { name: "s" }, data: { a: "****" }, stringData: { b: "****" } };
+  assert.deepEqual(redactBody(secret), masked);
+  assert.deepEqual(redactBody({ kind: "SecretList", items: [{ data: { a: "YQ==" } }] }), {
+    kind: "SecretList",
+    items: [{ data: { a: "****" } }],
+  });
+  assert.deepEqual(redactBody({ type: "ADDED", object: secret }), { type: "ADDED", object: masked });
+  assert.deepEqual(redactBody({ kind: "ConfigMap", data: { a: "b" } }), { kind: "ConfigMap", data: { a: "b" } });
+});
+
+test("redact: tokens in answers and credentials in kubeconfigs go", () => {
+  assert.deepEqual(redactBody({ kind: "TokenRequest", status: { token: "opaque" } }), {
+    kind: "TokenRequest",
+    status: { token: "****" },
+  });
+  assert.deepEqual(redactBody({ users: [{ user: { "client-key-data": "aGk=" } }] }), {
+    users: [{ user: { "client-key-data": "****" } }],
+  });
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { Chalk } from "chalk";
+import { test } from "vitest";
+import type { TraceEvent } from "../../src/trace/events.js";
+import { renderEvent, TerminalSink } from "../../src/trace/terminal.js";
+import { printable, wrap } from "../../src/trace/text.js";
+
+const plain = { chalk: new Chalk({ level: 0 }), width: () => 80, unicode: false, verbosity: 4, startMs: 1000 } as const;
+const stamp = { seq: 1, atMs: 2234, actor: "kubelet", level: 1 } as const;
+
+const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
+  [
+    "a step with its upstream function",
+    { ...stamp, kind: "step", title: "Renew the lease", upstream: { file: "pkg/x.go", func: "sync" } },
+    ["    1.234 kubelet    > Renew the lease", "                       pkg/x.go sync"],
+  ],
+  [
+    "a request with its answer, its length and who asked",
+    {
+      ...stamp,
+      kind: "request",
+      method: "GET",
+      path: "/api/v1/nodes/n1",
+      server: "https://127.0.0.1:1",
+      identity: "anonymous",
+      status: 403,
+      durationMs: 4.4,
+      auditId: "x",
+      outcome: "Forbidden",
+    },
+    ["    1.234 kubelet    - GET /api/v1/nodes/n1 -> 403 Forbidden (4 ms, as", "                       anonymous)"],
+  ],
+  [
+    "a decision with why, and the constant of which release",
+    {
+      ...stamp,
+      kind: "decision",
+      what: "the node is Unknown",
+      why: "no heartbeat for 41 s",
+      constants: [{ name: "nodeMonitorGracePeriod", value: "40 s", release: "v1.25" }],
+    },
+    [
+      "    1.234 kubelet    * the node is Unknown",
+      "                       no heartbeat for 41 s",
+      "                       nodeMonitorGracePeriod = 40 s (v1.25)",
+    ],
+  ],
+  [
+    "a change of state",
+    { ...stamp, kind: "state", subject: "node n1", what: "Ready", from: "True", to: "Unknown" },
+    ["    1.234 kubelet    o node n1: Ready True -> Unknown"],
+  ],
+  [
+    "control characters of a server's text do not reach the terminal",
+    { ...stamp, kind: "note", text: "a\u001b[2Jb" },
+    ["    1.234 kubelet      a\\x1b[2Jb"],
+  ],
+];
+for (const [name, event, want] of lines) {
+  test(`terminal: ${name}`, () => assert.deepEqual(renderEvent(event, 0, plain), want));
+}
+
+for (const width of [40, 50, 80, 120]) {
+  test(`terminal: no line is wider than ${width} columns`, () => {
+    const text = `${"word ".repeat(40)}${"x".repeat(200)}`;
+    for (const depth of [0, 1, 3]) {
+      const event: TraceEvent = { ...stamp, kind: "decision", what: text, why: text };
+      const widest = Math.max(
+        ...renderEvent(event, depth, { ...plain, width: () => width }).map((line) => line.length),
+      );
+      assert.ok(widest <= width, `${widest} columns`);
+    }
+  });
+}
+
+test("terminal: colour only adds to the text", () => {
+  const event: TraceEvent = { ...stamp, kind: "error", message: "no", hint: "try again" };
+  const coloured = renderEvent(event, 0, { ...plain, chalk: new Chalk({ level: 1 }) }).join("\n");
+  assert.ok(coloured.includes("\u001b["));
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape is what is taken away
+  assert.equal(coloured.replace(/\u001b\[\d+m/g, ""), renderEvent(event, 0, plain).join("\n"));
+});
+
+test("terminal: facts stand below their step; what is above the verbosity is left out", () => {
+  let out = "";
+  const sink = new TerminalSink({ ...plain, verbosity: 1 }, { write: (text: string) => (out += text) });
+  sink.write({ ...stamp, seq: 7, kind: "step", title: "outer" });
+  sink.write({ ...stamp, seq: 8, causedBy: 7, kind: "note", text: "inner" });
+  sink.write({ ...stamp, seq: 9, causedBy: 7, level: 2, kind: "note", text: "quiet" });
+  assert.deepEqual(out.trimEnd().split("\n"), ["    1.234 kubelet    > outer", "    1.234 kubelet        inner"]);
+});
+
+const wraps = [
+  ["one two three", 8, ["one two", "three"]],
+  ["averyverylongword x", 8, ["averyver", "ylongwor", "d x"]],
+  ["two\nlines", 20, ["two", "lines"]],
+  ["", 20, [""]],
+] as const;
+for (const [text, width, want] of wraps) {
+  test(`wrap ${JSON.stringify(text)} at ${width}`, () => assert.deepEqual(wrap(text, width), want));
+}
+
+test("printable: turns escapes and direction marks into text, keeps letters of any script", () => {
+  assert.equal(printable("节点\u202e \u0007\r\n"), "节点\\x202e \\x07\\x0d\n");
+});
