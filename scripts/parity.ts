@@ -1,0 +1,50 @@
+// `npm run parity [-- topic ...]`: records the embedded control plane as the real one was recorded, and compares.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KNOWN_DIFFERENCES } from "../test/parity/differences.js";
+import { hasRecordings, isSevere, RECORDINGS, recordTopic, type TopicResult } from "../test/parity/recorder.js";
+
+/** Topics that need minutes (lapsing nodes and certificates) come last. */
+const ALL_TOPICS = ["discovery", "auth", "csr", "lease-node", "watch", "node-lifecycle", "expiry"];
+
+if (hasRecordings) await main(process.argv.slice(2));
+else process.stderr.write(`no recordings at ${RECORDINGS}: nothing to compare with\n`);
+
+async function main(args: readonly string[]): Promise<void> {
+  const isVerbose = args.includes("--verbose");
+  const asked = args.filter((arg) => !arg.startsWith("-"));
+  const topics = asked.length === 0 ? ALL_TOPICS : asked;
+  const folder = await mkdtemp(join(tmpdir(), "kubelab-parity-"));
+  try {
+    process.stdout.write("topic            items  same  listed  not listed  status or reason  no longer differ\n");
+    for (const topic of topics) report(await recordTopic(topic, join(folder, topic)), isVerbose);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function report(result: TopicResult, isVerbose: boolean): void {
+  const known = KNOWN_DIFFERENCES.filter((one) => one.topic === result.topic);
+  const unlisted = result.differences.filter((one) => !known.some(({ item }) => item === one.item));
+  const stale = known.filter(({ item }) => !result.differences.some((one) => one.item === item));
+  const severe = result.differences.filter(isSevere);
+  const listed = result.differences.length - unlisted.length;
+  const cells = [
+    result.itemCount,
+    result.itemCount - result.differences.length,
+    listed,
+    unlisted.length,
+    severe.length,
+    stale.length,
+  ];
+  const widths = [5, 6, 8, 12, 18, 18];
+  process.stdout.write(
+    `${result.topic.padEnd(17)}${cells.map((cell, i) => String(cell).padStart(widths[i] ?? 0)).join("")}\n`,
+  );
+  for (const one of isVerbose ? result.differences : unlisted) {
+    process.stdout.write(`  ${one.item}\n${one.lines.map((line) => `      ${line}\n`).join("")}`);
+  }
+  for (const one of stale) process.stdout.write(`  no longer differs: ${one.item}\n`);
+  if (unlisted.length + stale.length > 0) process.exitCode = 1;
+}
