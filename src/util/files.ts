@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { LabError } from "./errors.js";
+
+export interface WriteOptions {
+  /** permission bits of the new file, also when another one is replaced: 0o600 for keys; default 0o644 */
+  readonly mode?: number;
+}
+
+/**
+ * Writes a file so that a reader, or a run after a crash, finds the old content or the new one, never half of it:
+ * a temporary file beside it, fsync, rename, fsync of the folder. Makes the folder when it is missing.
+ *
+ * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (Update), which renames a symbolic link instead.
+ * @throws LabError BAD_FILE
+ */
+export async function writeFileAtomic(
+  path: string,
+  content: string | Buffer,
+  options: WriteOptions = {},
+): Promise<void> {
+  const folder = dirname(path);
+  const temporary = join(folder, `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
+  try {
+    await mkdir(folder, { recursive: true });
+    try {
+      await writeSynced(temporary, content, options.mode ?? 0o644);
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    await syncFolder(folder);
+  } catch (error) {
+    throw new LabError("BAD_FILE", `cannot write ${path}: ${describeFileError(error)}`, writeHint(error), {
+      cause: error,
+    });
+  }
+}
+
+async function writeSynced(path: string, content: string | Buffer, mode: number): Promise<void> {
+  const file = await open(path, "wx", mode);
+  try {
+    await file.chmod(mode); // the mode given to open() is cut by the umask
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A rename is only durable when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } catch {
+    // Some file systems refuse fsync of a folder: the content is safe, the rename soon will be.
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `no such file or folder` instead of `ENOENT: …, open '…'`. */
+export function describeFileError(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  switch (code) {
+    case "ENOENT":
+      return "no such file or folder";
+    case "EACCES":
+    case "EPERM":
+      return "permission denied";
+    case "ENOTDIR":
+      return "a part of the path is a file, not a folder";
+    case "EISDIR":
+      return "it is a folder";
+    case "EROFS":
+      return "the file system is read-only";
+    case "ENOSPC":
+      return "no space left on the device";
+    default:
+      return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function writeHint(error: unknown): string {
+  return (error as { code?: unknown } | null)?.code === "ENOSPC"
+    ? "Free some space, then run the same command again."
+    : "Name a folder that you may write to.";
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, test } from "vitest";
+import { writeFileAtomic } from "../../src/util/files.js";
+
+const folder = mkdtempSync(join(tmpdir(), "kubelab-files-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a file is replaced as a whole, with its mode, and nothing is left beside it", async () => {
+  const path = join(folder, "replace", "kubelet.key");
+  await writeFileAtomic(path, "first", { mode: 0o600 });
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  const inode = statSync(path).ino;
+  await writeFileAtomic(path, "second", { mode: 0o600 });
+  assert.equal(readFileSync(path, "utf8"), "second");
+  assert.notEqual(statSync(path).ino, inode); // renamed over, not written into
+  assert.deepEqual(readdirSync(join(folder, "replace")), ["kubelet.key"]);
+});
+
+test("the mode does not depend on the file that was there", async () => {
+  const path = join(folder, "loose.key");
+  writeFileSync(path, "x", { mode: 0o644 });
+  await writeFileAtomic(path, "y", { mode: 0o600 });
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+});
+
+test("a folder that cannot be made is the learner's to fix", async () => {
+  writeFileSync(join(folder, "file"), "");
+  await assert.rejects(writeFileAtomic(join(folder, "file", "kubelet.key"), "x"), {
+    name: "LabError",
+    code: "BAD_FILE",
+    message: /cannot write .*kubelet\.key: /,
+  });
+});
+
+test("a target that is a folder is left alone, and the temporary file goes", async () => {
+  const path = join(folder, "taken");
+  await writeFileAtomic(join(path, "inside"), "x");
+  await assert.rejects(writeFileAtomic(path, "y"), { code: "BAD_FILE" });
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith(".tmp")),
+    [],
+  );
+});
