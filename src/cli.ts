@@ -25,6 +25,7 @@ async function start(argv: readonly string[]): Promise<number> {
     cwd: process.cwd(),
     streams: { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
     random: new SystemRandom(),
+    self: [process.execPath, process.argv[1] ?? "kubelab"],
     signal: interruption(),
   });
 }

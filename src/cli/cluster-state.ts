@@ -37,7 +37,7 @@ export function clusterKubeconfig(env: Env, name: string): string {
 
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {
   await mkdir(clustersFolder(env), { recursive: true, mode: 0o700 });
-  await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, 0o600);
+  await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
 }
 
 /** Removes the state and the kubeconfig; it is fine if they are gone already. */

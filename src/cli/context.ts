@@ -44,6 +44,8 @@ export interface CliContext {
   readonly cwd: string;
   readonly streams: CliStreams;
   readonly random: Random;
+  /** program and first arguments that run this CLI again: for `cluster up --detach` */
+  readonly self: readonly string[];
   /** aborts on Ctrl-C and SIGTERM */
   readonly signal: AbortSignal;
   /** results, for stdout: text as it is, or one JSON document under --json */

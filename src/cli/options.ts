@@ -58,7 +58,7 @@ function parseVerbosity(text: string): Level {
   throw new InvalidArgumentError("expected 0, 1, 2, 3 or 4.");
 }
 
-function parseSpeed(text: string): number {
+export function parseSpeed(text: string): number {
   const factor = Number(text);
   if (Number.isFinite(factor) && factor >= 0.01 && factor <= 10_000) return factor;
   throw new InvalidArgumentError("expected a number from 0.01 to 10000, for example 10.");

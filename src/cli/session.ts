@@ -15,6 +15,7 @@ export interface ProcessEdge {
   readonly cwd: string;
   readonly streams: CliStreams;
   readonly random: Random;
+  readonly self: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +29,7 @@ export class CliSession implements CliContext {
   readonly cwd;
   readonly streams;
   readonly random;
+  readonly self;
   readonly signal;
   #output = DEFAULT_OUTPUT;
   #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
@@ -38,6 +40,7 @@ export class CliSession implements CliContext {
     this.cwd = edge.cwd;
     this.streams = edge.streams;
     this.random = edge.random;
+    this.self = edge.self;
     this.signal = edge.signal;
   }
 

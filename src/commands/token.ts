@@ -23,7 +23,7 @@ import {
   parseToken,
   parseTokenId,
 } from "../kubelet/bootstraptoken/token.js";
-import { caCertHash } from "../pki/ca-cert-hash.js";
+import { publicKeyHash } from "../pki/authority.js";
 import { LabError } from "../util/errors.js";
 
 interface CreateOptions extends TargetOptions {
@@ -121,7 +121,7 @@ function explainFormat(deps: TokenDeps, token: BootstrapToken, expiration: strin
 }
 
 function joinCommandFor(target: Target, token: BootstrapToken): string {
-  const hash = target.admin.caPem === undefined ? "" : ` --ca-cert-hash ${caCertHash(target.admin.caPem)}`;
+  const hash = target.admin.caPem === undefined ? "" : ` --ca-cert-hash ${publicKeyHash(target.admin.caPem)}`;
   return `kubelab bootstrap --server ${target.admin.server} --token ${formatToken(token)}${hash}`;
 }
 

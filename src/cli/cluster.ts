@@ -1,0 +1,147 @@
+import { kubeconfigText } from "../client/kubeconfig-text.js";
+import { parseKubeVersion } from "../release/facts.js";
+import { SystemClock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import { writeFileAtomic } from "../util/files.js";
+import {
+  type ClusterState,
+  clusterKubeconfig,
+  isRunning,
+  readClusterState,
+  removeClusterState,
+  writeClusterState,
+} from "./cluster-state.js";
+import type { CliContext } from "./context.js";
+
+export interface ClusterOptions {
+  readonly name: string;
+  /** 0: a free one */
+  readonly port: number;
+  readonly kubeVersion: string;
+  readonly speed?: number;
+}
+
+/**
+ * Starts the control plane in this process and serves until the signal. A running cluster of the same name is only shown.
+ * @throws LabError USAGE for an unknown release; FAILED when the port is taken
+ */
+export async function bringUp(context: CliContext, options: ClusterOptions): Promise<void> {
+  const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const running = await runningCluster(context, options.name);
+  if (running !== undefined) return showRunning(context, running, "is running already");
+
+  const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
+  const { startControlPlane } = await import("../controlplane/start.js");
+  await using controlPlane = await startControlPlane({
+    clock,
+    random: context.random,
+    trace,
+    kubeVersion,
+    port: options.port,
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE" && error.code !== "EACCES") throw error;
+    const why = error.code === "EACCES" ? "may not be used by this user" : "is in use";
+    throw new LabError(
+      "FAILED",
+      `port ${options.port} ${why}`,
+      "Name another with --port, or leave it out for a free one.",
+      {
+        cause: error,
+      },
+    );
+  });
+  const state: ClusterState = {
+    version: 1,
+    name: options.name,
+    pid: process.pid,
+    url: controlPlane.url,
+    kubeconfig: clusterKubeconfig(context.env, options.name),
+    kubeVersion,
+    speed: options.speed ?? 1,
+    epochMs: clock instanceof SystemClock ? clock.epochMs : clock.now(),
+  };
+  await announce(context, state, kubeconfigText(controlPlane.admin, namesOf(state)));
+  try {
+    await untilAborted(context.signal);
+  } finally {
+    await removeClusterState(context.env, options.name);
+  }
+}
+
+/** First the kubeconfig, then the state file: whoever finds the state can connect. */
+async function announce(context: CliContext, state: ClusterState, kubeconfig: string): Promise<void> {
+  const { dirname } = await import("node:path");
+  const { mkdir } = await import("node:fs/promises");
+  await mkdir(dirname(state.kubeconfig), { recursive: true, mode: 0o700 });
+  await writeFileAtomic(state.kubeconfig, kubeconfig, { mode: 0o600 });
+  await writeClusterState(context.env, state);
+  showRunning(context, state, "is ready");
+}
+
+function namesOf(state: ClusterState): { cluster: string; user: string; context: string } {
+  return { cluster: state.name, user: `${state.name}-admin`, context: state.name };
+}
+
+/** What a script needs is on stdout: the line that kubectl is called with. */
+export function showRunning(context: CliContext, state: ClusterState, what: string): void {
+  const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
+  const { trace } = context.session({});
+  trace.emit(
+    {
+      kind: "note",
+      text: `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${speed} (pid ${state.pid})`,
+    },
+    { actor: "user", level: 0 },
+  );
+  context.print({ text: `kubectl --kubeconfig ${state.kubeconfig}`, json: { ...state, running: true } });
+}
+
+/** The state of a cluster that answers. What a kill -9 left behind is taken away, and said. */
+export async function runningCluster(context: CliContext, name: string): Promise<ClusterState | undefined> {
+  const state = await readClusterState(context.env, name);
+  if (state === undefined || (await isRunning(state))) return state;
+  await removeClusterState(context.env, name);
+  const text = `cluster ${name} (pid ${state.pid}) ended without cleaning up: its state file is removed`;
+  context.session({}).trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  return undefined;
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+const DOWN_POLL_MS = 20;
+const DOWN_TIMEOUT_MS = 5000;
+
+/** Asks the cluster's process to end and waits until it has. @throws LabError FAILED when it does not run, or does not end */
+export async function bringDown(context: CliContext, name: string): Promise<void> {
+  const state = await runningCluster(context, name);
+  if (state === undefined) throw notRunning(name);
+  process.kill(state.pid, "SIGTERM");
+  const clock = new SystemClock();
+  for (let waitedMs = 0; waitedMs < DOWN_TIMEOUT_MS; waitedMs += DOWN_POLL_MS) {
+    if ((await readClusterState(context.env, name)) === undefined) {
+      return context.print({ text: `cluster ${name} is down`, json: { name, running: false } });
+    }
+    await clock.sleep(DOWN_POLL_MS, context.signal);
+  }
+  throw new LabError(
+    "TIMED_OUT",
+    `cluster ${name} (pid ${state.pid}) did not end within 5 s`,
+    `End it by hand: kill -9 ${state.pid}`,
+  );
+}
+
+/** @throws LabError FAILED when it does not run: a script can ask by exit code */
+export async function clusterStatus(context: CliContext, name: string): Promise<void> {
+  const state = await runningCluster(context, name);
+  if (state === undefined) throw notRunning(name);
+  showRunning(context, state, "is running");
+}
+
+function notRunning(name: string): LabError {
+  return new LabError("FAILED", `no cluster named ${name} is running`, "Start it: kubelab cluster up --detach");
+}

@@ -1,0 +1,52 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { bringDown, bringUp, clusterStatus } from "../cli/cluster.js";
+import { startDetached } from "../cli/cluster-detach.js";
+import type { CliContext } from "../cli/context.js";
+import { addOutputOptions, parseSpeed } from "../cli/options.js";
+import { DEFAULT_CLUSTER } from "../cli/target.js";
+
+interface UpOptions {
+  readonly name: string;
+  readonly port: number;
+  readonly detach?: boolean;
+  readonly kubeVersion: string;
+  readonly speed?: number;
+}
+
+/** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */
+export function addClusterCommand(program: Command, context: CliContext): void {
+  const cluster = program
+    .command("cluster")
+    .summary("run the embedded control plane for other commands and kubectl")
+    .description(
+      "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it;\nkubectl reaches it with the kubeconfig that `up` writes.",
+    );
+  const named = (name: string, description: string) =>
+    addOutputOptions(cluster.command(name).description(description)).addOption(
+      new Option("--name <name>", "which one, when there are several").argParser(parseName).default(DEFAULT_CLUSTER),
+    );
+
+  named("up", "start it; Ctrl-C ends it")
+    .addOption(new Option("--port <port>", "port of the API server; 0: a free one").argParser(parsePort).default(0))
+    .option("--detach", "run in the background; `kubelab cluster down` ends it")
+    .option("--kube-version <release>", "behave like this release", "1.25")
+    .addOption(new Option("--speed <factor>", "run its clock this many times as fast").argParser(parseSpeed))
+    .action((options: UpOptions) =>
+      options.detach === true ? startDetached(context, options) : bringUp(context, options),
+    );
+  named("down", "end it").action((options: { name: string }) => bringDown(context, options.name));
+  named("status", "say whether it runs, and where").action((options: { name: string }) =>
+    clusterStatus(context, options.name),
+  );
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port from 0 to 65535.");
+}
+
+function parseName(text: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/.test(text)) return text;
+  throw new InvalidArgumentError("expected up to 40 lower-case letters, digits and '-'.");
+}
