@@ -48,6 +48,13 @@ export interface DeleteOptions {
   readonly orphanDependents?: boolean;
 }
 
+/** Mirrors rest.UpdatedObjectInfo's Preconditions: only a PUT has them, a PATCH changes what it finds. */
+export interface UpdateOptions {
+  readonly uid?: string;
+  /** creates what is not there, whatever the strategy says (server-side apply) */
+  readonly forceAllowCreate?: boolean;
+}
+
 /** Makes the object to store out of the current one; called again after a lost race. `undefined` current: it does not exist. */
 export type Transform = (current: KubeObject | undefined) => KubeObject | Promise<KubeObject>;
 
@@ -62,6 +69,7 @@ export interface ResourceStore {
    * Read, transform, admit, validate, compare-and-swap; tries again when `transform`'s result carries no (or an unchanged)
    * resourceVersion and somebody else wrote in between. No change: nothing is written, the resourceVersion stays.
    * @param subresource `status`, `approval`: its own strategy is used; undefined: the main resource
+   * @param options.uid the uid in a PUT's body: another one in the store is a 409 before anything else is looked at
    */
   update(
     context: RequestContext,
@@ -69,6 +77,7 @@ export interface ResourceStore {
     name: string,
     subresource: string | undefined,
     transform: Transform,
+    options?: UpdateOptions,
   ): Promise<{ readonly object: KubeObject; readonly created: boolean }>;
   /** @returns the object as it was last stored, and whether it is gone or only marked */
   delete(
@@ -82,7 +91,10 @@ export interface ResourceStore {
     namespace: string | undefined,
     options: ListOptions & DeleteOptions,
   ): Promise<KubeList>;
-  /** Begins with ADDED events of what exists when resourceVersion is absent or "0". Ends when `signal` aborts or at its timeout. */
+  /**
+   * Begins with ADDED events of what exists when resourceVersion is absent or "0". Ends when `signal` aborts or at its timeout.
+   * @throws StatusError at once, before the first event is asked for, when the options are wrong
+   */
   watch(namespace: string | undefined, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
 }
 
