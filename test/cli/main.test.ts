@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { COMMANDS } from "../../src/cli/command-table.js";
+import { runInProcess } from "../support/run-cli.js";
+
+test("without arguments: the help, on stdout, exit 0", async () => {
+  const { code, stdout, stderr } = await runInProcess([]);
+  assert.equal(code, 0);
+  assert.equal(stderr, "");
+  for (const { name, summary } of COMMANDS) assert.match(stdout, new RegExp(`${name}\\s.*${summary.slice(0, 10)}`));
+});
+
+test("no line of any help is wider than 80 columns", async () => {
+  for (const argv of [["--help"], ...COMMANDS.map(({ name }) => [name, "--help"])]) {
+    const { code, stdout } = await runInProcess(argv);
+    assert.equal(code, 0, argv.join(" "));
+    const wide = stdout.split("\n").filter((line) => line.length > 80);
+    assert.deepEqual(wide, [], argv.join(" "));
+  }
+});
+
+const wrong = [
+  [["nope"], /unknown command 'nope'/],
+  [["tokn"], /Did you mean token/],
+  [["token", "nope"], /unknown command 'nope'/],
+  [["token", "list", "--nope"], /unknown option '--nope'/],
+  [["token", "list", "-v", "9"], /expected 0, 1, 2, 3 or 4/],
+  [["token", "list", "--speed", "fast"], /expected a number/],
+  [["token", "create", "--ttl", "soon"], /expected a duration/],
+  [["token", "create", "nonsense"], /the token is malformed: there is no dot/],
+  [["token", "create", "--groups", "system:masters"], /cannot be given to a bootstrap token/],
+  [["token", "create", "--usages", "magic"], /is not a usage/],
+  [["token", "delete"], /missing required argument 'token'/],
+  [["token", "list", "--mock", "--real"], /--mock is for the embedded control plane, and --real names a real cluster/],
+  [["token", "list", "--speed", "10", "--context", "x"], /--speed is for the embedded control plane/],
+  [["token", "list", "--kube-version", "0.9"], /0\.9/],
+  [["token", "list", "--trace", "x.pdf"], /only \.ndjson is known/],
+  [["token", "list", "--trace", "/nonexistent/x.ndjson"], /cannot write the trace/],
+  [["cluster", "up", "--port", "70000"], /expected a port/],
+  [["cluster", "up", "--name", "../x"], /expected up to 40/],
+] as const;
+for (const [argv, message] of wrong) {
+  test(`kubelab ${argv.join(" ")}: exit 2, one clear error on stderr, nothing on stdout`, async () => {
+    const { code, stdout, stderr } = await runInProcess([...argv]);
+    assert.match(stderr, message);
+    assert.equal(code, 2);
+    assert.equal(stdout, "");
+    assert.doesNotMatch(stderr, /\n\s+at .*\.(ts|js):\d+/);
+  });
+}
+
+test("without a terminal, a write to a real cluster is refused and names --yes", async () => {
+  const { writeFile, mkdtemp } = await import("node:fs/promises");
+  const { tmpdir } = await import("node:os");
+  const { join } = await import("node:path");
+  const kubeconfig = join(await mkdtemp(join(tmpdir(), "kubelab-")), "config");
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      "current-context": "c",
+      clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:1" } }],
+      users: [{ name: "u", user: { token: "x" } }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    }),
+  );
+  const { code, stderr } = await runInProcess(["token", "create", "--kubeconfig", kubeconfig]);
+  assert.equal(code, 2);
+  assert.match(stderr, /--yes/);
+  assert.match(stderr, /127\.0\.0\.1:1/);
+});

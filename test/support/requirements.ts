@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { describe, test } from "vitest";
+
+/** Programs that an integration suite may need, and how to ask whether they are there. */
+const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  kubectl: ["kubectl", "version", "--client"],
+  openssl: ["openssl", "version"],
+  python3: ["python3", "--version"],
+};
+
+function isPresent(program: string): boolean {
+  const [command, ...args] = PROBES[program] ?? [program, "--version"];
+  try {
+    execFileSync(command, args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What KUBELAB_REQUIRE names must be there: CI sets it, so that no suite is skipped unseen. */
+const required = new Set((process.env["KUBELAB_REQUIRE"] ?? "").split(",").filter((name) => name !== ""));
+
+/**
+ * A suite that needs programs on the machine. A missing one skips it, with its name in the title; a missing one that
+ * KUBELAB_REQUIRE names is a failure.
+ */
+export function suiteNeeding(programs: readonly string[], title: string, body: () => void): void {
+  const missing = programs.filter((program) => !isPresent(program));
+  if (missing.length === 0) {
+    describe(title, body);
+    return;
+  }
+  if (missing.some((program) => required.has(program))) {
+    test(`${title}: needs ${missing.join(", ")}`, () => {
+      throw new Error(`KUBELAB_REQUIRE names ${missing.join(", ")}, and it is not on this machine`);
+    });
+    return;
+  }
+  describe.skip(`${title} (skipped: no ${missing.join(", ")} here)`, body);
+}

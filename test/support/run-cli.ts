@@ -1,0 +1,43 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { runCli } from "../../src/cli/main.js";
+import { SystemRandom } from "../../src/util/random.js";
+
+export interface CliRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Runs one command line of the CLI in this process, without a terminal and with a state folder of its own. */
+export async function runInProcess(argv: readonly string[], options: RunOptions = {}): Promise<CliRun> {
+  const folder = mkdtempSync(join(tmpdir(), "kubelab-test-"));
+  const stdout = capture();
+  const stderr = capture();
+  const code = await runCli(argv, "0.0.0-test", {
+    env: { HOME: folder, XDG_STATE_HOME: join(folder, "state"), ...options.env },
+    cwd: options.cwd ?? folder,
+    streams: { stdin: new PassThrough(), stdout: stdout.stream, stderr: stderr.stream },
+    random: new SystemRandom(),
+    self: ["false"],
+    signal: options.signal ?? new AbortController().signal,
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+function capture(): { stream: PassThrough; text: () => string } {
+  const stream = new PassThrough();
+  let text = "";
+  stream.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  return { stream, text: () => text };
+}
