@@ -157,7 +157,7 @@ export const FACTS = {
   csrApprovedExpiration: duration("approvedExpiration", CLEANER, ["1.25", 3_600_000]),
   csrDeniedExpiration: duration("deniedExpiration", CLEANER, ["1.25", 3_600_000]),
   csrPendingExpiration: duration("pendingExpiration", CLEANER, ["1.25", 86_400_000]),
-  csrCleanerPollingInterval: duration("pollingInterval", CLEANER, ["1.25", 600_000]),
+  csrCleanerPollingInterval: duration("pollingInterval", CLEANER, ["1.25", 3_600_000]),
   csrMinExpirationSeconds: count("expirationSeconds (least)", "pkg/apis/certificates/validation/validation.go", "s", [
     "1.25",
     600,
