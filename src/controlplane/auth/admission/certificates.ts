@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from "node:util";
+import type { KubeObject } from "../../../api/meta.js";
+import { parseCertificateRequestPem } from "../../../pki/csr.js";
+import { DerError } from "../../../pki/der.js";
+import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
+import { fieldOf, quote, textOf } from "../reading.js";
+import type { UserInfo } from "../user.js";
+import { admissionForbidden } from "./refuse.js";
+
+const CERTIFICATES_GROUP = "certificates.k8s.io";
+const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
+const MASTERS_GROUP = "system:masters";
+
+/**
+ * Only who may `approve` for a signer may approve or deny its requests.
+ * Mirrors plugin/pkg/admission/certificates/approval/admission.go (Validate).
+ */
+export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: "CertificateApproval",
+    async validate(attributes) {
+      if (!isCsrUpdate(attributes, "approval")) return;
+      const signerName = signerNameOf(attributes.oldObject);
+      if (await isAuthorizedForSignerName(authorizer, attributes.user, "approve", signerName)) return;
+      const why = `user not permitted to approve requests with signerName ${quote(signerName)}`;
+      throw admissionForbidden(attributes, why);
+    },
+  };
+}
+
+/**
+ * Only who may `sign` for a signer may set a certificate or a condition through /status.
+ * Mirrors plugin/pkg/admission/certificates/signing/admission.go (Validate).
+ */
+export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: "CertificateSigning",
+    async validate(attributes) {
+      const { object, oldObject } = attributes;
+      if (!isCsrUpdate(attributes, "status")) return;
+      const isSame = (field: string) =>
+        isDeepStrictEqual(fieldOf(object, "status", field) ?? [], fieldOf(oldObject, "status", field) ?? []);
+      if (isSame("certificate") && isSame("conditions")) return;
+      const signerName = signerNameOf(oldObject);
+      if (await isAuthorizedForSignerName(authorizer, attributes.user, "sign", signerName)) return;
+      throw admissionForbidden(attributes, `user not permitted to sign requests with signerName ${quote(signerName)}`);
+    },
+  };
+}
+
+/**
+ * No client certificate for system:masters, whoever asks and whoever would approve.
+ * Mirrors plugin/pkg/admission/certificates/subjectrestriction/admission.go (Validate).
+ */
+export function certificateSubjectRestriction(): AdmissionPlugin {
+  return {
+    name: "CertificateSubjectRestriction",
+    async validate(attributes) {
+      const { object, operation, subresource } = attributes;
+      if (!isCsr(attributes) || operation !== "CREATE" || subresource !== "") return;
+      if (signerNameOf(object) !== API_CLIENT_SIGNER) return;
+      if (!organizationOf(object, attributes).includes(MASTERS_GROUP)) return;
+      const why = `use of ${API_CLIENT_SIGNER} signer with ${MASTERS_GROUP} group is not allowed`;
+      throw admissionForbidden(attributes, why);
+    },
+  };
+}
+
+function isCsr({ group, resource }: AdmissionAttributes): boolean {
+  return group === CERTIFICATES_GROUP && resource === "certificatesigningrequests";
+}
+
+function isCsrUpdate(attributes: AdmissionAttributes, subresource: string): boolean {
+  return isCsr(attributes) && attributes.subresource === subresource && attributes.operation === "UPDATE";
+}
+
+function signerNameOf(csr: KubeObject | undefined): string {
+  return textOf(fieldOf(csr, "spec", "signerName"));
+}
+
+function organizationOf(csr: KubeObject | undefined, attributes: AdmissionAttributes): readonly string[] {
+  const pem = Buffer.from(textOf(fieldOf(csr, "spec", "request")), "base64").toString("utf8");
+  try {
+    return parseCertificateRequestPem(pem).subject.organization;
+  } catch (error) {
+    if (error instanceof DerError) throw admissionForbidden(attributes, `failed to parse CSR: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Mirrors pkg/certauthorization/certauthorization.go (IsAuthorizedForSignerName): the signer by name, or all of its domain. */
+async function isAuthorizedForSignerName(
+  authorizer: Authorizer,
+  user: UserInfo,
+  verb: "approve" | "sign",
+  signerName: string,
+): Promise<boolean> {
+  const wildcard = `${signerName.split("/")[0]}/*`;
+  for (const name of [signerName, wildcard]) {
+    const decision = await authorizer.authorize({
+      user,
+      verb,
+      isResourceRequest: true,
+      apiGroup: CERTIFICATES_GROUP,
+      apiVersion: "*",
+      resource: "signers",
+      subresource: "",
+      namespace: "",
+      name,
+      path: "",
+    });
+    if (decision.allowed) return true;
+  }
+  return false;
+}

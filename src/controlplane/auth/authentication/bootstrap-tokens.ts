@@ -1,0 +1,98 @@
+import { timingSafeEqual } from "node:crypto";
+import type { KubeObject } from "../../../api/meta.js";
+import type { Clock } from "../../../util/clock.js";
+import { StatusError } from "../../errors.js";
+import type { Registry } from "../../registry/registry.js";
+import { fieldOf, textOf } from "../reading.js";
+import { asAuthenticated } from "./groups.js";
+import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
+
+const TOKEN_NAMESPACE = "kube-system";
+const TOKEN_SECRET_TYPE = "bootstrap.kubernetes.io/token";
+const TOKEN_PATTERN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+const BOOTSTRAP_GROUP = "system:bootstrappers";
+const BOOTSTRAP_GROUP_PATTERN = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+export interface BootstrapTokenDeps {
+  readonly registry: () => Registry;
+  readonly clock: Clock;
+  readonly apiAudiences: readonly string[];
+}
+
+/**
+ * Knows bootstrap tokens by their secret in kube-system. Whatever is wrong with the secret, the token is simply unknown.
+ *
+ * Mirrors plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go (AuthenticateToken).
+ */
+export class BootstrapTokenAuthenticator implements TokenAuthenticator {
+  constructor(readonly deps: BootstrapTokenDeps) {}
+
+  async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenResult> {
+    const common = commonAudiences(this.deps.apiAudiences, audiences);
+    const [, id, tokenSecret] = TOKEN_PATTERN.exec(token) ?? [];
+    if (id === undefined || tokenSecret === undefined || common.length === 0) return { outcome: "unknown" };
+    const secret = await this.#secret(id);
+    if (secret === undefined) return unknown(id, "there is no such token");
+    const groups = bootstrapGroups(secret);
+    const problem = tokenProblem(secret, id, tokenSecret, this.deps.clock.now());
+    if (problem !== undefined) return unknown(id, problem);
+    if (groups === undefined) return unknown(id, "its auth-extra-groups are not all below system:bootstrappers:");
+    const user = asAuthenticated({ username: `system:bootstrap:${id}`, groups });
+    return { outcome: "authenticated", user, audiences: common, how: `bootstrap token ${id}` };
+  }
+
+  async #secret(id: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.deps.registry().store("secrets").get(TOKEN_NAMESPACE, `bootstrap-token-${id}`);
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+function unknown(id: string, problem: string): TokenResult {
+  return { outcome: "unknown", why: `bootstrap token ${id}: ${problem}` };
+}
+
+/** @returns why the secret does not make this token good, or undefined */
+function tokenProblem(secret: KubeObject, id: string, tokenSecret: string, nowMs: number): string | undefined {
+  if (secret.metadata.deletionTimestamp !== undefined) return "its secret is being deleted";
+  if (secret["type"] !== TOKEN_SECRET_TYPE) return `its secret is not of type ${TOKEN_SECRET_TYPE}`;
+  if (!isEqualInConstantTime(dataOf(secret, "token-secret"), tokenSecret)) return "the part after the dot is wrong";
+  if (dataOf(secret, "token-id") !== id) return "its secret holds another token-id";
+  const expiration = dataOf(secret, "expiration");
+  if (expiration !== "") {
+    const expiresAtMs = RFC3339.test(expiration) ? Date.parse(expiration) : Number.NaN;
+    if (Number.isNaN(expiresAtMs)) return "its expiration is no RFC 3339 time";
+    if (nowMs > expiresAtMs) return `it expired at ${expiration}`;
+  }
+  if (dataOf(secret, "usage-bootstrap-authentication") !== "true") return "usage-bootstrap-authentication is not true";
+  return undefined;
+}
+
+/** Mirrors k8s.io/cluster-bootstrap/token/util/helpers.go (GetGroups). @returns undefined when one is not allowed */
+function bootstrapGroups(secret: KubeObject): string[] | undefined {
+  const groups = new Set([BOOTSTRAP_GROUP]);
+  const extra = dataOf(secret, "auth-extra-groups");
+  if (extra !== "") {
+    for (const group of extra.split(",")) {
+      if (!BOOTSTRAP_GROUP_PATTERN.test(group)) return undefined;
+      groups.add(group);
+    }
+  }
+  return [...groups].sort();
+}
+
+/** @returns the decoded value of one key of the secret, "" when it is missing */
+function dataOf(secret: KubeObject, key: string): string {
+  return Buffer.from(textOf(fieldOf(secret["data"], key)), "base64").toString("utf8");
+}
+
+/** Only the length can be learned from how long this takes, and all token secrets have the same. */
+function isEqualInConstantTime(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

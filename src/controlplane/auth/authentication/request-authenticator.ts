@@ -1,0 +1,61 @@
+import type { AuthenticationResult, Authenticator, Credentials } from "../contracts.js";
+import { ANONYMOUS, type UserInfo } from "../user.js";
+import type { ClientCertificateAuthenticator } from "./client-certificates.js";
+import type { TokenAuthenticator } from "./token-authenticator.js";
+
+const INVALID_BEARER_TOKEN = "invalid bearer token";
+
+export interface RequestAuthenticatorDeps {
+  readonly certificates: ClientCertificateAuthenticator;
+  readonly tokens: TokenAuthenticator;
+  readonly apiAudiences: readonly string[];
+}
+
+/**
+ * Finds out who sent a request: client certificate, then bearer token, then nobody.
+ *
+ * Mirrors k8s.io/apiserver/pkg/authentication/request/union/union.go under pkg/kubeapiserver/authenticator/config.go:
+ * the first good credential wins, also beside a bad one; a bad one alone is a refusal, and only a request without any
+ * credential is anonymous.
+ */
+export class RequestAuthenticator implements Authenticator {
+  constructor(readonly deps: RequestAuthenticatorDeps) {}
+
+  async authenticate(credentials: Credentials): Promise<AuthenticationResult> {
+    const problems: string[] = [];
+    if (credentials.clientCertificate !== undefined) {
+      const result = this.deps.certificates.authenticate(credentials.clientCertificate);
+      if (result?.outcome === "authenticated") return result;
+      if (result !== undefined) problems.push(result.why);
+    }
+    const token = bearerToken(credentials.authorization);
+    if (token !== undefined) {
+      const result = await this.deps.tokens.authenticateToken(token, this.deps.apiAudiences);
+      if (result.outcome === "authenticated") return { outcome: "authenticated", user: result.user, how: result.how };
+      problems.push(result.why === undefined ? INVALID_BEARER_TOKEN : `${INVALID_BEARER_TOKEN} (${result.why})`);
+    }
+    if (problems.length > 0) return { outcome: "rejected", why: problems.join("; ") };
+    return { outcome: "authenticated", user: ANONYMOUS, how: "no credentials" };
+  }
+
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[] = [],
+  ): Promise<{ user?: UserInfo; error?: string; audiences?: readonly string[] }> {
+    const wanted = audiences.length === 0 ? this.deps.apiAudiences : audiences;
+    const result = await this.deps.tokens.authenticateToken(token, wanted);
+    if (result.outcome === "authenticated") return { user: result.user, audiences: result.audiences };
+    // What a bootstrap token lacks is not told to those who guess.
+    return { error: result.outcome === "rejected" ? `[${INVALID_BEARER_TOKEN}, ${result.why}]` : INVALID_BEARER_TOKEN };
+  }
+}
+
+/**
+ * @returns undefined when the header shows no bearer token: another scheme, or nothing after `Bearer`
+ * Mirrors k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go (AuthenticateRequest).
+ */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  const [scheme, token] = (authorization ?? "").trim().split(" ", 3);
+  if (scheme?.toLowerCase() !== "bearer" || token === undefined || token === "") return undefined;
+  return token;
+}

@@ -1,0 +1,193 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { Clock } from "../../../util/clock.js";
+import { StatusError } from "../../errors.js";
+import type { Registry } from "../../registry/registry.js";
+import { fieldOf, quoteList, stringsOf, textOf } from "../reading.js";
+import { asAuthenticated } from "./groups.js";
+import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
+import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
+
+/** What a kubelet asks for; such tokens are issued for a year, with `warnafter` where they should have ended. */
+const WARN_ONLY_EXPIRATION_SECONDS = 3_607;
+const EXTENDED_EXPIRATION_SECONDS = 365 * 24 * 3_600;
+/** how wrong clocks may be, and how long a token outlives the deletion of what it is bound to */
+const LEEWAY_SECONDS = 60;
+
+export interface ServiceAccountTokenDeps {
+  readonly registry: () => Registry;
+  readonly clock: Clock;
+  readonly issuer: string;
+  readonly apiAudiences: readonly string[];
+  /** PEM, EC P-256 or RSA; absent: an RSA key is made when the first token is asked for */
+  readonly privateKeyPem?: string;
+}
+
+export interface IssueOptions {
+  readonly serviceAccount: KubeObject;
+  /** the token dies with this pod (or secret) */
+  readonly pod?: KubeObject;
+  readonly secret?: KubeObject;
+  /** empty: the API server itself */
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+}
+
+/**
+ * Issues service account tokens (JWT) and knows users by them.
+ *
+ * Mirrors pkg/serviceaccount/jwt.go, claims.go, openidmetadata.go, and the extension of pod-bound tokens in
+ * pkg/registry/core/serviceaccount/storage/token.go (Create).
+ */
+export class ServiceAccountTokens implements TokenAuthenticator {
+  #key: Promise<SigningKey> | undefined;
+
+  constructor(readonly deps: ServiceAccountTokenDeps) {}
+
+  /** @returns the token, and when the one who asked should think it ends */
+  async issue(options: IssueOptions): Promise<{ readonly token: string; readonly expirationTimestamp: string }> {
+    const { serviceAccount, pod, secret, expirationSeconds } = options;
+    const audiences = options.audiences.length === 0 ? this.deps.apiAudiences : options.audiences;
+    const nowSeconds = Math.floor(this.deps.clock.now() / 1_000);
+    const isForApiServer = audiences.every((audience) => this.deps.apiAudiences.includes(audience));
+    const isExtended = pod !== undefined && expirationSeconds === WARN_ONLY_EXPIRATION_SECONDS && isForApiServer;
+    const { namespace = "", name = "" } = serviceAccount.metadata;
+    const claims = {
+      aud: audiences,
+      exp: nowSeconds + (isExtended ? EXTENDED_EXPIRATION_SECONDS : expirationSeconds),
+      iat: nowSeconds,
+      iss: this.deps.issuer,
+      "kubernetes.io": {
+        namespace,
+        ...(pod === undefined ? {} : { pod: referenceTo(pod) }),
+        ...(secret === undefined || pod !== undefined ? {} : { secret: referenceTo(secret) }),
+        serviceaccount: referenceTo(serviceAccount),
+        ...(isExtended ? { warnafter: nowSeconds + expirationSeconds } : {}),
+      },
+      nbf: nowSeconds,
+      sub: `system:serviceaccount:${namespace}:${name}`,
+    };
+    const token = signJwt(claims, await this.#signingKey());
+    const endMs = (nowSeconds + expirationSeconds) * 1_000;
+    return { token, expirationTimestamp: `${new Date(endMs).toISOString().slice(0, 19)}Z` };
+  }
+
+  async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenResult> {
+    const jwt = parseJwt(token);
+    if (jwt === undefined || jwt.claims["iss"] !== this.deps.issuer) return { outcome: "unknown" };
+    const problem = await this.#signatureProblem(jwt);
+    if (problem !== undefined) return { outcome: "rejected", why: problem };
+    const held = stringsOf(jwt.claims["aud"]);
+    const common = commonAudiences(held, audiences);
+    if (common.length === 0) {
+      const why = `token audiences ${quoteList(held)} is invalid for the target audiences ${quoteList(audiences)}`;
+      return { outcome: "rejected", why };
+    }
+    const claimProblem = timeProblem(jwt.claims, this.deps.clock.now()) ?? (await this.#boundObjectProblem(jwt.claims));
+    if (claimProblem !== undefined) return { outcome: "rejected", why: claimProblem };
+    return { ...userOf(jwt.claims["kubernetes.io"]), outcome: "authenticated", audiences: common };
+  }
+
+  /** The body of `/.well-known/openid-configuration`. @param serverUrl `https://127.0.0.1:PORT` */
+  async openIdConfiguration(serverUrl: string): Promise<Record<string, unknown>> {
+    const { algorithm } = await this.#signingKey();
+    return {
+      issuer: this.deps.issuer,
+      jwks_uri: `${serverUrl}/openid/v1/jwks`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: [algorithm],
+    };
+  }
+
+  /** The body of `/openid/v1/jwks`. */
+  async jwks(): Promise<{ readonly keys: readonly Record<string, unknown>[] }> {
+    const { publicKey, keyId, algorithm } = await this.#signingKey();
+    const { kty, ...numbers } = publicKey.export({ format: "jwk" });
+    return { keys: [{ use: "sig", kty, kid: keyId, alg: algorithm, ...numbers }] };
+  }
+
+  #signingKey(): Promise<SigningKey> {
+    this.#key ??= makeSigningKey(this.deps.privateKeyPem);
+    return this.#key;
+  }
+
+  async #signatureProblem(jwt: Jwt): Promise<string | undefined> {
+    // Nothing was signed before the key was made, and making one for a stranger's token is not worth it.
+    const hasKey = this.#key !== undefined || this.deps.privateKeyPem !== undefined;
+    return hasKey ? jwtSignatureProblem(jwt, await this.#signingKey()) : "invalid signature, no keys found";
+  }
+
+  /** A token dies with its account, and with its pod or secret. */
+  async #boundObjectProblem(claims: Readonly<Record<string, unknown>>): Promise<string | undefined> {
+    const bound = claims["kubernetes.io"];
+    const namespace = textOf(fieldOf(bound, "namespace"));
+    const account = readReference(fieldOf(bound, "serviceaccount"));
+    const live = await this.#get("serviceaccounts", namespace, account.name);
+    if (live === undefined) return `serviceaccounts ${JSON.stringify(account.name)} not found`;
+    if (this.#isDeleted(live)) return `service account ${namespace}/${account.name} has been deleted`;
+    if (live.metadata.uid !== account.uid) {
+      return `service account UID (${live.metadata.uid}) does not match claim (${account.uid})`;
+    }
+    for (const [kind, resource] of [
+      ["secret", "secrets"],
+      ["pod", "pods"],
+    ] as const) {
+      const claim = fieldOf(bound, kind);
+      if (claim === undefined) continue;
+      const reference = readReference(claim);
+      const object = await this.#get(resource, namespace, reference.name);
+      if (object === undefined || this.#isDeleted(object)) return "service account token has been invalidated";
+      if (object.metadata.uid === reference.uid) continue;
+      return `${kind} UID (${object.metadata.uid}) does not match service account ${kind} ref claim (${reference.uid})`;
+    }
+    return undefined;
+  }
+
+  #isDeleted(object: KubeObject): boolean {
+    const at = object.metadata.deletionTimestamp;
+    return at !== undefined && Date.parse(at) < this.deps.clock.now() - LEEWAY_SECONDS * 1_000;
+  }
+
+  async #get(resource: string, namespace: string, name: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.deps.registry().store(resource).get(namespace, name);
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+function timeProblem(claims: Readonly<Record<string, unknown>>, nowMs: number): string | undefined {
+  const nowSeconds = nowMs / 1_000;
+  const { exp, nbf } = claims;
+  if (typeof exp === "number" && nowSeconds - LEEWAY_SECONDS > exp) return "service account token has expired";
+  if (typeof nbf === "number" && nowSeconds + LEEWAY_SECONDS < nbf) return "service account token is not valid yet";
+  return undefined;
+}
+
+function referenceTo(object: KubeObject): { readonly name: string; readonly uid: string } {
+  return { name: object.metadata.name ?? "", uid: object.metadata.uid ?? "" };
+}
+
+function readReference(claim: unknown): { readonly name: string; readonly uid: string } {
+  return { name: textOf(fieldOf(claim, "name")), uid: textOf(fieldOf(claim, "uid")) };
+}
+
+/** Mirrors k8s.io/apiserver/pkg/authentication/serviceaccount/util.go (UserInfo). */
+function userOf(bound: unknown): Pick<Extract<TokenResult, { outcome: "authenticated" }>, "user" | "how"> {
+  const namespace = textOf(fieldOf(bound, "namespace"));
+  const account = readReference(fieldOf(bound, "serviceaccount"));
+  const pod = fieldOf(bound, "pod") === undefined ? undefined : readReference(fieldOf(bound, "pod"));
+  const extra = pod && {
+    "authentication.kubernetes.io/pod-name": [pod.name],
+    "authentication.kubernetes.io/pod-uid": [pod.uid],
+  };
+  const user = asAuthenticated({
+    username: `system:serviceaccount:${namespace}:${account.name}`,
+    uid: account.uid,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
+    ...(extra === undefined ? {} : { extra }),
+  });
+  return { user, how: `token of service account ${namespace}/${account.name}` };
+}

@@ -1,0 +1,27 @@
+import { forbidden, type StatusError, statusError } from "../../errors.js";
+import type { AuthorizationAttributes } from "../contracts.js";
+import { quote } from "../reading.js";
+
+/**
+ * The 403 for a request that nobody allowed, in the API server's words.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go (Forbidden, forbiddenMessage).
+ *
+ * @param reason what the authorizers said, "" mostly
+ */
+export function forbiddenRequest(attributes: AuthorizationAttributes, reason: string): StatusError {
+  const message = reason === "" ? forbiddenMessage(attributes) : `${forbiddenMessage(attributes)}: ${reason}`;
+  if (!attributes.isResourceRequest) return statusError(403, "Forbidden", `forbidden: ${message}`, {});
+  return forbidden({ group: attributes.apiGroup, resource: attributes.resource }, attributes.name, message);
+}
+
+function forbiddenMessage(attributes: AuthorizationAttributes): string {
+  const user = quote(attributes.user.username);
+  if (!attributes.isResourceRequest) return `User ${user} cannot ${attributes.verb} path ${quote(attributes.path)}`;
+  const resource =
+    attributes.subresource === "" ? attributes.resource : `${attributes.resource}/${attributes.subresource}`;
+  const where =
+    attributes.namespace === "" ? "at the cluster scope" : `in the namespace ${quote(attributes.namespace)}`;
+  const group = quote(attributes.apiGroup);
+  return `User ${user} cannot ${attributes.verb} resource ${quote(resource)} in API group ${group} ${where}`;
+}

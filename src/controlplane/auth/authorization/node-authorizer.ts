@@ -1,0 +1,131 @@
+import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
+import type { UserInfo } from "../user.js";
+import type { NodeGraph, ReachableKind } from "./node-graph.js";
+import { nodeNameOf } from "./node-identity.js";
+import type { PolicyRule } from "./rbac-types.js";
+import { rulesAllow } from "./rule-matching.js";
+
+const NODE_LEASE_NAMESPACE = "kube-node-lease";
+
+const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
+const NO_OPINION: AuthorizationDecision = { allowed: false, reason: "" };
+
+function refused(reason: string): AuthorizationDecision {
+  return { allowed: false, reason };
+}
+
+/**
+ * What kubelets may do: secrets, config maps, claims and service account tokens of their own pods, their own lease and
+ * CSINode, and for the rest the rules of the cluster role `system:node`.
+ *
+ * Mirrors plugin/pkg/auth/authorizer/node/node_authorizer.go. A node that asks for a list of one name
+ * (`fieldSelector=metadata.name=x`) is asking for x: the caller puts that name into the attributes.
+ */
+export class NodeAuthorizer implements Authorizer {
+  constructor(
+    readonly graph: NodeGraph,
+    readonly nodeRules: readonly PolicyRule[],
+  ) {}
+
+  async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
+    const nodeName = nodeNameOf(attributes.user);
+    if (nodeName === undefined) return NO_OPINION;
+    if (nodeName === "") return refused(`unknown node for user ${JSON.stringify(attributes.user.username)}`);
+    if (!attributes.isResourceRequest) return this.#byRules(attributes);
+    switch (`${attributes.resource}.${attributes.apiGroup}`) {
+      case "secrets.":
+        return this.#authorizeRead(nodeName, "secret", attributes);
+      case "configmaps.":
+        return this.#authorizeRead(nodeName, "configmap", attributes);
+      case "persistentvolumeclaims.":
+        if (attributes.subresource === "status") return this.#authorizeStatusUpdate(nodeName, "pvc", attributes);
+        return this.#authorizeGet(nodeName, "pvc", attributes);
+      case "persistentvolumes.":
+      case "volumeattachments.storage.k8s.io":
+        return this.#authorizeGet(nodeName, undefined, attributes);
+      case "serviceaccounts.":
+        return this.#authorizeCreateToken(nodeName, attributes);
+      case "leases.coordination.k8s.io":
+        return authorizeLease(nodeName, attributes);
+      case "csinodes.storage.k8s.io":
+        return authorizeCsiNode(nodeName, attributes);
+      default:
+        return this.#byRules(attributes);
+    }
+  }
+
+  /** A node's rights depend on its pods: they cannot be listed. */
+  async rulesFor(user: UserInfo): ReturnType<Authorizer["rulesFor"]> {
+    const nothing = { resourceRules: [], nonResourceRules: [] };
+    if (nodeNameOf(user) === undefined) return { ...nothing, incomplete: false };
+    return { ...nothing, incomplete: true, evaluationError: "node authorizer does not support user rule resolution" };
+  }
+
+  #byRules(attributes: AuthorizationAttributes): AuthorizationDecision {
+    return rulesAllow(attributes, this.nodeRules) ? ALLOWED : NO_OPINION;
+  }
+
+  async #authorizeRead(nodeName: string, kind: ReachableKind, attributes: AuthorizationAttributes) {
+    if (!["get", "list", "watch"].includes(attributes.verb)) return refused("can only read resources of this type");
+    if (attributes.subresource !== "") return refused("cannot read subresource");
+    if (attributes.namespace === "") return refused("can only read namespaced object of this type");
+    return this.#authorizeRelated(nodeName, kind, attributes);
+  }
+
+  async #authorizeGet(nodeName: string, kind: ReachableKind | undefined, attributes: AuthorizationAttributes) {
+    if (attributes.verb !== "get") return refused("can only get individual resources of this type");
+    if (attributes.subresource !== "") return refused("cannot get subresource");
+    return this.#authorizeRelated(nodeName, kind, attributes);
+  }
+
+  async #authorizeStatusUpdate(nodeName: string, kind: ReachableKind, attributes: AuthorizationAttributes) {
+    if (!["update", "patch"].includes(attributes.verb)) return refused("can only get/update/patch this type");
+    return this.#authorizeRelated(nodeName, kind, attributes);
+  }
+
+  async #authorizeCreateToken(nodeName: string, attributes: AuthorizationAttributes) {
+    if (attributes.verb !== "create" || attributes.name === "") {
+      return refused("can only create tokens for individual service accounts");
+    }
+    if (attributes.subresource !== "token") return refused("can only create token subresource of serviceaccount");
+    return this.#authorizeRelated(nodeName, "serviceaccount", attributes);
+  }
+
+  async #authorizeRelated(
+    nodeName: string,
+    kind: ReachableKind | undefined,
+    { namespace, name }: AuthorizationAttributes,
+  ): Promise<AuthorizationDecision> {
+    if (name === "") return refused("No Object name found");
+    if (kind !== undefined) {
+      if (this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
+      await this.graph.pods.catchUp();
+      if (this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
+    }
+    return refused(`no relationship found between node '${nodeName}' and this object`);
+  }
+}
+
+const OWN_OBJECT_VERBS = ["get", "create", "update", "patch", "delete"];
+
+function authorizeLease(nodeName: string, { verb, namespace, name }: AuthorizationAttributes): AuthorizationDecision {
+  if (!OWN_OBJECT_VERBS.includes(verb)) return refused("can only get, create, update, patch, or delete a node lease");
+  if (namespace !== NODE_LEASE_NAMESPACE) {
+    return refused(`can only access leases in the "${NODE_LEASE_NAMESPACE}" system namespace`);
+  }
+  // The name of an object to create is not known here: NodeRestriction looks at it.
+  if (verb !== "create" && name !== nodeName) {
+    return refused("can only access node lease with the same name as the requesting node");
+  }
+  return ALLOWED;
+}
+
+function authorizeCsiNode(nodeName: string, attributes: AuthorizationAttributes): AuthorizationDecision {
+  const { verb, subresource, name } = attributes;
+  if (!OWN_OBJECT_VERBS.includes(verb)) return refused("can only get, create, update, patch, or delete a CSINode");
+  if (subresource !== "") return refused("cannot authorize CSINode subresources");
+  if (verb !== "create" && name !== nodeName) {
+    return refused("can only access CSINode with the same name as the requesting node");
+  }
+  return ALLOWED;
+}

@@ -1,0 +1,39 @@
+import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
+import type { UserInfo } from "../user.js";
+
+/** Members may do everything, before any other authorizer is asked. */
+export const PRIVILEGED_GROUP = "system:masters";
+
+/**
+ * Asks the authorizers in order: the first that allows or denies has decided; the reasons of those without an opinion are
+ * collected. system:masters are not asked about.
+ *
+ * Mirrors k8s.io/apiserver/pkg/authorization/union/union.go and authorizerfactory (NewPrivilegedGroups).
+ */
+export class UnionAuthorizer implements Authorizer {
+  constructor(readonly authorizers: readonly Authorizer[]) {}
+
+  async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
+    if (attributes.user.groups.includes(PRIVILEGED_GROUP)) return { allowed: true, reason: "" };
+    const reasons: string[] = [];
+    for (const authorizer of this.authorizers) {
+      const decision = await authorizer.authorize(attributes);
+      if (decision.allowed || decision.denied === true) return decision;
+      if (decision.reason !== "") reasons.push(decision.reason);
+    }
+    return { allowed: false, reason: reasons.join("\n") };
+  }
+
+  async rulesFor(user: UserInfo, namespace: string): ReturnType<Authorizer["rulesFor"]> {
+    const all = await Promise.all(this.authorizers.map((authorizer) => authorizer.rulesFor(user, namespace)));
+    const errors = all.flatMap((rules) => rules.evaluationError ?? []);
+    return {
+      resourceRules: all.flatMap((rules) => rules.resourceRules),
+      nonResourceRules: all.flatMap((rules) => rules.nonResourceRules),
+      incomplete: all.some((rules) => rules.incomplete),
+      ...(errors.length === 0
+        ? {}
+        : { evaluationError: errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]` }),
+    };
+  }
+}

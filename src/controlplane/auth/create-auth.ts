@@ -1,0 +1,113 @@
+import type { CertificateAuthority } from "../../pki/authority.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { SpecialHandlers } from "../apiserver/special.js";
+import type { Registry } from "../registry/registry.js";
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./admission/certificates.js";
+import { NodeRestriction } from "./admission/node-restriction.js";
+import { rbacEscalationCheck } from "./admission/rbac-escalation.js";
+import { BootstrapTokenAuthenticator } from "./authentication/bootstrap-tokens.js";
+import { ClientCertificateAuthenticator } from "./authentication/client-certificates.js";
+import { RequestAuthenticator } from "./authentication/request-authenticator.js";
+import { ServiceAccountTokens } from "./authentication/service-account-tokens.js";
+import { TokenCache } from "./authentication/token-cache.js";
+import { NodeAuthorizer } from "./authorization/node-authorizer.js";
+import { NodeGraph } from "./authorization/node-graph.js";
+import { RbacAuthorizer } from "./authorization/rbac.js";
+import { UnionAuthorizer } from "./authorization/union.js";
+import type { AdmissionPlugin, Authenticator, Authorizer } from "./contracts.js";
+import { nodeRules } from "./policy/seed.js";
+import { reviewHandlers } from "./reviews.js";
+
+/** `--service-account-issuer` and `--api-audiences` */
+const DEFAULT_ISSUER = "https://kubernetes.default.svc";
+
+export interface AuthDeps {
+  /** a getter: the registry needs the admission plugins, which read the registry later */
+  readonly registry: () => Registry;
+  /** client certificates must come from it */
+  readonly ca: Pick<CertificateAuthority, "certificatePem">;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface AuthOptions {
+  readonly issuer?: string;
+  /** PEM; absent: a key is made when the first service account token is asked for */
+  readonly serviceAccountKeyPem?: string;
+}
+
+/** Everything that decides who somebody is and what he may do. */
+export interface Auth {
+  readonly authenticator: Authenticator;
+  /** system:masters, then Node, then RBAC */
+  readonly authorizer: Authorizer;
+  readonly admission: AuthAdmission;
+  /** TokenReview, the access reviews, SelfSubjectRulesReview, SelfSubjectReview */
+  readonly handlers: SpecialHandlers;
+  /** issues service account tokens; OIDC discovery */
+  readonly tokens: ServiceAccountTokens;
+  /** Begins to follow roles, bindings and pods. Resolves when what is stored now counts. Call once the registry is there. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The admission plugins by name, because others stand between them in upstream's order. */
+export interface AuthAdmission {
+  /** before all others, as upstream checks it around the storage */
+  readonly rbacEscalation: AdmissionPlugin;
+  /** after ServiceAccount, before Priority */
+  readonly nodeRestriction: AdmissionPlugin;
+  readonly certificateApproval: AdmissionPlugin;
+  readonly certificateSigning: AdmissionPlugin;
+  readonly certificateSubjectRestriction: AdmissionPlugin;
+}
+
+/** Builds authentication, authorization and their admission plugins. Reads nothing before `ready` or the first request. */
+export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
+  const { registry, ca, clock, random } = deps;
+  const issuer = options.issuer ?? DEFAULT_ISSUER;
+  const apiAudiences = [issuer];
+  const tokens = new ServiceAccountTokens({
+    registry,
+    clock,
+    issuer,
+    apiAudiences,
+    ...(options.serviceAccountKeyPem === undefined ? {} : { privateKeyPem: options.serviceAccountKeyPem }),
+  });
+  const bootstrapTokens = new BootstrapTokenAuthenticator({ registry, clock, apiAudiences });
+  const authenticator = new RequestAuthenticator({
+    certificates: new ClientCertificateAuthenticator(ca.certificatePem, clock),
+    tokens: new TokenCache([tokens, bootstrapTokens], clock, random),
+    apiAudiences,
+  });
+
+  const rbac = new RbacAuthorizer({ registry, clock });
+  const graph = new NodeGraph({ registry, clock });
+  const authorizer = new UnionAuthorizer([new NodeAuthorizer(graph, nodeRules()), rbac]);
+  const views = [...rbac.views, graph.pods];
+  const stop = new AbortController();
+  let following: readonly Promise<void>[] = [];
+
+  return {
+    authenticator,
+    authorizer,
+    admission: {
+      rbacEscalation: rbacEscalationCheck({ authorizer, rbac }),
+      nodeRestriction: new NodeRestriction(registry),
+      certificateApproval: certificateApproval(authorizer),
+      certificateSigning: certificateSigning(authorizer),
+      certificateSubjectRestriction: certificateSubjectRestriction(),
+    },
+    handlers: reviewHandlers(authenticator, authorizer),
+    tokens,
+    async ready() {
+      if (following.length === 0) following = views.map((view) => view.follow(stop.signal));
+      await Promise.all(views.map((view) => view.catchUp()));
+    },
+    async close() {
+      stop.abort();
+      await Promise.all(following);
+    },
+  };
+}

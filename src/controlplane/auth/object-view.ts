@@ -1,0 +1,129 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import { isAbortError } from "../../util/errors.js";
+import { StatusError } from "../errors.js";
+import type { Registry } from "../registry/registry.js";
+
+/** Told of every change of the view: `undefined` previous is a new object, `undefined` next one that is gone. */
+export type ViewListener = (previous: KubeObject | undefined, next: KubeObject | undefined) => void;
+
+export interface ObjectViewDeps {
+  readonly registry: () => Registry;
+  readonly clock: Clock;
+}
+
+/** Between a broken watch and the next list. */
+const RELIST_DELAY_MS = 1_000;
+
+/**
+ * A read-only copy of all objects of one resource in memory, fed by list and watch: what the authorizers decide from.
+ *
+ * Mirrors an informer with its indexer. Differs: `catchUp` closes the gap between a write and its watch event, so that
+ * nothing is ever refused because of an old picture.
+ */
+export class ObjectView {
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #listener: ViewListener;
+  /** a list of this revision is in the view; events up to it are repeats */
+  #listedRevision = 0;
+  #relisting: Promise<string> | undefined;
+
+  constructor(
+    readonly resource: string,
+    readonly deps: ObjectViewDeps,
+    listener: ViewListener,
+  ) {
+    this.#listener = listener;
+  }
+
+  /** @param namespace undefined for cluster scope */
+  get(namespace: string | undefined, name: string): KubeObject | undefined {
+    return this.#objects.get(viewKey(namespace, name));
+  }
+
+  objects(): IterableIterator<KubeObject> {
+    return this.#objects.values();
+  }
+
+  /** Follows the store until `signal` aborts (normal end). */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // A refused or broken watch is listed anew, as reflectors do; anything else is a bug.
+      await this.#listAndWatch(signal).catch((error: unknown) => {
+        if (!isAbortError(error) && !(error instanceof StatusError)) throw error;
+      });
+      if (signal.aborted) return;
+      await this.deps.clock.sleep(RELIST_DELAY_MS, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+    }
+  }
+
+  async #listAndWatch(signal: AbortSignal): Promise<void> {
+    const resourceVersion = await this.#relist();
+    const store = this.deps.registry().store(this.resource);
+    for await (const event of store.watch(undefined, { resourceVersion }, signal)) {
+      if (event.type === "ERROR") return; // history too short
+      if (event.type !== "BOOKMARK") this.#apply(event.type === "DELETED", event.object);
+    }
+  }
+
+  /** Resolves when the view shows every write that was finished before the call. */
+  async catchUp(): Promise<void> {
+    const revision = Number(await this.deps.registry().resourceVersion());
+    if (revision <= this.#listedRevision) return;
+    // Refusals come in bursts (a client without rights looking around): they share one list.
+    this.#relisting ??= this.#relist().finally(() => {
+      this.#relisting = undefined;
+    });
+    await this.#relisting;
+    if (revision > this.#listedRevision) await this.#relist();
+  }
+
+  async #relist(): Promise<string> {
+    const list = await this.deps.registry().store(this.resource).list(undefined);
+    const resourceVersion = list.metadata.resourceVersion ?? "0";
+    if (Number(resourceVersion) < this.#listedRevision) return resourceVersion; // overtaken by a newer list
+    this.#listedRevision = Number(resourceVersion);
+    const listed = new Set<string>();
+    for (const object of list.items) {
+      const key = keyOf(object);
+      listed.add(key);
+      this.#put(key, object);
+    }
+    for (const key of [...this.#objects.keys()]) if (!listed.has(key)) this.#drop(key);
+    return resourceVersion;
+  }
+
+  #apply(isDeletion: boolean, object: KubeObject): void {
+    if (revisionOf(object) <= this.#listedRevision) return;
+    if (isDeletion) this.#drop(keyOf(object));
+    else this.#put(keyOf(object), object);
+  }
+
+  #put(key: string, object: KubeObject): void {
+    const previous = this.#objects.get(key);
+    if (previous !== undefined && revisionOf(previous) === revisionOf(object)) return;
+    this.#objects.set(key, object);
+    this.#listener(previous, object);
+  }
+
+  #drop(key: string): void {
+    const previous = this.#objects.get(key);
+    if (previous === undefined) return;
+    this.#objects.delete(key);
+    this.#listener(previous, undefined);
+  }
+}
+
+function viewKey(namespace: string | undefined, name: string): string {
+  return `${namespace ?? ""}/${name}`;
+}
+
+function keyOf(object: KubeObject): string {
+  return viewKey(object.metadata.namespace, object.metadata.name ?? "");
+}
+
+function revisionOf(object: KubeObject): number {
+  return Number(object.metadata.resourceVersion ?? 0);
+}

@@ -1,0 +1,194 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { SpecialHandler, SpecialHandlers, SpecialRequest } from "../apiserver/special.js";
+import { badRequest, type FieldError, statusError } from "../errors.js";
+import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
+import { fieldOf, isRecord, quote, stringsOf, textOf } from "./reading.js";
+import type { UserInfo } from "./user.js";
+
+const AUTHORIZATION = "authorization.k8s.io";
+const AUTHENTICATION = "authentication.k8s.io";
+
+/**
+ * Answers questions about rights and identities. Nothing is stored: the answer is the question with a status.
+ *
+ * Mirrors pkg/registry/authorization/{subjectaccessreview,selfsubjectaccessreview,localsubjectaccessreview,
+ * selfsubjectrulesreview}/rest.go and pkg/registry/authentication/{tokenreview,selfsubjectreview}.
+ */
+export function reviewHandlers(authenticator: Authenticator, authorizer: Authorizer): SpecialHandlers {
+  const access =
+    (kind: AccessReviewKind): SpecialHandler =>
+    (request) =>
+      reviewAccess(kind, request, authorizer);
+  return new Map<string, SpecialHandler>([
+    [`POST tokenreviews.${AUTHENTICATION}`, (request) => reviewToken(request, authenticator)],
+    [`POST selfsubjectreviews.${AUTHENTICATION}`, reviewSelf],
+    [`POST subjectaccessreviews.${AUTHORIZATION}`, access("SubjectAccessReview")],
+    [`POST selfsubjectaccessreviews.${AUTHORIZATION}`, access("SelfSubjectAccessReview")],
+    [`POST localsubjectaccessreviews.${AUTHORIZATION}`, access("LocalSubjectAccessReview")],
+    [`POST selfsubjectrulesreviews.${AUTHORIZATION}`, (request) => reviewRules(request, authorizer)],
+  ]);
+}
+
+type Answer = Awaited<ReturnType<SpecialHandler>>;
+
+/** A review has no identity of its own: a time is all that is left of its metadata, and it is empty. */
+function answer(request: SpecialRequest, kind: string, group: string, fields: Record<string, unknown>): Answer {
+  const { name: _name, ...metadata } = request.body?.metadata ?? {};
+  return {
+    code: 201,
+    body: { kind, apiVersion: `${group}/v1`, metadata: { ...metadata, creationTimestamp: null }, ...fields },
+  };
+}
+
+async function reviewToken(request: SpecialRequest, authenticator: Authenticator): Promise<Answer> {
+  const spec = fieldOf(request.body, "spec");
+  const token = textOf(fieldOf(spec, "token"));
+  if (token === "") throw badRequest("token is required for TokenReview in authentication");
+  const result = await authenticator.authenticateToken(token, stringsOf(fieldOf(spec, "audiences")));
+  const status =
+    result.user === undefined
+      ? { user: {}, error: result.error ?? "invalid bearer token" }
+      : { authenticated: true, user: userFields(result.user), audiences: result.audiences };
+  return answer(request, "TokenReview", AUTHENTICATION, { spec, status });
+}
+
+async function reviewSelf(request: SpecialRequest): Promise<Answer> {
+  return answer(request, "SelfSubjectReview", AUTHENTICATION, {
+    status: { userInfo: userFields(request.context.user) },
+  });
+}
+
+function userFields({ username, uid, groups, extra }: UserInfo): Record<string, unknown> {
+  return { username, ...(uid ? { uid } : {}), groups, ...(extra === undefined ? {} : { extra }) };
+}
+
+async function reviewRules(request: SpecialRequest, authorizer: Authorizer): Promise<Answer> {
+  const namespace = textOf(fieldOf(request.body, "spec", "namespace"));
+  if (namespace === "") throw badRequest("no namespace on request");
+  const { resourceRules, nonResourceRules, incomplete, evaluationError } = await authorizer.rulesFor(
+    request.context.user,
+    namespace,
+  );
+  // The question is not repeated: upstream answers with a fresh object.
+  const status = {
+    resourceRules,
+    nonResourceRules,
+    incomplete,
+    ...(evaluationError === undefined ? {} : { evaluationError }),
+  };
+  const fresh: SpecialRequest = { ...request, body: undefined };
+  return answer(fresh, "SelfSubjectRulesReview", AUTHORIZATION, { spec: {}, status });
+}
+
+type AccessReviewKind = "SubjectAccessReview" | "SelfSubjectAccessReview" | "LocalSubjectAccessReview";
+
+async function reviewAccess(kind: AccessReviewKind, request: SpecialRequest, authorizer: Authorizer): Promise<Answer> {
+  const spec = fieldOf(request.body, "spec");
+  const problems = accessReviewProblems(kind, request.body);
+  if (problems.length > 0) throw invalidReview(problems);
+  checkNamespace(kind, request);
+  const user = kind === "SelfSubjectAccessReview" ? request.context.user : reviewedUser(spec);
+  const decision = await authorizer.authorize(reviewedAttributes(spec, user));
+  const status = {
+    allowed: decision.allowed,
+    ...(decision.denied === true ? { denied: true } : {}),
+    ...(decision.reason === "" ? {} : { reason: decision.reason }),
+  };
+  return answer(request, kind, AUTHORIZATION, { spec: withoutEmptyTexts(spec), status });
+}
+
+function reviewedUser(spec: unknown): UserInfo {
+  const extra = fieldOf(spec, "extra");
+  const uid = textOf(fieldOf(spec, "uid"));
+  return {
+    username: textOf(fieldOf(spec, "user")),
+    groups: stringsOf(fieldOf(spec, "groups")),
+    ...(uid === "" ? {} : { uid }),
+    ...(isRecord(extra)
+      ? { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, stringsOf(values)])) }
+      : {}),
+  };
+}
+
+/** Mirrors pkg/registry/authorization/util/helpers.go (AuthorizationAttributesFrom). */
+function reviewedAttributes(spec: unknown, user: UserInfo): AuthorizationAttributes {
+  const resource = fieldOf(spec, "resourceAttributes");
+  const source = isRecord(resource) ? resource : fieldOf(spec, "nonResourceAttributes");
+  const field = (name: string) => textOf(fieldOf(source, name));
+  return {
+    user,
+    verb: field("verb"),
+    isResourceRequest: isRecord(resource),
+    apiGroup: field("group"),
+    apiVersion: field("version"),
+    resource: field("resource"),
+    subresource: field("subresource"),
+    namespace: field("namespace"),
+    name: field("name"),
+    path: field("path"),
+  };
+}
+
+/** Mirrors pkg/apis/authorization/validation/validation.go. */
+function accessReviewProblems(kind: AccessReviewKind, review: KubeObject | undefined): FieldError[] {
+  const spec = fieldOf(review, "spec");
+  const hasResource = isRecord(fieldOf(spec, "resourceAttributes"));
+  const hasPath = isRecord(fieldOf(spec, "nonResourceAttributes"));
+  const problems: FieldError[] = [];
+  const problem = (field: string, text: string) => problems.push({ type: "FieldValueInvalid", field, text });
+  if (hasResource && hasPath) {
+    const value = goStruct(fieldOf(spec, "nonResourceAttributes"));
+    problem(
+      "spec.nonResourceAttributes",
+      `Invalid value: ${value}: cannot be specified in combination with resourceAttributes`,
+    );
+  }
+  if (!hasResource && !hasPath) {
+    const rule = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    problem("spec.resourceAttributes", `Invalid value: "null": ${rule}`);
+  }
+  const isAboutOthers = kind !== "SelfSubjectAccessReview";
+  if (isAboutOthers && textOf(fieldOf(spec, "user")) === "" && stringsOf(fieldOf(spec, "groups")).length === 0) {
+    problem("spec.user", `Invalid value: "": at least one of user or group must be specified`);
+  }
+  if (kind === "LocalSubjectAccessReview") {
+    const asked = textOf(fieldOf(spec, "resourceAttributes", "namespace"));
+    if (hasResource && asked !== (review?.metadata.namespace ?? "")) {
+      problem("spec.resourceAttributes.namespace", `Invalid value: ${quote(asked)}: must match metadata.namespace`);
+    }
+    if (hasPath) {
+      const value = goStruct(fieldOf(spec, "nonResourceAttributes"));
+      problem("spec.nonResourceAttributes", `Invalid value: ${value}: disallowed on this kind of request`);
+    }
+  }
+  return problems;
+}
+
+function goStruct(attributes: unknown): string {
+  const field = (name: string) => quote(textOf(fieldOf(attributes, name)));
+  return `authorization.NonResourceAttributes{Path:${field("path")}, Verb:${field("verb")}}`;
+}
+
+/** A 422 that names no kind, only the group: upstream's reviews pass an empty one. */
+function invalidReview(problems: readonly FieldError[]): Error {
+  const texts = problems.map(({ field, text }) => `${field}: ${text}`);
+  const message = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
+  return statusError(422, "Invalid", `.${AUTHORIZATION} "" is invalid: ${message}`, {
+    group: AUTHORIZATION,
+    causes: problems.map(({ type, text, field }) => ({ reason: type, message: text, field })),
+  });
+}
+
+function checkNamespace(kind: AccessReviewKind, request: SpecialRequest): void {
+  if (kind !== "LocalSubjectAccessReview") return;
+  const inBody = request.body?.metadata.namespace ?? "";
+  if (request.namespace === undefined || request.namespace === inBody) return;
+  throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace}`);
+}
+
+/** Fields that are "" are absent in answers. */
+function withoutEmptyTexts(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const filled = Object.entries(value).filter(([, field]) => field !== "" && field !== null);
+  return Object.fromEntries(filled.map(([name, field]) => [name, withoutEmptyTexts(field)]));
+}
