@@ -1,0 +1,128 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { Strategy, StrategyContext } from "../definition.js";
+import { type Fields, fields, items, number, text, withoutUndefined } from "./access.js";
+import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } from "./cells.js";
+import { validateCsr, validateCsrUpdate } from "./csr-validation.js";
+import { isPathSegmentName } from "./names.js";
+import { row, statusOf } from "./rows.js";
+
+/** The requester is what the server authenticated, whatever the body says. Mirrors csrStrategy.PrepareForCreate. */
+function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObject {
+  const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = fields(csr.spec);
+  return {
+    ...csr,
+    spec: withoutUndefined({
+      ...spec,
+      username: user.username,
+      uid: user.uid === "" ? undefined : user.uid,
+      groups: user.groups.length === 0 ? undefined : user.groups,
+      extra: user.extra,
+    }),
+    status: {},
+  };
+}
+
+function rfc3339(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * Fills in the times of conditions that came without: now, or when the same condition became so.
+ * Mirrors populateConditionTimestamps in pkg/registry/certificates/certificates/strategy.go.
+ */
+function withConditionTimes(conditions: unknown, oldConditions: unknown, nowMs: number): Fields[] {
+  const now = rfc3339(nowMs);
+  return items(conditions).map((one) => {
+    const condition = fields(one);
+    const before = items(oldConditions)
+      .map(fields)
+      .find((old) => old.type === condition.type && old.status === condition.status && old.lastTransitionTime);
+    return {
+      ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? now,
+      lastTransitionTime: condition.lastTransitionTime ?? before?.lastTransitionTime ?? now,
+    };
+  });
+}
+
+function conditionsOf(csr: KubeObject): unknown {
+  return fields(csr.status).conditions;
+}
+
+function withConditions(status: unknown, conditions: readonly Fields[]): Fields {
+  const { conditions: _dropped, ...rest } = fields(status);
+  return conditions.length === 0 ? rest : { ...rest, conditions };
+}
+
+/** Spec and status are immutable here by being ignored. Mirrors csrStrategy. */
+const strategy: Strategy = {
+  validateName: isPathSegmentName,
+  allowUnconditionalUpdate: true,
+  prepareForCreate,
+  validate: (csr) => validateCsr(csr),
+  prepareForUpdate: (csr, old) => ({ ...csr, spec: old.spec, status: old.status }),
+  validateUpdate: (csr, old) => validateCsrUpdate(csr, old, {}),
+};
+
+/** Mirrors csrStatusStrategy: signers write the certificate and the Failed condition here. */
+const statusStrategy: Strategy = {
+  prepareForUpdate(csr, old, { nowMs }) {
+    const conditions = withConditionTimes(conditionsOf(csr), conditionsOf(old), nowMs);
+    return { ...csr, spec: old.spec, status: withConditions(csr.status, conditions) };
+  },
+  validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { maySetCertificate: true }),
+};
+
+/** Only the conditions get through; the rest of the object stays as it was. Mirrors csrApprovalStrategy. */
+const approvalStrategy: Strategy = {
+  prepareForUpdate(csr, old, { nowMs }) {
+    const conditions = withConditionTimes(conditionsOf(csr), conditionsOf(old), nowMs);
+    return { ...old, status: withConditions(old.status, conditions) };
+  },
+  validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { mayApprove: true }),
+};
+
+/** `Pending`, `Approved,Issued`, `Denied`, `Approved,Failed`. Mirrors extractCSRStatus. */
+function conditionCell(csr: KubeObject): string {
+  const types = items(conditionsOf(csr)).map((one) => text(fields(one).type));
+  const words = [types.includes("Denied") ? "Denied" : types.includes("Approved") ? "Approved" : "Pending"];
+  if (types.includes("Failed")) words.push("Failed");
+  if (text(fields(csr.status).certificate) !== "") words.push("Issued");
+  return words.join(",");
+}
+
+export const CERTIFICATE_SIGNING_REQUESTS = row(
+  "certificates.k8s.io/v1",
+  "CertificateSigningRequest",
+  "certificatesigningrequests",
+  strategy,
+  {
+    namespaced: false,
+    shortNames: ["csr"],
+    storageVersionHash: "95fRKMXA+00=",
+    subresources: [{ ...statusOf(approvalStrategy), name: "approval" }, statusOf(statusStrategy)],
+    selectableFields: (csr) => ({ "spec.signerName": text(fields(csr.spec).signerName) }),
+    table: {
+      columns: [
+        NAME_COLUMN,
+        AGE_COLUMN,
+        column("SignerName", "The signer that is asked, as domain/name."),
+        column("Requestor", "The user who made the request."),
+        column("RequestedDuration", "How long the certificate is asked to be valid."),
+        column("Condition", "Conditions applied to the request, such as approval or denial."),
+      ],
+      cells(csr, nowMs) {
+        const spec = fields(csr.spec);
+        const seconds = number(spec.expirationSeconds);
+        return [
+          nameOf(csr),
+          ageOf(csr, nowMs),
+          text(spec.signerName),
+          text(spec.username),
+          seconds === undefined ? NONE : humanDuration(seconds * 1000),
+          conditionCell(csr),
+        ];
+      },
+    },
+  },
+);

@@ -1,0 +1,178 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { FieldError } from "../../errors.js";
+import type { Strategy, TableDefinition } from "../definition.js";
+import { fields, isSet, number, text } from "./access.js";
+import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";
+import { invalidValue, required } from "./field-errors.js";
+import { isDns1123Subdomain, isQualifiedName } from "./names.js";
+import { row } from "./rows.js";
+
+/** One storage, two views: `v1` Event, which is stored, and `events.k8s.io/v1` Event, which names its fields anew. */
+
+const NAMESPACE_FIELD = "involvedObject.namespace";
+const NAMESPACE_DIFFERS = "does not match event.namespace";
+
+/** Mirrors legacyValidateEvent in pkg/apis/core/validation/events.go. */
+function validateEvent(event: KubeObject): FieldError[] {
+  const namespace = event.metadata.namespace ?? "";
+  const involved = text(fields(event.involvedObject).namespace);
+  const isNewStyle = timeMs(event.eventTime) !== undefined;
+  const errors: FieldError[] = [];
+  if (isNewStyle) {
+    const isHome = namespace === "default" || namespace === "kube-system";
+    if (involved === "" && !isHome) errors.push(invalidValue(NAMESPACE_FIELD, involved, NAMESPACE_DIFFERS));
+    errors.push(...validateReporting(event));
+  } else if (involved === "" ? namespace !== "" && namespace !== "default" : namespace !== involved) {
+    errors.push(invalidValue(NAMESPACE_FIELD, involved, NAMESPACE_DIFFERS));
+  }
+  return [...errors, ...isDns1123Subdomain(namespace).map((one) => invalidValue("namespace", namespace, one))];
+}
+
+function validateReporting(event: KubeObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const component = text(event.reportingComponent);
+  if (component === "") errors.push(required("reportingComponent"));
+  errors.push(...isQualifiedName(component).map((one) => invalidValue("reportingComponent", component, one)));
+  const limits = { reportingInstance: 128, action: 128, reason: 128, message: 1024 };
+  for (const [field, maxLength] of Object.entries(limits)) {
+    const value = text(event[field]);
+    if (value === "" && field !== "message") errors.push(required(field));
+    if (value.length > maxLength) errors.push(invalidValue(field, "", `can have at most ${maxLength} characters`));
+  }
+  return errors;
+}
+
+const strategy: Strategy = {
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: true,
+  validate: validateEvent,
+  validateUpdate: validateEvent,
+};
+
+function selectableFields(event: KubeObject): Record<string, string> {
+  const involved = fields(event.involvedObject);
+  const source = text(fields(event.source).component);
+  return {
+    "involvedObject.kind": text(involved.kind),
+    "involvedObject.namespace": text(involved.namespace),
+    "involvedObject.name": text(involved.name),
+    "involvedObject.uid": text(involved.uid),
+    "involvedObject.apiVersion": text(involved.apiVersion),
+    "involvedObject.resourceVersion": text(involved.resourceVersion),
+    "involvedObject.fieldPath": text(involved.fieldPath),
+    reason: text(event.reason),
+    reportingComponent: text(event.reportingComponent),
+    source: source === "" ? text(event.reportingComponent) : source,
+    type: text(event.type),
+  };
+}
+
+/** Mirrors formatEventSource in pkg/printers/internalversion/printers.go. */
+function sourceCell(event: KubeObject): string {
+  const source = fields(event.source);
+  const component = text(source.component) === "" ? text(event.reportingComponent) : text(source.component);
+  const instance = text(source.host) === "" ? text(event.reportingInstance) : text(source.host);
+  return instance === "" ? component : `${component}, ${instance}`;
+}
+
+/** Mirrors printEvent in pkg/printers/internalversion/printers.go. */
+function eventCells(event: KubeObject, nowMs: number): unknown[] {
+  const first = timeMs(event.firstTimestamp) === undefined ? event.eventTime : event.firstTimestamp;
+  const series = fields(event.series);
+  let last = timeMs(event.lastTimestamp) === undefined ? first : event.lastTimestamp;
+  let count = number(event.count) ?? 0;
+  if (isSet(event.series)) {
+    last = series.lastObservedTime;
+    count = number(series.count) ?? 0;
+  } else if (count === 0) {
+    count = 1;
+  }
+  const involved = fields(event.involvedObject);
+  const kind = text(involved.kind).toLowerCase();
+  const name = text(involved.name);
+  return [
+    since(last, nowMs),
+    text(event.type),
+    text(event.reason),
+    name === "" ? kind : `${kind}/${name}`,
+    text(involved.fieldPath),
+    sourceCell(event),
+    text(event.message).trim(),
+    since(first, nowMs),
+    count,
+    nameOf(event),
+  ];
+}
+
+const COLUMNS: TableDefinition["columns"] = [
+  column("Last Seen", "The time at which the most recent occurrence of this event was recorded."),
+  column("Type", "Type of this event (Normal, Warning), new types could be added in the future"),
+  column("Reason", "Why it happened, in one word for programs."),
+  column("Object", "The object that this event is about."),
+  column("Subobject", "Which part of the object it is about, as a field path.", { wide: true }),
+  column("Source", "Who reports it.", { wide: true }),
+  column("Message", "A human-readable description of the status of this operation."),
+  column("First Seen", "The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)", {
+    wide: true,
+  }),
+  column("Count", "The number of times this event has occurred.", { wide: true }),
+  { ...NAME_COLUMN, priority: 1 },
+];
+
+export const EVENTS = row("v1", "Event", "events", strategy, {
+  shortNames: ["ev"],
+  storageVersionHash: "r2yiGXH7wu8=",
+  selectableFields,
+  table: { columns: COLUMNS, cells: eventCells },
+});
+
+/** [name in events.k8s.io/v1, name in v1] of the fields that differ. Mirrors pkg/apis/events/v1/conversion.go. */
+const RENAMED = [
+  ["regarding", "involvedObject"],
+  ["note", "message"],
+  ["reportingController", "reportingComponent"],
+  ["deprecatedSource", "source"],
+  ["deprecatedFirstTimestamp", "firstTimestamp"],
+  ["deprecatedLastTimestamp", "lastTimestamp"],
+  ["deprecatedCount", "count"],
+] as const;
+
+const TO_STORED: ReadonlyMap<string, string> = new Map(RENAMED);
+const FROM_STORED: ReadonlyMap<string, string> = new Map(RENAMED.map(([view, stored]) => [stored, view]));
+
+function renamed(event: KubeObject, names: ReadonlyMap<string, string>, apiVersion: string): KubeObject {
+  const entries = Object.entries(event).map(([key, value]) => [names.get(key) ?? key, value]);
+  return { ...(Object.fromEntries(entries) as KubeObject), apiVersion };
+}
+
+/** A core event as events.k8s.io/v1 shows it. */
+export function fromCoreEvent(event: KubeObject): KubeObject {
+  return renamed(event, FROM_STORED, "events.k8s.io/v1");
+}
+
+/** An event of events.k8s.io/v1 as it is stored. */
+export function toCoreEvent(event: KubeObject): KubeObject {
+  return renamed(event, TO_STORED, "v1");
+}
+
+const REGARDING_LABELS: Readonly<Record<string, string>> = { reportingComponent: "reportingController" };
+
+export const EVENTS_V1 = row("events.k8s.io/v1", "Event", "events", strategy, {
+  shortNames: ["ev"],
+  storageVersionHash: "r2yiGXH7wu8=",
+  schema: "events.Event",
+  storedAs: { resource: "events", toStored: toCoreEvent, fromStored: fromCoreEvent },
+  // Both spellings: the store may match the stored object or the view.
+  selectableFields(event) {
+    const core = selectableFields(event.apiVersion === "v1" ? event : toCoreEvent(event));
+    const regarding = Object.entries(core).map(([key, value]) => [
+      REGARDING_LABELS[key] ?? key.replace(/^involvedObject\./, "regarding."),
+      value,
+    ]);
+    return { ...core, ...Object.fromEntries(regarding) };
+  },
+  table: {
+    columns: COLUMNS,
+    cells: (event, nowMs) => eventCells(event.apiVersion === "v1" ? event : toCoreEvent(event), nowMs),
+  },
+});

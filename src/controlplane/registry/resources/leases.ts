@@ -1,0 +1,42 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { FieldError } from "../../errors.js";
+import type { Strategy } from "../definition.js";
+import { fields, number, text } from "./access.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
+import { invalidValue } from "./field-errors.js";
+import { row } from "./rows.js";
+
+/** Mirrors ValidateLeaseSpec in pkg/apis/coordination/validation/validation.go. */
+function validateLease(lease: KubeObject): FieldError[] {
+  const spec = fields(lease.spec);
+  const durationSeconds = number(spec.leaseDurationSeconds);
+  const transitions = number(spec.leaseTransitions);
+  const errors: FieldError[] = [];
+  if (durationSeconds !== undefined && durationSeconds <= 0) {
+    errors.push(invalidValue("spec.leaseDurationSeconds", durationSeconds, "must be greater than 0"));
+  }
+  if (transitions !== undefined && transitions < 0) {
+    errors.push(invalidValue("spec.leaseTransitions", transitions, "must be greater than or equal to 0"));
+  }
+  return errors;
+}
+
+/** Mirrors pkg/registry/coordination/lease/strategy.go (leaseStrategy). */
+const strategy: Strategy = {
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
+  validate: validateLease,
+  validateUpdate: validateLease,
+};
+
+export const LEASES = row("coordination.k8s.io/v1", "Lease", "leases", strategy, {
+  storageVersionHash: "gqkMMb/YqFM=",
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("Holder", "holderIdentity contains the identity of the holder of a current lease."),
+      AGE_COLUMN,
+    ],
+    cells: (lease, nowMs) => [nameOf(lease), text(fields(lease.spec).holderIdentity), ageOf(lease, nowMs)],
+  },
+});

@@ -1,0 +1,105 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { FieldError } from "../../errors.js";
+import type { Strategy } from "../definition.js";
+import { fields, items, text } from "./access.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
+import { invalidValue } from "./field-errors.js";
+import { isDns1123Label, isQualifiedName } from "./names.js";
+import { row, statusOf } from "./rows.js";
+
+/** Held until the namespace controller has emptied the namespace. */
+const NAMESPACE_FINALIZER = "kubernetes";
+const NAME_LABEL = "kubernetes.io/metadata.name";
+
+/** Mirrors SetDefaults_Namespace and namespaceStrategy.Canonicalize: every namespace can be selected by its name. */
+function withNameLabel(namespace: KubeObject): KubeObject {
+  const { name, labels } = namespace.metadata;
+  if (name === undefined || labels?.[NAME_LABEL] === name) return namespace;
+  return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, [NAME_LABEL]: name } } };
+}
+
+function phaseOf(namespace: KubeObject): string {
+  return text(fields(namespace.status).phase);
+}
+
+function finalizersOf(namespace: KubeObject): readonly unknown[] {
+  return items(fields(namespace.spec).finalizers);
+}
+
+/** Mirrors pkg/registry/core/namespace/strategy.go (namespaceStrategy). */
+const strategy: Strategy = {
+  validateName: isDns1123Label,
+  allowUnconditionalUpdate: true,
+  prepareForCreate(namespace) {
+    const finalizers = finalizersOf(namespace);
+    return {
+      ...withNameLabel(namespace),
+      spec: {
+        ...fields(namespace.spec),
+        finalizers: finalizers.includes(NAMESPACE_FINALIZER) ? finalizers : [...finalizers, NAMESPACE_FINALIZER],
+      },
+      status: { phase: "Active" },
+    };
+  },
+  prepareForUpdate(namespace, old) {
+    return {
+      ...withNameLabel(namespace),
+      spec: { ...fields(namespace.spec), finalizers: fields(old.spec).finalizers },
+      status: old.status,
+    };
+  },
+  prepareForDelete(namespace) {
+    return { ...namespace, status: { ...fields(namespace.status), phase: "Terminating" } };
+  },
+  hasOwnFinalizers: (namespace) => finalizersOf(namespace).length > 0,
+};
+
+/** Mirrors ValidateNamespaceStatusUpdate in pkg/apis/core/validation/validation.go. */
+function validateStatusUpdate(namespace: KubeObject): FieldError[] {
+  const phase = phaseOf(namespace);
+  if (namespace.metadata.deletionTimestamp === undefined) {
+    if (phase === "Active") return [];
+    return [invalidValue("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")];
+  }
+  if (phase === "Terminating") return [];
+  return [invalidValue("status.Phase", phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")];
+}
+
+/** Mirrors ValidateNamespaceFinalizeUpdate and validateFinalizerName. */
+function validateFinalizeUpdate(namespace: KubeObject): FieldError[] {
+  return finalizersOf(namespace).flatMap((one, index) => {
+    const field = `spec.finalizers[${index}]`;
+    const name = text(one);
+    const messages = isQualifiedName(name);
+    if (messages.length > 0) return messages.map((message) => invalidValue(field, name, message));
+    if (name.includes("/") || name === NAMESPACE_FINALIZER) return [];
+    return [invalidValue(field, name, "name is neither a standard finalizer name nor is it fully qualified")];
+  });
+}
+
+export const NAMESPACES = row("v1", "Namespace", "namespaces", strategy, {
+  namespaced: false,
+  shortNames: ["ns"],
+  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+  storageVersionHash: "Q3oi5N2YM8M=",
+  deleteReturnsObject: true,
+  subresources: [
+    {
+      name: "finalize",
+      verbs: ["update"],
+      strategy: {
+        prepareForUpdate: (namespace, old) => ({ ...namespace, status: old.status }),
+        validateUpdate: validateFinalizeUpdate,
+      },
+    },
+    statusOf({
+      prepareForUpdate: (namespace, old) => ({ ...namespace, spec: old.spec }),
+      validateUpdate: validateStatusUpdate,
+    }),
+  ],
+  selectableFields: (namespace) => ({ "status.phase": phaseOf(namespace), name: nameOf(namespace) }),
+  table: {
+    columns: [NAME_COLUMN, column("Status", "The status of the namespace"), AGE_COLUMN],
+    cells: (namespace, nowMs) => [nameOf(namespace), phaseOf(namespace), ageOf(namespace, nowMs)],
+  },
+});

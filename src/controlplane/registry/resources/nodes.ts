@@ -1,0 +1,184 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { FieldError } from "../../errors.js";
+import type { Strategy } from "../definition.js";
+import { bool, type Fields, fields, items, semanticallyEqual, text } from "./access.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, UNKNOWN } from "./cells.js";
+import { duplicate, forbidden, goValue, invalidValue, notSupported, required } from "./field-errors.js";
+import { isLabelValue, isQualifiedName } from "./names.js";
+import { row, special, statusOf } from "./rows.js";
+
+const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go: the path says metadata, though taints are in the spec. */
+export function validateTaints(taints: unknown): FieldError[] {
+  const seen = new Set<string>();
+  return items(taints).flatMap((one, index) => {
+    const taint = fields(one);
+    const field = `metadata.taints[${index}]`;
+    const key = text(taint.key);
+    const effect = text(taint.effect);
+    const errors = isQualifiedName(key).map((message) => invalidValue(`${field}.key`, key, message));
+    const valueMessages = isLabelValue(text(taint.value));
+    if (valueMessages.length > 0)
+      errors.push(invalidValue(`${field}.value`, text(taint.value), valueMessages.join(";")));
+    if (effect === "") errors.push(required(`${field}.effect`));
+    else if (!TAINT_EFFECTS.includes(effect)) errors.push(notSupported(`${field}.effect`, effect, TAINT_EFFECTS));
+    const identity = `${effect} ${key}`;
+    if (seen.has(identity)) errors.push(duplicateTaint(field, taint));
+    seen.add(identity);
+    return errors;
+  });
+}
+
+function duplicateTaint(field: string, taint: Fields): FieldError {
+  const [key, value, effect] = [taint.key, taint.value, taint.effect].map((one) => JSON.stringify(text(one)));
+  const shown = goValue(`core.Taint{Key:${key}, Value:${value}, Effect:${effect}, TimeAdded:<nil>}`);
+  return duplicate(field, shown, "taints must be unique by key and effect pair");
+}
+
+const CIDR = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:.]+)\/\d{1,3}$/;
+
+/** Mirrors ValidateNode. The status is not looked at. */
+function validateNode(node: KubeObject): FieldError[] {
+  const { taints, podCIDRs } = fields(node.spec);
+  const errors = validateTaints(taints);
+  items(podCIDRs).forEach((one, index) => {
+    if (CIDR.test(text(one))) return;
+    const all = goValue(
+      `[]string{${items(podCIDRs)
+        .map((cidr) => JSON.stringify(cidr))
+        .join(", ")}}`,
+    );
+    errors.push(invalidValue(`spec.podCIDRs[${index}]`, all, "must be valid CIDR"));
+  });
+  return errors;
+}
+
+/** What must not change once it is set. Mirrors ValidateNodeUpdate. */
+function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
+  const spec = fields(node.spec);
+  const before = fields(old.spec);
+  const errors = duplicateAddresses(node);
+  if (items(before.podCIDRs).length > 0 && !semanticallyEqual(spec.podCIDRs, before.podCIDRs)) {
+    errors.push(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'));
+  }
+  if (text(before.providerID) !== "" && text(spec.providerID) !== text(before.providerID)) {
+    errors.push(forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid'));
+  }
+  return [...errors, ...validateTaints(spec.taints)];
+}
+
+function duplicateAddresses(node: KubeObject): FieldError[] {
+  const seen = new Set<string>();
+  return items(fields(node.status).addresses).flatMap((one, index) => {
+    const { type, address } = fields(one);
+    const identity = `core.NodeAddress{Type:${JSON.stringify(type)}, Address:${JSON.stringify(address)}}`;
+    if (!seen.has(identity)) {
+      seen.add(identity);
+      return [];
+    }
+    return [duplicate(`status.addresses[${index}]`, goValue(identity))];
+  });
+}
+
+/** `podCIDR` is the first of `podCIDRs`, whichever of the two was sent. Mirrors Convert_v1_NodeSpec_To_core_NodeSpec. */
+function withPodCidrs(node: KubeObject, old?: KubeObject): KubeObject {
+  const spec = fields(node.spec);
+  const one = text(spec.podCIDR);
+  const all = items(spec.podCIDRs);
+  if (one === "" && all.length === 0) return node;
+  if (one !== "" && all.length === 0) return { ...node, spec: { ...spec, podCIDRs: [one] } };
+  const wasSingle = text(fields(old?.spec).podCIDR);
+  if (one !== "" && one !== all[0] && one !== wasSingle) return { ...node, spec: { ...spec, podCIDRs: [one] } };
+  return one === all[0] ? node : { ...node, spec: { ...spec, podCIDR: all[0] } };
+}
+
+/** Mirrors pkg/registry/core/node/strategy.go. A POST keeps the status it brings; a PUT of the main resource does not. */
+const strategy: Strategy = {
+  allowUnconditionalUpdate: true,
+  prepareForCreate: (node) => withPodCidrs(node),
+  prepareForUpdate: (node, old) => ({ ...withPodCidrs(node, old), status: old.status }),
+  validate: validateNode,
+  validateUpdate: (node, old) => [...validateNode(node), ...validateNodeUpdate(node, old)],
+};
+
+const ROLE_PREFIX = "node-role.kubernetes.io/";
+const ROLE_LABEL = "kubernetes.io/role";
+
+/** Mirrors findNodeRoles. */
+function rolesOf(node: KubeObject): string {
+  const roles = new Set<string>();
+  for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {
+    if (key.startsWith(ROLE_PREFIX) && key.length > ROLE_PREFIX.length) roles.add(key.slice(ROLE_PREFIX.length));
+    else if (key === ROLE_LABEL && value !== "") roles.add(value);
+  }
+  return roles.size === 0 ? NONE : [...roles].sort().join(",");
+}
+
+function statusCell(node: KubeObject): string {
+  const ready = items(fields(node.status).conditions)
+    .map(fields)
+    .find((one) => one.type === "Ready");
+  const words = [ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady"];
+  if (bool(fields(node.spec).unschedulable) === true) words.push("SchedulingDisabled");
+  return words.join(",");
+}
+
+function addressOf(node: KubeObject, type: string): string {
+  const address = items(fields(node.status).addresses)
+    .map(fields)
+    .find((one) => one.type === type);
+  return address === undefined ? NONE : text(address.address);
+}
+
+/** Mirrors printNode in pkg/printers/internalversion/printers.go. */
+function nodeCells(node: KubeObject, nowMs: number): unknown[] {
+  const nodeInfo = fields(fields(node.status).nodeInfo);
+  const orUnknown = (value: unknown): string => (text(value) === "" ? UNKNOWN : text(value));
+  return [
+    nameOf(node),
+    statusCell(node),
+    rolesOf(node),
+    ageOf(node, nowMs),
+    text(nodeInfo.kubeletVersion),
+    addressOf(node, "InternalIP"),
+    addressOf(node, "ExternalIP"),
+    orUnknown(nodeInfo.osImage),
+    orUnknown(nodeInfo.kernelVersion),
+    orUnknown(nodeInfo.containerRuntimeVersion),
+  ];
+}
+
+export const NODES = row("v1", "Node", "nodes", strategy, {
+  namespaced: false,
+  shortNames: ["no"],
+  storageVersionHash: "XwShjMxG9Fs=",
+  registryPath: "minions",
+  subresources: [
+    special("proxy", "NodeProxyOptions", ["create", "delete", "get", "patch", "update"]),
+    statusOf({
+      prepareForUpdate: (node, old) => ({ ...node, spec: old.spec }),
+      validateUpdate: validateNodeUpdate,
+    }),
+  ],
+  selectableFields: (node) => ({ "spec.unschedulable": String(bool(fields(node.spec).unschedulable) ?? false) }),
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("Status", "The status of the node"),
+      column("Roles", "The roles of the node"),
+      AGE_COLUMN,
+      column("Version", "Kubelet Version reported by the node."),
+      column("Internal-IP", "The first address of type InternalIP that the node reports.", { wide: true }),
+      column("External-IP", "The first address of type ExternalIP that the node reports.", { wide: true }),
+      column("OS-Image", "OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy)).", {
+        wide: true,
+      }),
+      column("Kernel-Version", "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64).", {
+        wide: true,
+      }),
+      column("Container-Runtime", "The container runtime and its version, as the node reports it.", { wide: true }),
+    ],
+    cells: nodeCells,
+  },
+});

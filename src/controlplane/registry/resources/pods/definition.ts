@@ -1,0 +1,114 @@
+import type { KubeObject } from "../../../../api/meta.js";
+import type { Strategy } from "../../definition.js";
+import { fields, isSet, items, number, text } from "../access.js";
+import { row, special, statusOf } from "../rows.js";
+import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
+import { podQosClass } from "./qos.js";
+import { POD_TABLE } from "./table.js";
+import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.js";
+import { validatePodCreate } from "./validation.js";
+
+/**
+ * `serviceAccount` is the old name of `serviceAccountName`: both are shown, with one value.
+ * Mirrors Convert_v1_PodSpec_To_core_PodSpec and its way back.
+ */
+export function withServiceAccountAlias(pod: KubeObject): KubeObject {
+  const spec = fields(pod.spec);
+  const name = text(spec.serviceAccountName) === "" ? text(spec.serviceAccount) : text(spec.serviceAccountName);
+  if (name === "" || (spec.serviceAccountName === name && spec.serviceAccount === name)) return pod;
+  return { ...pod, spec: { ...spec, serviceAccountName: name, serviceAccount: name } };
+}
+
+/** podIP is the first of podIPs, and wins where they differ. Mirrors Convert_v1_PodStatus_To_core_PodStatus. */
+function withPodIps(pod: KubeObject): KubeObject {
+  const status = fields(pod.status);
+  const one = text(status.podIP);
+  const [first] = items(status.podIPs);
+  const firstIp = text(fields(first).ip);
+  if (one === firstIp) return pod;
+  if (one === "") return { ...pod, status: { ...status, podIP: firstIp } };
+  return { ...pod, status: { ...status, podIPs: [{ ip: one }] } };
+}
+
+/** Mirrors podStrategy in pkg/registry/core/pod/strategy.go. */
+const strategy: Strategy = {
+  allowUnconditionalUpdate: true,
+  prepareForCreate(pod) {
+    return { ...withServiceAccountAlias(pod), status: { phase: "Pending", qosClass: podQosClass(pod) } };
+  },
+  validate: validatePodCreate,
+  prepareForUpdate(pod, old) {
+    return { ...withServiceAccountAlias(pod), status: old.status };
+  },
+  validateUpdate: validatePodUpdate,
+  gracePeriodSeconds,
+};
+
+/**
+ * How long a pod lingers: what was asked for, else what it says itself; not at all while no kubelet knows of it or when it
+ * has ended. Mirrors podStrategy.CheckGracefulDelete.
+ */
+export function gracePeriodSeconds(pod: KubeObject, asked: number | undefined): number {
+  const spec = fields(pod.spec);
+  const phase = fields(pod.status).phase;
+  if (text(spec.nodeName) === "" || phase === "Succeeded" || phase === "Failed") return 0;
+  const seconds = asked ?? number(spec.terminationGracePeriodSeconds) ?? 0;
+  return seconds < 0 ? 1 : seconds;
+}
+
+/** Mirrors podStatusStrategy: kubelets write here, and their owner references are not trusted. */
+const statusStrategy: Strategy = {
+  prepareForUpdate(pod, old) {
+    const { ownerReferences: _sent, deletionTimestamp: _alsoSent, ...metadata } = pod.metadata;
+    const { ownerReferences, deletionTimestamp } = old.metadata;
+    return withPodIps({
+      ...pod,
+      metadata: {
+        ...metadata,
+        ...(ownerReferences === undefined ? {} : { ownerReferences }),
+        ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      },
+      spec: old.spec,
+    });
+  },
+  validateUpdate: validatePodStatusUpdate,
+};
+
+/** Mirrors ToSelectableFields in pkg/registry/core/pod/strategy.go. */
+function selectableFields(pod: KubeObject): Record<string, string> {
+  const spec = fields(pod.spec);
+  const status = fields(pod.status);
+  const [first] = items(status.podIPs);
+  return {
+    "spec.nodeName": text(spec.nodeName),
+    "spec.restartPolicy": text(spec.restartPolicy),
+    "spec.schedulerName": text(spec.schedulerName),
+    "spec.serviceAccountName": text(spec.serviceAccountName),
+    "status.phase": text(status.phase),
+    "status.podIP": isSet(first) ? text(fields(first).ip) : text(status.podIP),
+    "status.nominatedNodeName": text(status.nominatedNodeName),
+  };
+}
+
+const STREAM_VERBS = ["create", "get"];
+const PROXY_VERBS = ["create", "delete", "get", "patch", "update"];
+
+export const PODS = row("v1", "Pod", "pods", strategy, {
+  shortNames: ["po"],
+  categories: ["all"],
+  storageVersionHash: "xPOwRZ+Yhw8=",
+  deleteReturnsObject: true,
+  selectableFields,
+  table: POD_TABLE,
+  subresources: [
+    special("attach", "PodAttachOptions", STREAM_VERBS),
+    special("binding", "Binding", ["create"]),
+    { name: "ephemeralcontainers", verbs: ["get", "patch", "update"], strategy: EPHEMERAL_CONTAINERS_STRATEGY },
+    special("eviction", "Eviction", ["create"], "policy/v1"),
+    special("exec", "PodExecOptions", STREAM_VERBS),
+    { name: "log", verbs: ["get"] },
+    special("portforward", "PodPortForwardOptions", STREAM_VERBS),
+    special("proxy", "PodProxyOptions", PROXY_VERBS),
+    statusOf(statusStrategy),
+  ],
+});

@@ -1,0 +1,114 @@
+import { type Fields, isFields, isSet, semanticallyEqual } from "../access.js";
+
+/**
+ * Two pod specs beside each other, as the API server shows what a forbidden update would have changed.
+ *
+ * Mirrors what github.com/google/go-cmp (Diff) prints of two core.PodSpec: changed fields with a minus and a plus, two
+ * equal fields around them, the rest counted. Differs: a changed list is shown whole, not element by element; go-cmp
+ * itself varies its blanks from run to run, so that nobody may rely on them.
+ */
+export function podSpecDiff(before: Fields, after: Fields): string {
+  const changed = SPEC_FIELDS.map(
+    (name) => !semanticallyEqual(before[name], after[name]) || hasHiddenChange(name, before, after),
+  );
+  const isShown = SPEC_FIELDS.map((_, index) => {
+    const near = [index - 2, index - 1, index, index + 1, index + 2];
+    return near.some((one) => changed[one] === true);
+  });
+  const shown = SPEC_FIELDS.filter((_, index) => isShown[index]);
+  const width = Math.max(...shown.map((name) => goName(name).length)) + 2;
+  const lines: string[] = ["  core.PodSpec{"];
+  let skipped = 0;
+  SPEC_FIELDS.forEach((name, index) => {
+    if (!isShown[index]) {
+      skipped++;
+      return;
+    }
+    if (skipped > 0) lines.push(identicalFields(skipped));
+    skipped = 0;
+    const line = (mark: string, spec: Fields): string =>
+      `${mark} \t${`${goName(name)}:`.padEnd(width)}${goLiteral(name, spec[name])},`;
+    if (changed[index]) lines.push(line("-", before), line("+", after));
+    else lines.push(line(" ", before));
+  });
+  if (skipped > 0) lines.push(identicalFields(skipped));
+  return `${[...lines, "  }"].join("\n")}\n`;
+}
+
+/** In the order of the server's internal type. */
+const SPEC_FIELDS = [
+  "volumes",
+  "initContainers",
+  "containers",
+  "ephemeralContainers",
+  "restartPolicy",
+  "terminationGracePeriodSeconds",
+  "activeDeadlineSeconds",
+  "dnsPolicy",
+  "nodeSelector",
+  "serviceAccountName",
+  "automountServiceAccountToken",
+  "nodeName",
+  "securityContext",
+  "imagePullSecrets",
+  "hostname",
+  "subdomain",
+  "setHostnameAsFQDN",
+  "affinity",
+  "schedulerName",
+  "tolerations",
+  "hostAliases",
+  "priorityClassName",
+  "priority",
+  "preemptionPolicy",
+  "dnsConfig",
+  "readinessGates",
+  "runtimeClassName",
+  "overhead",
+  "enableServiceLinks",
+  "topologySpreadConstraints",
+  "os",
+] as const;
+
+/** These stand beside the security context in the API, and inside it in the server. */
+const SECURITY_CONTEXT_FIELDS = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
+
+function hasHiddenChange(name: string, before: Fields, after: Fields): boolean {
+  if (name !== "securityContext") return false;
+  return SECURITY_CONTEXT_FIELDS.some((one) => !semanticallyEqual(before[one], after[one]));
+}
+
+const STRING_FIELDS = new Set<string>([
+  "restartPolicy",
+  "dnsPolicy",
+  "serviceAccountName",
+  "nodeName",
+  "hostname",
+  "subdomain",
+  "schedulerName",
+  "priorityClassName",
+]);
+
+function identicalFields(count: number): string {
+  return `  \t... // ${count} identical field${count === 1 ? "" : "s"}`;
+}
+
+function goName(name: string): string {
+  if (name === "dnsPolicy" || name === "dnsConfig") return `DNS${name.slice(3)}`;
+  if (name === "os") return "OS";
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
+
+/** Go's syntax, roughly: fields that hold pointers get an ampersand. */
+function goLiteral(name: string, value: unknown): string {
+  if (!isSet(value)) return STRING_FIELDS.has(name) ? '""' : "nil";
+  if (STRING_FIELDS.has(name) || Array.isArray(value)) return goValueText(value);
+  return name === "nodeSelector" ? goValueText(value) : `&${goValueText(value)}`;
+}
+
+function goValueText(value: unknown): string {
+  if (Array.isArray(value)) return `{${value.map(goValueText).join(", ")}}`;
+  if (!isFields(value)) return JSON.stringify(value ?? null);
+  const entries = Object.entries(value).filter(([, one]) => isSet(one));
+  return `{${entries.map(([key, one]) => `${goName(key)}: ${goValueText(one)}`).join(", ")}}`;
+}

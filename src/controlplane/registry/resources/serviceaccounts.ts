@@ -1,0 +1,17 @@
+import type { Strategy } from "../definition.js";
+import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";
+import { row, special } from "./rows.js";
+
+/** Mirrors pkg/registry/core/serviceaccount/strategy.go. */
+const strategy: Strategy = { allowUnconditionalUpdate: true };
+
+export const SERVICE_ACCOUNTS = row("v1", "ServiceAccount", "serviceaccounts", strategy, {
+  shortNames: ["sa"],
+  storageVersionHash: "pbx9ZvyFpBE=",
+  deleteReturnsObject: true,
+  subresources: [special("token", "TokenRequest", ["create"], "authentication.k8s.io/v1")],
+  table: {
+    columns: [NAME_COLUMN, column("Secrets", "How many secrets the account lists."), AGE_COLUMN],
+    cells: (account, nowMs) => [nameOf(account), countOf(account.secrets), ageOf(account, nowMs)],
+  },
+});
