@@ -22,6 +22,8 @@ export interface ClientDeps {
   readonly actor: Actor;
   /** default `kubelab (OS/ARCH)` */
   readonly userAgent?: string;
+  /** Why a server that is not verified is asked all the same: said instead of the warning. Nothing secret is sent. */
+  readonly unverifiedBecause?: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -55,7 +57,11 @@ class TracedClient implements KubeClient {
     this.#userAgent = deps.userAgent ?? `kubelab (${process.platform}/${process.arch})`;
     if (config.insecureSkipTlsVerify === true) {
       const text = `WARNING: the certificate of ${config.server} is not verified: anybody could be answering.`;
-      deps.trace.emit({ kind: "note", text }, { actor: deps.actor, level: 0 });
+      const { unverifiedBecause } = deps;
+      deps.trace.emit(
+        { kind: "note", text: unverifiedBecause ?? text },
+        { actor: deps.actor, level: unverifiedBecause ? 1 : 0 },
+      );
     }
   }
 

@@ -30,6 +30,21 @@ export async function loadKubeconfig(
 }
 
 /**
+ * A kubeconfig that is no file, such as that of cluster-info.
+ * @param what for error texts: `of cluster-info`
+ * @throws LabError BAD_FILE
+ */
+export async function loadKubeconfigText(text: string, what: string): Promise<LoadedKubeconfig> {
+  const document = await parseKubeconfig(text, what, ".");
+  // That of cluster-info has a cluster and nothing else.
+  const cluster = document.clusters[0];
+  if (document["current-context"] === undefined && cluster !== undefined) {
+    return toConfig({ name: "", cluster, user: undefined }, what);
+  }
+  return toConfig(chooseContext(document, what), what);
+}
+
+/**
  * The cluster that kubectl would use: `--kubeconfig`, else every file of $KUBECONFIG, else ~/.kube/config.
  *
  * Mirrors k8s.io/client-go/tools/clientcmd/loader.go (ClientConfigLoadingRules): files of the list that do not exist are

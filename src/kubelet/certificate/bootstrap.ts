@@ -1,0 +1,278 @@
+import type { RestConfig } from "../../client/client.js";
+import { createClient } from "../../client/create-client.js";
+import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import { type Certificate, certificateProblem, parseCertificatePem } from "../../pki/certificate.js";
+import { DerError } from "../../pki/der.js";
+import { keyMatchesCertificate } from "../../pki/keys.js";
+import { constantsFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
+import type { CertificateStore, PendingKey } from "./certificate-store.js";
+import { type CsrObject, type RequestResult, requestCertificate } from "./csr.js";
+import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
+import { waitForCertificate } from "./wait.js";
+
+export interface BootstrapDeps {
+  readonly store: CertificateStore;
+  readonly trace: Trace;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface BootstrapOptions {
+  readonly nodeName: string;
+  readonly kubeVersion: string;
+  /** where the cluster is and which CA to verify it with; any credential in it is not used */
+  readonly cluster: RestConfig;
+  readonly token: BootstrapToken;
+  /** how long to wait for approval and signature, ms */
+  readonly timeoutMs: number;
+  /** what to ask for as the certificate's life; undefined: what the signer gives */
+  readonly expirationSeconds?: number;
+  /** get a new certificate although there is a good one */
+  readonly force?: boolean;
+  /**
+   * Runs beside the wait once the request is made: whoever approves. What it throws ends the wait.
+   */
+  readonly whileWaiting?: (csr: CsrObject, signal: AbortSignal) => Promise<void>;
+}
+
+export interface BootstrapResult {
+  /** the node's own identity */
+  readonly config: RestConfig;
+  readonly certificate: Certificate;
+  /** undefined: no request was needed, an earlier run had got its certificate */
+  readonly csrName: string | undefined;
+}
+
+const FILE = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
+const CSR_FILE = "staging/src/k8s.io/client-go/util/certificate/csr/csr.go";
+
+/**
+ * Gets the node its first certificate with a bootstrap token, and writes `kubelet.key`, `kubelet.pem`, `kubelet.config`.
+ *
+ * Killed at any moment and run again it goes on where it was: the key is on disk before it is used, the request is found
+ * by its name, each file is whole or not there.
+ *
+ * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert), the way of a kubelet without rotation of
+ * certificates and of upstream's recoverable names. A kubelet with rotation takes LoadClientConfig and the certificate
+ * manager instead, which names its requests `csr-xxxxx`: see rotation.ts.
+ * Differs: no waitForServer, so that a server that is not there is named at once; a certificate that an earlier run got
+ * is used without asking again.
+ *
+ * @throws LabError CSR_DENIED, CSR_FAILED, TIMED_OUT, UNAUTHORIZED, FORBIDDEN, BAD_FILE, CLUSTER_*
+ */
+export async function loadClientCert(
+  deps: BootstrapDeps,
+  options: BootstrapOptions,
+  signal: AbortSignal,
+): Promise<BootstrapResult> {
+  const { store, trace, clock } = deps;
+  const left = options.force === true ? undefined : await certificateLeftBehind(deps, options);
+  if (left !== undefined) {
+    const why = `an earlier run got it and was ended before it wrote ${store.kubeconfigPath}`;
+    trace.emit(
+      { kind: "decision", what: `use the certificate in ${store.certificatePath}`, why },
+      { actor: "kubelet" },
+    );
+    return { ...(await writeKubeconfig(deps, options, left)), csrName: undefined };
+  }
+  const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
+  const lowPrivilege: RestConfig = {
+    server,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
+    token: formatToken(options.token),
+  };
+  await using client = createClient(lowPrivilege, { ...deps, actor: "kubelet" });
+  const request = await sendRequest(deps, options, client, signal);
+  const certificatePem = await trace.step(
+    "kubelet",
+    `Watch CSR ${request.csr.metadata.name} until it is approved and signed`,
+    { upstream: { file: CSR_FILE, func: "WaitForCertificate" } },
+    () => waitWithApprover({ ...deps, client }, options, request.csr, signal),
+  );
+  const keyPem = request.keyPem;
+  checkIssued(certificatePem, keyPem, clock.now());
+  await trace.step(
+    "kubelet",
+    "Store key and certificate",
+    { upstream: { file: FILE, func: "LoadClientCert" } },
+    async () => {
+      await store.commit(certificatePem);
+      trace.emit({ kind: "state", subject: store.certificatePath, what: "file", to: "written" }, { actor: "kubelet" });
+    },
+  );
+  const csrName = request.csr.metadata.name ?? "";
+  return { ...(await writeKubeconfig(deps, options, { keyPem, certificatePem })), csrName };
+}
+
+/** A pair without a kubeconfig: good if this cluster's CA issued it to this node and it has not expired. */
+async function certificateLeftBehind({ store, clock }: BootstrapDeps, options: BootstrapOptions) {
+  const pair = await store.current();
+  const { caPem } = options.cluster;
+  if (pair === undefined || caPem === undefined) return undefined;
+  try {
+    const certificate = parseCertificatePem(pair.certificatePem);
+    const issuer = parseCertificatePem(caPem);
+    const problem = certificateProblem(certificate, { issuer, nowMs: clock.now(), purpose: "client auth" });
+    const isOurs = certificate.subject.commonName === nodeSubject(options.nodeName).commonName;
+    return problem === undefined && isOurs ? pair : undefined;
+  } catch (error) {
+    if (error instanceof DerError) return undefined; // Damaged: a new one is asked for.
+    throw error;
+  }
+}
+
+interface SentRequest {
+  readonly csr: CsrObject;
+  readonly keyPem: string;
+}
+
+async function sendRequest(
+  deps: BootstrapDeps,
+  options: BootstrapOptions,
+  client: Parameters<typeof requestCertificate>[0],
+  signal: AbortSignal,
+): Promise<SentRequest> {
+  const { store, trace } = deps;
+  for (const forget of [false, true]) {
+    const pending = await trace.step(
+      "kubelet",
+      "Load or generate the private key (ECDSA P-256)",
+      { upstream: { file: FILE, func: "LoadClientCert" } },
+      async () => {
+        const key = await store.pendingKey({ forget });
+        const to = key.isReused ? "reused: an earlier run left it" : "generated, readable by its owner only";
+        trace.emit({ kind: "state", subject: store.keyPath, what: "private key", to }, { actor: "kubelet" });
+        return key;
+      },
+    );
+    const result = await sendOnce(deps, options, client, pending, signal);
+    if (result.outcome !== "unusable") return { csr: result.csr, keyPem: pending.keyPem };
+    const what = "make a new key, and so a request of another name";
+    trace.emit(
+      { kind: "decision", what, why: `CSR ${result.name} cannot be used: ${result.why}` },
+      { actor: "kubelet" },
+    );
+  }
+  throw new LabError("REFUSED", "the name of a request made with a new key is taken", "Run the same command again.");
+}
+
+async function sendOnce(
+  deps: BootstrapDeps,
+  options: BootstrapOptions,
+  client: Parameters<typeof requestCertificate>[0],
+  pending: PendingKey,
+  signal: AbortSignal,
+): Promise<RequestResult> {
+  const { trace, clock } = deps;
+  const subject = nodeSubject(options.nodeName);
+  const usages = clientUsages(options.kubeVersion, pending.key);
+  const name = digestedName(pending.key, subject, usages);
+  const upstream = { file: FILE, func: "requestNodeCertificate" };
+  return trace.step(
+    "kubelet",
+    `Request a certificate for O=system:nodes, CN=${subject.commonName}`,
+    { upstream },
+    async () => {
+      const result = await requestCertificate(
+        client,
+        {
+          key: pending.key,
+          subject,
+          usages,
+          name,
+          signerName: KUBELET_CLIENT_SIGNER,
+          nowMs: clock.now(),
+          ...(options.expirationSeconds === undefined ? {} : { expirationSeconds: options.expirationSeconds }),
+        },
+        signal,
+      );
+      if (result.outcome === "reused") {
+        const why = "its name is a digest of key, subject and usages: the same key finds the same request";
+        trace.emit({ kind: "decision", what: `go on with CSR ${name}`, why }, { actor: "kubelet" });
+      }
+      return result;
+    },
+  );
+}
+
+/** Waits for the certificate; what the approver throws ends the wait, and the end of the wait ends the approver. */
+async function waitWithApprover(
+  deps: BootstrapDeps & { readonly client: Parameters<typeof requestCertificate>[0] },
+  options: BootstrapOptions,
+  csr: CsrObject,
+  signal: AbortSignal,
+): Promise<string> {
+  const ours = new AbortController();
+  const stop = () => ours.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const approver = options.whileWaiting?.(csr, ours.signal).catch((error: unknown) => ours.abort(error));
+  try {
+    const constants = constantsFor(options.kubeVersion, "bootstrapCsrTimeout");
+    const why = "an approver says yes to the request, then a signer adds the certificate: both are others";
+    deps.trace.emit({ kind: "decision", what: "wait by watch, without polling", why, constants }, { actor: "kubelet" });
+    return await waitForCertificate(deps, csr, { timeoutMs: options.timeoutMs }, ours.signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    ours.abort();
+    await approver;
+  }
+}
+
+/** @throws LabError when the signer's answer is of no use */
+export function checkIssued(certificatePem: string, keyPem: string, nowMs: number): Certificate {
+  let certificate: Certificate;
+  try {
+    certificate = parseCertificatePem(certificatePem);
+  } catch (cause) {
+    throw new LabError("REFUSED", "the signer answered with something that is no certificate", "Look at the CSR.", {
+      cause,
+    });
+  }
+  if (!keyMatchesCertificate(keyPem, certificatePem)) {
+    throw new LabError("REFUSED", "the signer's certificate is for another key", "Look at the CSR and at who signs.");
+  }
+  if (nowMs < certificate.notBeforeMs) {
+    const from = new Date(certificate.notBeforeMs).toISOString();
+    throw new LabError(
+      "CLUSTER_NOT_TRUSTED",
+      `the certificate is not valid yet: it begins ${from}, and by this machine's clock it is ${new Date(nowMs).toISOString()}`,
+      "Clock skew: this machine's clock is behind the cluster's. Set it, then run the same command again.",
+    );
+  }
+  return certificate;
+}
+
+async function writeKubeconfig(
+  { store, trace }: BootstrapDeps,
+  options: BootstrapOptions,
+  pair: { readonly keyPem: string; readonly certificatePem: string },
+) {
+  const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
+  const config: RestConfig = {
+    server,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
+    clientCertificatePem: pair.certificatePem,
+    clientKeyPem: pair.keyPem,
+  };
+  const upstream = { file: FILE, func: "writeKubeconfigFromBootstrapping" };
+  await trace.step("kubelet", `Write ${store.kubeconfigPath}`, { upstream }, () =>
+    store.writeKubeconfig(
+      kubeconfigText(
+        config,
+        { cluster: "default-cluster", user: "default-auth", context: "default-context" },
+        { clientCertificate: "kubelet.pem", clientKey: "kubelet.key" },
+      ),
+    ),
+  );
+  return { config, certificate: parseCertificatePem(pair.certificatePem) };
+}

@@ -1,0 +1,148 @@
+import type { KeyObject } from "node:crypto";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
+import { LabError } from "../../util/errors.js";
+import { describeFileError, writeFileAtomic } from "../../util/files.js";
+
+/** A private key and the certificate for it, both PEM. */
+export interface KeyPair {
+  readonly keyPem: string;
+  readonly certificatePem: string;
+}
+
+/** A key that a certificate is being asked for. */
+export interface PendingKey {
+  readonly key: KeyObject;
+  readonly keyPem: string;
+  /** true: an earlier run made it, and may have sent a request for it */
+  readonly isReused: boolean;
+}
+
+/**
+ * The node's folder: `kubelet.key` (0600), `kubelet.pem` and `kubelet.config`.
+ *
+ * A new pair beside an old one waits as `kubelet.key.next` and `kubelet.pem.next`. Once `kubelet.pem.next` is there the
+ * exchange is decided: it is finished by two renames, by this process or, if it is killed between them, by the next one
+ * that opens the folder. So key and certificate always match for who opens the folder with `openCertificateStore`.
+ *
+ * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (fileStore).
+ * Differs: key and certificate are two files, so that openssl reads each as it is; upstream has one, behind a symbolic link.
+ */
+export class CertificateStore {
+  readonly keyPath: string;
+  readonly certificatePath: string;
+  readonly kubeconfigPath: string;
+  readonly #nextKeyPath: string;
+  readonly #nextCertificatePath: string;
+
+  constructor(readonly folder: string) {
+    this.keyPath = join(folder, "kubelet.key");
+    this.certificatePath = join(folder, "kubelet.pem");
+    this.kubeconfigPath = join(folder, "kubelet.config");
+    this.#nextKeyPath = `${this.keyPath}.next`;
+    this.#nextCertificatePath = `${this.certificatePath}.next`;
+  }
+
+  /**
+   * The pair in use; undefined while there is no certificate.
+   * @throws LabError BAD_FILE when the key does not belong to the certificate
+   */
+  async current(): Promise<KeyPair | undefined> {
+    const certificatePem = await readIfThere(this.certificatePath);
+    const keyPem = await readIfThere(this.keyPath);
+    if (certificatePem === undefined || keyPem === undefined) return undefined;
+    if (keyMatchesCertificate(keyPem, certificatePem)) return { keyPem, certificatePem };
+    throw new LabError(
+      "BAD_FILE",
+      `the key ${this.keyPath} does not belong to the certificate ${this.certificatePath}`,
+      "Put the right pair back, or get a new one with --force.",
+    );
+  }
+
+  /**
+   * The key to ask a certificate for: one that an earlier run left waiting, else a new P-256 key. It is on disk before
+   * anybody is asked.
+   *
+   * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert: kubelet-client.key.tmp).
+   */
+  async pendingKey(options: { readonly forget?: boolean } = {}): Promise<PendingKey> {
+    const path = await this.#pendingKeyPath();
+    const text = options.forget === true ? undefined : await readIfThere(path);
+    const waiting = text === undefined ? undefined : parsePrivateKey(text);
+    if (text !== undefined && waiting !== undefined) return { key: waiting, keyPem: text, isReused: true };
+    const key = await generatePrivateKey("ec");
+    const keyPem = privateKeyPem(key);
+    await writeFileAtomic(path, keyPem, { mode: 0o600 });
+    return { key, keyPem, isReused: false };
+  }
+
+  /** Without a certificate beside it, `kubelet.key` itself is the key that waits. */
+  async #pendingKeyPath(): Promise<string> {
+    return (await readIfThere(this.certificatePath)) === undefined ? this.keyPath : this.#nextKeyPath;
+  }
+
+  /** Makes the pending key and its certificate the pair in use. */
+  async commit(certificatePem: string): Promise<void> {
+    if ((await this.#pendingKeyPath()) === this.keyPath) {
+      await writeFileAtomic(this.certificatePath, certificatePem);
+      return;
+    }
+    await writeFileAtomic(this.#nextCertificatePath, certificatePem);
+    await this.finishExchange();
+  }
+
+  /** Finishes an exchange that was decided, drops one that was not. */
+  async finishExchange(): Promise<void> {
+    const certificatePem = await readIfThere(this.#nextCertificatePath);
+    if (certificatePem === undefined) return;
+    const nextKey = await readIfThere(this.#nextKeyPath);
+    if (nextKey !== undefined && keyMatchesCertificate(nextKey, certificatePem)) {
+      await rename(this.#nextKeyPath, this.keyPath);
+    }
+    const key = await readIfThere(this.keyPath);
+    if (key !== undefined && keyMatchesCertificate(key, certificatePem)) {
+      await rename(this.#nextCertificatePath, this.certificatePath);
+    } else {
+      await rm(this.#nextCertificatePath, { force: true });
+    }
+  }
+
+  async writeKubeconfig(text: string): Promise<void> {
+    await writeFileAtomic(this.kubeconfigPath, text, { mode: 0o600 });
+  }
+}
+
+/**
+ * Opens (or makes) the folder of a node's files, after making sure that it can be written to.
+ * @throws LabError BAD_FILE
+ */
+export async function openCertificateStore(folder: string): Promise<CertificateStore> {
+  const probe = join(folder, `.kubelab-${process.pid}.tmp`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await (await open(probe, "w")).close();
+    await rm(probe, { force: true });
+  } catch (cause) {
+    throw new LabError(
+      "BAD_FILE",
+      `the folder ${folder} cannot be written to: ${describeFileError(cause)}`,
+      "Name another folder with --dir.",
+      { cause },
+    );
+  }
+  const store = new CertificateStore(folder);
+  await store.finishExchange();
+  return store;
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check its permissions.", {
+      cause,
+    });
+  }
+}

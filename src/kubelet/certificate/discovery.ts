@@ -1,0 +1,195 @@
+import { createHash, X509Certificate } from "node:crypto";
+import type { KubeObject } from "../../api/meta.js";
+import { refusal } from "../../client/answers.js";
+import type { RestConfig } from "../../client/client.js";
+import { type ClientDeps, createClient } from "../../client/create-client.js";
+import { loadKubeconfigText } from "../../client/kubeconfig.js";
+import { objectPath, PUBLIC_CONFIG_MAPS } from "../../client/paths.js";
+import { decodePem } from "../../pki/pem.js";
+import { LabError } from "../../util/errors.js";
+import type { BootstrapToken } from "../bootstraptoken/token.js";
+import { detachedJwsIsValid } from "./jws.js";
+
+const UPSTREAM_FILE = "cmd/kubeadm/app/discovery/token/token.go";
+/** kubeadm's DiscoveryRetryInterval. */
+const RETRY_INTERVAL_MS = 5_000;
+/** One more try: the signer signs within a second. kubeadm goes on for 5 minutes, which is long for a mistyped token. */
+const DISCOVERY_TIMEOUT_MS = 5_000;
+
+export interface DiscoveryOptions {
+  /** `https://host:port` */
+  readonly server: string;
+  readonly token: BootstrapToken;
+  /** `sha256:<64 hexadecimal digits>` of a SubjectPublicKeyInfo; empty: the signature alone has to do, loudly */
+  readonly caCertHashes: readonly string[];
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Finds out the cluster's CA with nothing but a token, its server's address and the hash of the CA's public key.
+ *
+ * 1. cluster-info is fetched over a connection that is not verified, and without any secret;
+ * 2. the token (which only the cluster and its guests know) must have signed it;
+ * 3. the CA inside must have the public key whose hash was given;
+ * 4. cluster-info is fetched again, verified with that CA, and must be the same.
+ *
+ * Mirrors cmd/kubeadm/app/discovery/token/token.go (retrieveValidatedConfigInfo).
+ * Differs: gives up after one retry, and on a 401 or 403 at once.
+ *
+ * @returns the server that was asked and the CA to verify it with; no credential
+ * @throws LabError USAGE for a malformed hash, UNAUTHORIZED for a token that did not sign, CLUSTER_NOT_TRUSTED, FORBIDDEN,
+ *   CLUSTER_UNREACHABLE, TIMED_OUT
+ */
+export async function discoverCluster(
+  deps: ClientDeps,
+  options: DiscoveryOptions,
+  signal: AbortSignal,
+): Promise<RestConfig> {
+  const pins = options.caCertHashes.map(parseCaCertHash);
+  const { trace } = deps;
+  const step = <T>(title: string, func: string, body: () => Promise<T>): Promise<T> =>
+    trace.step("kubelet", title, { upstream: { file: UPSTREAM_FILE, func } }, body);
+
+  const insecure: RestConfig = { server: options.server, insecureSkipTlsVerify: true };
+  const first = await step("Ask for cluster-info without trusting the answer yet", "getClusterInfo", () =>
+    getSignedClusterInfo(deps, insecure, options, signal),
+  );
+  const caPem = await step("Check the token's signature and the CA's hash", "validateClusterCA", async () => {
+    const kubeconfig = validateSignature(first, options.token);
+    const { config } = await loadKubeconfigText(kubeconfig, "of cluster-info");
+    if (config.caPem === undefined)
+      throw notTrusted("cluster-info of this cluster holds no CA", "Join it by kubeconfig.");
+    const why = "its token-signed cluster-info is whole";
+    if (pins.length === 0) {
+      const what = "trust the CA of cluster-info without a hash";
+      trace.emit(
+        { kind: "decision", what, why: `${why}; whoever knows the token could still pose as the cluster` },
+        { actor: "kubelet" },
+      );
+    } else {
+      const hash = pinnedHash(config.caPem, pins, options.server);
+      trace.emit(
+        { kind: "decision", what: "trust the CA of cluster-info", why: `${why}, and its public key has ${hash}` },
+        { actor: "kubelet" },
+      );
+    }
+    return config.caPem;
+  });
+  const secure: RestConfig = { server: options.server, caPem };
+  await step("Ask again, now verified with this CA", "retrieveValidatedConfigInfo", async () => {
+    const second = await getSignedClusterInfo(deps, secure, options, signal);
+    if (kubeconfigOf(second) === kubeconfigOf(first)) return;
+    throw notTrusted(
+      `${options.server} gave another cluster-info over the verified connection than before`,
+      "Somebody may sit between: check the network, then try again.",
+    );
+  });
+  return secure;
+}
+
+/** Asks until the bootstrap signer has signed for this token: the signature follows the token's creation by a moment. */
+async function getSignedClusterInfo(
+  deps: ClientDeps,
+  config: RestConfig,
+  options: DiscoveryOptions,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const path = objectPath(PUBLIC_CONFIG_MAPS, "cluster-info");
+  const deadlineMs = deps.clock.now() + (options.timeoutMs ?? DISCOVERY_TIMEOUT_MS);
+  const unverifiedBecause =
+    "The server's certificate cannot be checked yet: nothing secret is sent, nothing it says is believed.";
+  await using client = createClient(config, { ...deps, unverifiedBecause });
+  for (;;) {
+    const answer = await client.request<KubeObject>({ method: "GET", path, signal });
+    if (answer.status === 403 || answer.status === 401) {
+      const { message } = refusal(answer, `GET ${path}`, "anonymous");
+      throw new LabError(
+        "FORBIDDEN",
+        `${options.server} does not show cluster-info to strangers: ${message}`,
+        "It was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
+      );
+    }
+    if (answer.status !== 200 && answer.status !== 404) throw refusal(answer, `GET ${path}`, "anonymous");
+    if (answer.status === 200 && signatureOf(answer.body, options.token) !== undefined) return answer.body;
+    if (deps.clock.now() + RETRY_INTERVAL_MS > deadlineMs) throw notSigned(answer.status, options);
+    deps.trace.emit(
+      {
+        kind: "note",
+        text: `cluster-info ${answer.status === 404 ? "does not exist yet" : "is not signed for this token"}: trying again in 5 s`,
+      },
+      { actor: "kubelet" },
+    );
+    await deps.clock.sleep(RETRY_INTERVAL_MS, signal);
+  }
+}
+
+function notSigned(status: number, options: DiscoveryOptions): LabError {
+  if (status === 404) {
+    return new LabError(
+      "REFUSED",
+      `${options.server} has no ConfigMap kube-public/cluster-info`,
+      "It was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
+    );
+  }
+  return new LabError(
+    "UNAUTHORIZED",
+    `the cluster does not know token ${options.token.id}.****: cluster-info is not signed with it`,
+    "It is unknown, has expired, or lacks usage-bootstrap-signing. Make a new one: kubelab token create --print-join-command",
+  );
+}
+
+function fields(clusterInfo: KubeObject): Readonly<Record<string, string>> {
+  return (clusterInfo["data"] ?? {}) as Readonly<Record<string, string>>;
+}
+
+function kubeconfigOf(clusterInfo: KubeObject): string {
+  return fields(clusterInfo)["kubeconfig"] ?? "";
+}
+
+function signatureOf(clusterInfo: KubeObject, token: BootstrapToken): string | undefined {
+  return fields(clusterInfo)[`jws-kubeconfig-${token.id}`];
+}
+
+function validateSignature(clusterInfo: KubeObject, token: BootstrapToken): string {
+  const kubeconfig = kubeconfigOf(clusterInfo);
+  if (detachedJwsIsValid(signatureOf(clusterInfo, token) ?? "", kubeconfig, token.id, token.secret)) return kubeconfig;
+  throw notTrusted(
+    "the signature under cluster-info was not made with this token",
+    "The token's secret half is wrong, or another server answers here. Nothing secret was sent to it.",
+  );
+}
+
+/**
+ * Mirrors cmd/kubeadm/app/util/pubkeypin (Set.Allow): the format of --ca-cert-hash.
+ * @throws LabError USAGE
+ */
+export function parseCaCertHash(text: string): string {
+  const digest = /^sha256:([0-9a-f]{64})$/i.exec(text.trim())?.[1];
+  if (digest !== undefined) return `sha256:${digest.toLowerCase()}`;
+  throw new LabError(
+    "USAGE",
+    `${JSON.stringify(text)} is not a hash of a CA`,
+    "It is sha256: and 64 hexadecimal digits, as `kubelab token create --print-join-command` prints it.",
+  );
+}
+
+function pinnedHash(caPem: string, pins: readonly string[], server: string): string {
+  const seen = decodePem(caPem)
+    .filter(({ type }) => type === "CERTIFICATE")
+    .map(({ der }) => publicKeyHash(der));
+  const hash = seen.find((one) => pins.includes(one));
+  if (hash !== undefined) return hash;
+  throw notTrusted(
+    `the CA that ${server} names has the hash ${seen.join(", ")}, not ${pins.join(", ")}`,
+    "Another cluster answers at this address, or the hash is of an older CA. The token was not sent to it.",
+  );
+}
+
+function publicKeyHash(certificateDer: Buffer): string {
+  const spki = new X509Certificate(certificateDer).publicKey.export({ format: "der", type: "spki" });
+  return `sha256:${createHash("sha256").update(spki).digest("hex")}`;
+}
+
+function notTrusted(message: string, hint: string): LabError {
+  return new LabError("CLUSTER_NOT_TRUSTED", message, hint);
+}

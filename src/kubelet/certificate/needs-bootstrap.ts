@@ -1,0 +1,76 @@
+import type { RestConfig } from "../../client/client.js";
+import { loadKubeconfig } from "../../client/kubeconfig.js";
+import { type Certificate, parseCertificate } from "../../pki/certificate.js";
+import { decodePem } from "../../pki/pem.js";
+import { LabError } from "../../util/errors.js";
+
+export type BootstrapDecision =
+  | { readonly needed: false; readonly why: string; readonly config: RestConfig; readonly certificate: Certificate }
+  | { readonly needed: true; readonly why: string };
+
+export interface BootstrapQuestion {
+  readonly kubeconfigPath: string;
+  /** Unix ms */
+  readonly nowMs: number;
+  /** CA of the cluster to join, when it is known already */
+  readonly caPem?: string;
+  readonly force?: boolean;
+}
+
+/**
+ * Decides whether the node has to bootstrap: not when its kubeconfig holds client certificates none of which has expired.
+ * A kubeconfig that cannot be read counts as none.
+ *
+ * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (isClientConfigStillValid).
+ * Differs: a kubeconfig that trusts another CA than that of the cluster to join belongs to another cluster and does not
+ * count, as embedded clusters come and go; a key that does not match its certificate stops the run, as upstream does not
+ * notice before the first request.
+ *
+ * @throws LabError BAD_FILE for a key that does not belong to the certificate
+ */
+export async function needsBootstrap(question: BootstrapQuestion): Promise<BootstrapDecision> {
+  const { kubeconfigPath, nowMs, caPem } = question;
+  if (question.force === true) return { needed: true, why: "--force asks for it" };
+  let config: RestConfig;
+  try {
+    config = (await loadKubeconfig(kubeconfigPath)).config;
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    const isMissing = (error.cause as { code?: unknown } | undefined)?.code === "ENOENT";
+    return { needed: true, why: isMissing ? `${kubeconfigPath} does not exist` : error.message };
+  }
+  const certificates = parseCertificates(config.clientCertificatePem ?? "");
+  const first = certificates?.[0];
+  if (certificates === undefined || first === undefined) {
+    return { needed: true, why: `${kubeconfigPath} holds no readable client certificate` };
+  }
+  const expired = certificates.find((one) => nowMs > one.notAfterMs);
+  if (expired !== undefined) {
+    return { needed: true, why: `the certificate of ${kubeconfigPath} expired ${iso(expired.notAfterMs)}` };
+  }
+  if (caPem !== undefined && config.caPem !== undefined && !isSamePem(caPem, config.caPem)) {
+    return { needed: true, why: `${kubeconfigPath} is for another cluster: it trusts another CA` };
+  }
+  const why = `${kubeconfigPath} is valid, its certificate expires ${iso(first.notAfterMs)}`;
+  return { needed: false, why, config, certificate: first };
+}
+
+function parseCertificates(pem: string): Certificate[] | undefined {
+  try {
+    return decodePem(pem)
+      .filter(({ type }) => type === "CERTIFICATE")
+      .map(({ der }) => parseCertificate(der));
+  } catch {
+    return undefined; // Damaged: the same as none for who wants to use it.
+  }
+}
+
+/** The same certificates, whatever stands around and between the blocks. */
+function isSamePem(one: string, other: string): boolean {
+  const blocks = (pem: string) => decodePem(pem).map(({ der }) => der.toString("base64"));
+  return blocks(one).join() === blocks(other).join();
+}
+
+function iso(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

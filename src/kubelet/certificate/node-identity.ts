@@ -1,0 +1,68 @@
+import { createHash, type KeyObject } from "node:crypto";
+import { publicKeyDer } from "../../pki/keys.js";
+import type { DistinguishedName } from "../../pki/name.js";
+import { factFor } from "../../release/facts.js";
+import { LabError } from "../../util/errors.js";
+
+export const NODES_GROUP = "system:nodes";
+export const NODE_USER_PREFIX = "system:node:";
+/** certificatesv1.KubeAPIServerClientKubeletSignerName */
+export const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet";
+
+/** The name a kubelet asks its certificate for: the API server reads CN as the user and O as the groups. */
+export function nodeSubject(nodeName: string): DistinguishedName {
+  return { commonName: NODE_USER_PREFIX + nodeName, organization: [NODES_GROUP] };
+}
+
+/**
+ * Mirrors requestNodeCertificate in pkg/kubelet/certificate/bootstrap/bootstrap.go: an EC key cannot encipher, yet the
+ * usage is asked for all the same until v1.27.
+ */
+export function clientUsages(kubeVersion: string, key: KeyObject): readonly string[] {
+  const always = factFor("kubeletCsrKeyEncipherment", kubeVersion) === "always";
+  return always || key.asymmetricKeyType === "rsa"
+    ? ["digital signature", "key encipherment", "client auth"]
+    : ["digital signature", "client auth"];
+}
+
+/**
+ * The name of the CSR: a digest of all that matters in it. A kubelet that was killed and starts again with the same key
+ * comes to the same name, and so finds the request it made before.
+ *
+ * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (digestedName).
+ * @returns `node-csr-` and base64url (no padding) of a SHA-512/256 digest
+ */
+export function digestedName(key: KeyObject, subject: DistinguishedName, usages: readonly string[]): string {
+  const hash = createHash("sha512-256");
+  const parts = [
+    publicKeyDer(key),
+    ...[subject.commonName, ...subject.organization, ...usages].map((part) => Buffer.from(part)),
+  ];
+  // The delimiter is not in the alphabet of base64url: two different lists never write the same stream.
+  for (const part of parts) hash.update(`${part.toString("base64url")}|`);
+  return `node-csr-${hash.digest("base64url")}`;
+}
+
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const MAX_NAME_LENGTH = 253;
+
+/**
+ * Mirrors k8s.io/apimachinery/pkg/util/validation (IsDNS1123Subdomain), which is what a node name must be.
+ * @throws LabError USAGE
+ */
+export function checkNodeName(name: string): string {
+  if (name.length <= MAX_NAME_LENGTH && DNS_SUBDOMAIN.test(name)) return name;
+  const why =
+    name === ""
+      ? "it is empty"
+      : name.length > MAX_NAME_LENGTH
+        ? `it has ${name.length} characters, ${MAX_NAME_LENGTH} are allowed`
+        : /[A-Z]/.test(name)
+          ? "it has upper-case letters"
+          : "it may hold only a-z, 0-9, '-' and '.', and each part must begin and end with a letter or digit";
+  throw new LabError(
+    "USAGE",
+    `${JSON.stringify(name)} cannot be a node's name: ${why}`,
+    "A node's name is an RFC 1123 subdomain, for example node-1 or node-1.example.org.",
+  );
+}
