@@ -1,0 +1,241 @@
+import { constantsFor, factFor } from "../../../release/facts.js";
+import type { SharedReflector } from "../shared-reflector.js";
+import { type NodeCondition, type NodeObject, nameOf, nodeCondition, type Taint } from "../support/objects.js";
+import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
+import { Waker } from "../support/waker.js";
+import { RateLimitedQueue } from "./rate-limited-queue.js";
+import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } from "./taints.js";
+import { type EvictionRates, evictionRate, type ZoneState, zoneKey, zoneState, zoneText } from "./zones.js";
+
+const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
+/** A node that cannot be tainted yet is tried again after this. */
+const RETRY_MS = 50;
+
+/**
+ * Puts the NoExecute taints on nodes, which evict pods: not at once like NoSchedule, but through one rate-limited queue
+ * for each zone, and not at all while every node of the cluster is gone (then the fault is more likely here than there).
+ *
+ * Mirrors the evictor part of node_lifecycle_controller.go (doNoExecuteTaintingPass, handleDisruption).
+ * Differs: upstream looks at its queues every 100 ms; here a timer is set only for a tick at which something can happen.
+ */
+export class NoExecuteTainter {
+  readonly #deps: SharedDeps;
+  readonly #nodes: SharedReflector<NodeObject>;
+  readonly #rates: EvictionRates;
+  readonly #queues = new Map<string, RateLimitedQueue>();
+  readonly #zoneStates = new Map<string, ZoneState>();
+  readonly #waker = new Waker();
+
+  constructor(deps: SharedDeps, nodes: SharedReflector<NodeObject>) {
+    this.#deps = deps;
+    this.#nodes = nodes;
+    this.#rates = {
+      normal: factFor("nodeEvictionRate", deps.kubeVersion),
+      secondary: factFor("secondaryNodeEvictionRate", deps.kubeVersion),
+      largeClusterThreshold: factFor("largeClusterSizeThreshold", deps.kubeVersion),
+    };
+  }
+
+  /** @throws the signal's reason */
+  async run(signal: AbortSignal): Promise<never> {
+    const { clock, kubeVersion } = this.#deps;
+    const startMs = clock.now();
+    const periodMs = factFor("nodeEvictionPeriod", kubeVersion);
+    /** The last tick at or before a moment: ticks are at start + n * 100 ms. */
+    const tickBefore = (ms: number) => startMs + Math.floor((ms - startMs) / periodMs) * periodMs;
+    for (;;) {
+      const dueMs = this.#nextMs();
+      const nextMs =
+        dueMs === undefined
+          ? undefined
+          : Math.max(tickBefore(clock.now()) + periodMs, tickBefore(dueMs + periodMs - 1));
+      await this.#waker.wait(clock, nextMs, signal);
+      if (nextMs !== undefined && clock.now() >= nextMs) await this.#doNoExecuteTaintingPass();
+    }
+  }
+
+  #nextMs(): number | undefined {
+    let next: number | undefined;
+    for (const queue of this.#queues.values()) {
+      const dueMs = queue.nextMs();
+      if (dueMs !== undefined) next = next === undefined ? dueMs : Math.min(next, dueMs);
+    }
+    return next;
+  }
+
+  /** Mirrors addPodEvictorForNewZone. */
+  addZone(node: NodeObject): void {
+    const zone = zoneKey(node);
+    if (this.#zoneStates.has(zone)) return;
+    this.#zoneStates.set(zone, "Initial");
+    this.#queues.set(zone, new RateLimitedQueue(this.#rates.normal));
+  }
+
+  async #doNoExecuteTaintingPass(): Promise<void> {
+    const { clock } = this.#deps;
+    for (const queue of this.#queues.values()) {
+      for (let name = queue.take(clock.now()); name !== undefined; name = queue.take(clock.now())) {
+        const isDone = await this.#taint(name);
+        queue.settle(name, isDone ? undefined : clock.now() + RETRY_MS);
+      }
+    }
+  }
+
+  /** @returns false when the node must be tried again */
+  async #taint(name: string): Promise<boolean> {
+    const node = this.#nodes.byKey(name);
+    if (node === undefined) return true;
+    const ready = nodeCondition(node, "Ready");
+    if (ready === undefined) return false;
+    if (ready.status === "True") return true;
+    const isUnknown = ready.status === "Unknown";
+    return this.#swap(
+      node,
+      isUnknown ? TAINT_UNREACHABLE : TAINT_NOT_READY,
+      isUnknown ? TAINT_NOT_READY : TAINT_UNREACHABLE,
+      `Ready is ${ready.status}, and it was the node's turn in the queue of ${zoneText(zoneKey(node))}`,
+      "doNoExecuteTaintingPass",
+    );
+  }
+
+  /** Replaces one NoExecute taint by the other. @returns false when the write failed */
+  async #swap(node: NodeObject, addKey: string, removeKey: string, why: string, func: string): Promise<boolean> {
+    const { client, clock, kubeVersion, trace } = this.#deps;
+    const add = noExecute(addKey);
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${nameOf(node)}: add ${taintText(add)}; pods that do not tolerate it are evicted`,
+        why,
+        constants: constantsFor(kubeVersion, "nodeEvictionRate", "nodeEvictionPeriod"),
+        upstream: { file: FILE, func },
+      },
+      AS_CONTROLLER,
+    );
+    return this.#attempt(`taint node ${nameOf(node)}`, () =>
+      client.modify<NodeObject>("nodes", undefined, nameOf(node), (current) =>
+        withTaints(current, { add: [add], remove: [noExecute(removeKey)] }, clock.now()),
+      ),
+    );
+  }
+
+  /** Swaps the taint at once on a node that has the opposite one, queues any other. Mirrors processTaintBaseEviction. */
+  async swapOrQueue(node: NodeObject, key: string, oppositeKey: string): Promise<void> {
+    if (hasTaint(node.spec?.taints, noExecute(oppositeKey))) {
+      await this.#swap(node, key, oppositeKey, "the node has the opposite taint", "processTaintBaseEviction");
+      return;
+    }
+    const queue = this.#queues.get(zoneKey(node));
+    if (queue === undefined) return;
+    // A node without the taint queues anew in every pass, also one that somebody took the taint from.
+    if (!hasTaint(node.spec?.taints, noExecute(key))) queue.remove(nameOf(node));
+    if (queue.add(nameOf(node), this.#deps.clock.now())) this.#waker.wake();
+  }
+
+  /** Mirrors markNodeAsReachable. */
+  async markNodeAsReachable(node: NodeObject): Promise<void> {
+    const { client, clock, trace } = this.#deps;
+    const remove = [noExecute(TAINT_UNREACHABLE), noExecute(TAINT_NOT_READY)].filter((taint) =>
+      hasTaint(node.spec?.taints, taint),
+    );
+    if (remove.length > 0) {
+      trace.emit(
+        {
+          kind: "decision",
+          what: `node ${nameOf(node)}: remove ${remove.map(taintText).join(", ")}`,
+          why: "the node counts as reachable in this pass",
+          upstream: { file: FILE, func: "markNodeAsReachable" },
+        },
+        AS_CONTROLLER,
+      );
+      const isDone = await this.#attempt(`remove taints of node ${nameOf(node)}`, () =>
+        client.modify<NodeObject>("nodes", undefined, nameOf(node), (current) =>
+          withTaints(current, { add: [], remove }, clock.now()),
+        ),
+      );
+      if (!isDone) return;
+    }
+    this.#queues.get(zoneKey(node))?.remove(nameOf(node));
+  }
+
+  /**
+   * Adapts the rate of evictions to how each zone is doing; stops them while all zones are down.
+   * Mirrors handleDisruption.
+   *
+   * @returns true when the cluster comes back from a disruption of everything: all grace periods begin anew
+   */
+  async handleDisruption(
+    byZone: ReadonlyMap<string, readonly (NodeCondition | undefined)[]>,
+    nodes: readonly NodeObject[],
+  ): Promise<boolean> {
+    const threshold = factFor("unhealthyZoneThreshold", this.#deps.kubeVersion);
+    const next = new Map([...byZone].map(([zone, conditions]) => [zone, zoneState(conditions, threshold)]));
+    for (const zone of next.keys()) if (!this.#zoneStates.has(zone)) this.#zoneStates.set(zone, "Initial");
+    for (const zone of [...this.#zoneStates.keys()]) if (!next.has(zone)) this.#zoneStates.delete(zone);
+    const isAllDown = [...next.values()].every((state) => state === "FullDisruption");
+    const wasAllDown = [...this.#zoneStates.values()].every((state) => state === "FullDisruption");
+    if (isAllDown && wasAllDown) return false;
+    if (isAllDown) {
+      await this.#enterFullDisruption(nodes);
+      return false;
+    }
+    const nowMs = this.#deps.clock.now();
+    for (const [zone, state] of next) {
+      if (!wasAllDown && this.#zoneStates.get(zone) === state) continue;
+      this.#reportZone(zone, this.#zoneStates.get(zone), state);
+      const rate = evictionRate(state, byZone.get(zone)?.length ?? 0, this.#rates);
+      this.#queues.get(zone)?.swapLimiter(rate, nowMs);
+      this.#zoneStates.set(zone, state);
+    }
+    this.#waker.wake();
+    return wasAllDown;
+  }
+
+  async #enterFullDisruption(nodes: readonly NodeObject[]): Promise<void> {
+    this.#deps.trace.emit(
+      {
+        kind: "decision",
+        what: "stop all evictions: no node gets a NoExecute taint",
+        why: "not one node of the cluster is Ready, so the fault is more likely on this side",
+        upstream: { file: FILE, func: "handleDisruption" },
+      },
+      AS_CONTROLLER,
+    );
+    for (const node of nodes) await this.markNodeAsReachable(node);
+    for (const zone of this.#zoneStates.keys()) {
+      this.#queues.get(zone)?.swapLimiter(0, this.#deps.clock.now());
+      this.#zoneStates.set(zone, "FullDisruption");
+    }
+    this.#waker.wake();
+  }
+
+  #reportZone(zone: string, from: ZoneState | undefined, to: ZoneState): void {
+    const isNews = from !== "Initial" || to !== "Normal";
+    this.#deps.trace.emit(
+      {
+        kind: "state",
+        subject: zoneText(zone),
+        what: "state",
+        ...(from === undefined ? {} : { from }),
+        to,
+        upstream: { file: FILE, func: "handleDisruption" },
+      },
+      { ...AS_CONTROLLER, level: isNews ? 1 : 3 },
+    );
+  }
+
+  async #attempt(what: string, write: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      const message = `nodelifecycle: could not ${what}: ${errorText(error)}`;
+      this.#deps.trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
+      return false;
+    }
+  }
+}
+
+function noExecute(key: string): Taint {
+  return { key, effect: "NoExecute" };
+}

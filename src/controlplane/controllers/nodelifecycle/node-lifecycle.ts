@@ -1,0 +1,338 @@
+import { constantsFor, factFor } from "../../../release/facts.js";
+import type { Controller } from "../controller.js";
+import type { SharedReflector } from "../shared-reflector.js";
+import { concurrently, every } from "../support/concurrently.js";
+import type { EventRecorder } from "../support/event-recorder.js";
+import { keyOf, type LeaseObject, type NodeObject, nameOf, nodeCondition, type PodObject } from "../support/objects.js";
+import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { WorkQueue } from "../support/work-queue.js";
+import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
+import { reconcileLabels } from "./labels.js";
+import { NoExecuteTainter } from "./no-execute-tainter.js";
+import { markPodsNotReady } from "./pods-not-ready.js";
+import { noScheduleChange, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } from "./taints.js";
+import { zoneKey } from "./zones.js";
+
+const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
+/** Excludes a node from the count that tells a disrupted zone. */
+const EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption";
+
+/**
+ * Watches the heartbeats of nodes: sets their conditions to Unknown after the grace period, taints them, marks their
+ * pods not ready, and takes all that back when the node returns.
+ *
+ * Mirrors pkg/controller/nodelifecycle/node_lifecycle_controller.go (monitorNodeHealth and the workers beside it).
+ * Differs: nodes are looked at one after another, so that two runs print the same trace.
+ */
+export class NodeLifecycleController implements Controller {
+  readonly name = "nodelifecycle";
+  readonly #deps: SharedDeps;
+  readonly #recorder: EventRecorder;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+    this.#recorder = deps.recorderFor("node-controller");
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return new LifecycleRun(this.#deps, this.#recorder).run(signal);
+  }
+}
+
+/** What one start of the controller knows; a restart begins with a new one. */
+class LifecycleRun {
+  readonly #deps: SharedDeps;
+  readonly #recorder: EventRecorder;
+  readonly #nodes: SharedReflector<NodeObject>;
+  readonly #pods: SharedReflector<PodObject>;
+  readonly #leases: SharedReflector<LeaseObject>;
+  readonly #nodeQueue: WorkQueue;
+  readonly #podQueue: WorkQueue;
+  readonly #tainter: NoExecuteTainter;
+  readonly #known = new Map<string, NodeObject>();
+  readonly #health = new Map<string, NodeHealth>();
+  /** nodes whose pods could not all be marked */
+  readonly #retry = new Set<string>();
+
+  constructor(deps: SharedDeps, recorder: EventRecorder) {
+    this.#deps = deps;
+    this.#recorder = recorder;
+    this.#nodes = deps.reflectors.of<NodeObject>("nodes");
+    this.#pods = deps.reflectors.of<PodObject>("pods");
+    this.#leases = deps.reflectors.of<LeaseObject>("leases.coordination.k8s.io");
+    this.#nodeQueue = new WorkQueue(deps.clock);
+    this.#podQueue = new WorkQueue(deps.clock);
+    this.#tainter = new NoExecuteTainter(deps, this.#nodes);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const report = retryReporter(this.#deps, "nodelifecycle");
+    const monitorMs = factFor("nodeMonitorPeriod", this.#deps.kubeVersion);
+    await concurrently(
+      signal,
+      (stop) => this.#watchNodes(stop),
+      (stop) => this.#watchPods(stop),
+      (stop) => this.#nodeQueue.run((name) => this.#processNode(name), report, stop),
+      (stop) => this.#podQueue.run((key) => this.#processPod(key), report, stop),
+      async (stop) => {
+        await Promise.all([this.#nodes.synced(stop), this.#pods.synced(stop), this.#leases.synced(stop)]);
+        await concurrently(
+          stop,
+          (inner) => this.#tainter.run(inner),
+          (inner) => every(this.#deps.clock, monitorMs, () => this.#monitorNodeHealth(), inner),
+        );
+      },
+    );
+  }
+
+  async #watchNodes(signal: AbortSignal): Promise<void> {
+    for await (const item of this.#nodes.changes(signal)) {
+      if (item.type === "initDone") continue;
+      if (item.type === "deleted") this.#retry.delete(nameOf(item.object));
+      else this.#nodeQueue.add(nameOf(item.object));
+    }
+  }
+
+  /** Mirrors podUpdated: only a pod that got a (new) node matters. */
+  async #watchPods(signal: AbortSignal): Promise<void> {
+    for await (const item of this.#pods.changes(signal)) {
+      if (item.type === "initDone" || item.type === "deleted") continue;
+      const nodeName = item.object.spec?.nodeName;
+      if (nodeName === undefined || nodeName === "") continue;
+      if (item.type === "applied" && item.previous?.spec?.nodeName === nodeName) continue;
+      this.#podQueue.add(keyOf(item.object));
+    }
+  }
+
+  /** Mirrors doNodeProcessingPassWorker. */
+  async #processNode(name: string): Promise<void> {
+    const node = this.#nodes.byKey(name);
+    if (node === undefined) return;
+    await this.#doNoScheduleTaintingPass(node);
+    await reconcileLabels(this.#deps, node);
+  }
+
+  async #doNoScheduleTaintingPass(node: NodeObject): Promise<void> {
+    const { client, clock, trace } = this.#deps;
+    const change = noScheduleChange(node);
+    if (change.add.length === 0 && change.remove.length === 0) return;
+    const name = nameOf(node);
+    const words = [
+      ...change.add.map((taint) => `add ${taintText(taint)}`),
+      ...change.remove.map((taint) => `remove ${taintText(taint)}`),
+    ];
+    const ready = nodeCondition(node, "Ready");
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${name}: ${words.join(", ")}`,
+        why:
+          ready === undefined
+            ? "the node has reported no conditions"
+            : `taints follow conditions at once: Ready is ${ready.status}`,
+        upstream: { file: FILE, func: "doNoScheduleTaintingPass" },
+      },
+      AS_CONTROLLER,
+    );
+    await client.modify<NodeObject>("nodes", undefined, name, (current) => withTaints(current, change, clock.now()));
+  }
+
+  /** Mirrors processPod: a pod that is bound to a node which is not ready is not ready either. */
+  async #processPod(key: string): Promise<void> {
+    const pod = this.#pods.byKey(key);
+    const nodeName = pod?.spec?.nodeName;
+    if (pod === undefined || nodeName === undefined) return;
+    const ready = this.#health.get(nodeName)?.ready;
+    if (ready === undefined || ready.status === "True" || this.#nodes.byKey(nodeName) === undefined) return;
+    await markPodsNotReady(this.#deps, this.#recorder, [pod], nodeName);
+  }
+
+  async #monitorNodeHealth(): Promise<void> {
+    const nodes = this.#nodes.list();
+    await this.#classifyNodes(nodes);
+    const conditionsByZone = new Map<string, HealthVerdict["currentReady"][]>();
+    for (const node of nodes) {
+      const verdict = await this.#monitorNode(node);
+      if (verdict === undefined || node.metadata.labels?.[EXCLUDE_DISRUPTION] !== undefined) continue;
+      const zone = zoneKey(node);
+      conditionsByZone.set(zone, [...(conditionsByZone.get(zone) ?? []), verdict.currentReady]);
+    }
+    const isLeavingDisruption = await this.#tainter.handleDisruption(conditionsByZone, nodes);
+    if (isLeavingDisruption) this.#resetProbes();
+  }
+
+  /** Mirrors updateNodeFunc. @returns undefined when the node is gone or could not be written: the next pass sees it again */
+  async #monitorNode(node: NodeObject): Promise<HealthVerdict | undefined> {
+    try {
+      const verdict = await this.#updateNodeHealth(node);
+      if (verdict?.currentReady !== undefined) await this.#act(node, verdict);
+      return verdict;
+    } catch (error) {
+      const message = `nodelifecycle: node ${nameOf(node)}: ${errorText(error)}`;
+      this.#deps.trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
+      return undefined;
+    }
+  }
+
+  /** Mirrors classifyNodes and what monitorNodeHealth does about its answer. */
+  async #classifyNodes(nodes: readonly NodeObject[]): Promise<void> {
+    const present = new Set(nodes.map(nameOf));
+    for (const node of nodes) {
+      const name = nameOf(node);
+      this.#tainter.addZone(node);
+      if (this.#known.has(name)) continue;
+      this.#known.set(name, node);
+      this.#recordNodeEvent(node, "RegisteredNode", `Registered Node ${name} in Controller`);
+      await this.#tainter.markNodeAsReachable(node);
+    }
+    for (const [name, node] of [...this.#known]) {
+      if (present.has(name)) continue;
+      this.#known.delete(name);
+      this.#health.delete(name);
+      this.#recordNodeEvent(node, "RemovingNode", `Removing Node ${name} from Controller`);
+    }
+  }
+
+  /** Mirrors RecordNodeEvent in pkg/controller/util/node/controller_utils.go. */
+  #recordNodeEvent(node: NodeObject, reason: string, text: string): void {
+    this.#recorder.event(nodeReference(node), "Normal", reason, `Node ${nameOf(node)} event: ${text}`);
+  }
+
+  /** Mirrors tryUpdateNodeHealth. @returns undefined when the node is gone */
+  async #updateNodeHealth(node: NodeObject): Promise<HealthVerdict | undefined> {
+    const { client, kubeVersion } = this.#deps;
+    const name = nameOf(node);
+    let verdict = this.#judge(node);
+    if (verdict.conditions === undefined) {
+      this.#reportChange(name, this.#health.get(name)?.ready?.status, verdict.health.ready?.status);
+      this.#reportSilence(name, verdict);
+      this.#health.set(name, verdict.health);
+      return verdict;
+    }
+    const written = await client.modify<NodeObject>(
+      "nodes",
+      undefined,
+      name,
+      (current) => {
+        // The stored node may have reported since it was read: it is judged again.
+        verdict = this.#judge(current);
+        const { conditions } = verdict;
+        return conditions === undefined ? current : { ...current, status: { ...current.status, conditions } };
+      },
+      "status",
+    );
+    if (written === undefined) return undefined;
+    this.#health.set(name, verdict.health);
+    if (verdict.conditions !== undefined) this.#reportLapse(name, verdict, kubeVersion);
+    return verdict;
+  }
+
+  #judge(node: NodeObject): HealthVerdict {
+    const { clock, kubeVersion } = this.#deps;
+    const name = nameOf(node);
+    const renewTime = this.#leases.get("kube-node-lease", name)?.spec?.renewTime;
+    return judgeNodeHealth(node, this.#health.get(name), renewTime, clock.now(), {
+      monitorGraceMs: factFor("nodeMonitorGracePeriod", kubeVersion),
+      startupGraceMs: factFor("nodeStartupGracePeriod", kubeVersion),
+    });
+  }
+
+  #reportLapse(name: string, verdict: HealthVerdict, kubeVersion: string): void {
+    const { trace } = this.#deps;
+    const neverReported = verdict.observedReady.reason === undefined && verdict.observedReady.status === "Unknown";
+    const upstream = { file: FILE, func: "tryUpdateNodeHealth" };
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${name}: the conditions become Unknown`,
+        why: neverReported
+          ? `${seconds(verdict.silentMs)} since its creation, and the kubelet never posted a status or renewed a lease`
+          : `${seconds(verdict.silentMs)} since the controller last saw the lease renewed or a status posted`,
+        constants: constantsFor(
+          kubeVersion,
+          neverReported ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
+          "nodeMonitorPeriod",
+        ),
+        upstream,
+      },
+      AS_CONTROLLER,
+    );
+    this.#reportChange(name, verdict.observedReady.status, "Unknown");
+  }
+
+  #reportChange(name: string, from: string | undefined, to: string | undefined): void {
+    if (from === undefined || to === undefined || from === to) return;
+    this.#deps.trace.emit(
+      {
+        kind: "state",
+        subject: `node ${name}`,
+        what: "Ready",
+        from,
+        to,
+        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
+      },
+      AS_CONTROLLER,
+    );
+  }
+
+  /** A node that misses a renewal is mentioned in each pass, so that a learner can watch the grace period run. */
+  #reportSilence(name: string, { silentMs, graceMs, currentReady }: HealthVerdict): void {
+    const { kubeVersion, trace } = this.#deps;
+    const isOverdue = silentMs > factFor("leaseRenewInterval", kubeVersion) * 1.5;
+    if (!isOverdue || currentReady?.status === "Unknown") return;
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${name}: still counts as ${currentReady?.status === "True" ? "Ready" : "starting"}`,
+        why: `no heartbeat for ${seconds(silentMs)}, ${seconds(graceMs - silentMs)} of the grace period left`,
+        constants: constantsFor(
+          kubeVersion,
+          currentReady === undefined ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
+        ),
+        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
+      },
+      { ...AS_CONTROLLER, level: 2 },
+    );
+  }
+
+  /** What follows from a verdict: taints, the event, the pods. Mirrors the second half of monitorNodeHealth. */
+  async #act(node: NodeObject, { observedReady, currentReady }: HealthVerdict): Promise<void> {
+    const name = nameOf(node);
+    await this.#processTaintBaseEviction(node, observedReady.status);
+    const isLost = observedReady.status === "True" && currentReady?.status !== "True";
+    if (isLost) {
+      this.#recorder.event(nodeReference(node), "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
+    }
+    if (isLost || (this.#retry.has(name) && observedReady.status !== "True")) {
+      const pods = this.#pods.list().filter((pod) => pod.spec?.nodeName === name);
+      const isDone = await markPodsNotReady(this.#deps, this.#recorder, pods, name);
+      if (!isDone) {
+        this.#retry.add(name);
+        return;
+      }
+    }
+    this.#retry.delete(name);
+  }
+
+  /** Mirrors processTaintBaseEviction. */
+  async #processTaintBaseEviction(node: NodeObject, status: string): Promise<void> {
+    if (status === "True") await this.#tainter.markNodeAsReachable(node);
+    else if (status === "False") await this.#tainter.swapOrQueue(node, TAINT_NOT_READY, TAINT_UNREACHABLE);
+    else await this.#tainter.swapOrQueue(node, TAINT_UNREACHABLE, TAINT_NOT_READY);
+  }
+
+  /** After a disruption of everything, every node gets a new grace period. */
+  #resetProbes(): void {
+    const probeMs = this.#deps.clock.now();
+    for (const [name, health] of this.#health) this.#health.set(name, { ...health, probeMs });
+  }
+}
+
+function nodeReference(node: NodeObject) {
+  const { uid } = node.metadata;
+  return { apiVersion: "v1", kind: "Node", name: nameOf(node), ...(uid === undefined ? {} : { uid }) };
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,65 @@
+import { type EventRecorder, referenceTo } from "../support/event-recorder.js";
+import { type NodeObject, nameOf, type PodObject, rfc3339 } from "../support/objects.js";
+import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
+
+const UPSTREAM = { file: "pkg/controller/util/node/controller_utils.go", func: "MarkPodsNotReady" };
+
+/**
+ * Sets Ready=False on the pods of a node, and records why. Their phase stays: nobody knows what their containers do.
+ * Mirrors MarkPodsNotReady.
+ *
+ * @returns false when one of them could not be written
+ */
+export async function markPodsNotReady(
+  deps: Pick<SharedDeps, "client" | "clock" | "trace">,
+  recorder: EventRecorder,
+  pods: readonly PodObject[],
+  nodeName: NodeObject["metadata"]["name"],
+): Promise<boolean> {
+  const { client, clock, trace } = deps;
+  let isDone = true;
+  for (const pod of pods) {
+    if (!isReady(pod)) continue;
+    try {
+      const { namespace } = pod.metadata;
+      const change = (current: PodObject) => withoutReady(current, clock.now());
+      const written = await client.modify<PodObject>("pods", namespace, nameOf(pod), change, "status");
+      if (written === undefined) continue;
+      const subject = `pod ${namespace}/${nameOf(pod)}`;
+      trace.emit(
+        {
+          kind: "state",
+          subject,
+          what: `Ready (node ${nodeName} is not)`,
+          from: "True",
+          to: "False",
+          upstream: UPSTREAM,
+        },
+        AS_CONTROLLER,
+      );
+      recorder.event(referenceTo(written), "Warning", "NodeNotReady", "Node is not ready");
+    } catch (error) {
+      isDone = false;
+      trace.emit(
+        { kind: "error", message: `pod ${nameOf(pod)} was not marked: ${errorText(error)}`, hint: "it is tried again" },
+        AS_CONTROLLER,
+      );
+    }
+  }
+  return isDone;
+}
+
+function isReady(pod: PodObject): boolean {
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  return ready !== undefined && ready.status !== "False";
+}
+
+function withoutReady(pod: PodObject, nowMs: number): PodObject {
+  if (!isReady(pod)) return pod;
+  const conditions = (pod.status?.conditions ?? []).map((condition) =>
+    condition.type === "Ready"
+      ? { ...condition, status: "False" as const, lastTransitionTime: rfc3339(nowMs) }
+      : condition,
+  );
+  return { ...pod, status: { ...pod.status, conditions } };
+}

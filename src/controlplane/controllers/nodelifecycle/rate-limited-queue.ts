@@ -1,0 +1,91 @@
+/** Grants one action per `1000 / qps` ms. Mirrors flowcontrol.NewTokenBucketRateLimiter with a burst of 1. */
+class TokenBucket {
+  #freeAtMs = Number.NEGATIVE_INFINITY;
+
+  /** @param qps 0: never grants anything (NewFakeNeverRateLimiter) */
+  constructor(readonly qps: number) {}
+
+  tryAccept(nowMs: number): boolean {
+    if (this.qps <= 0 || nowMs < this.#freeAtMs) return false;
+    this.#freeAtMs = nowMs + 1000 / this.qps;
+    return true;
+  }
+
+  /** When it grants next, Unix ms; undefined: never. */
+  get nextMs(): number | undefined {
+    return this.qps <= 0 ? undefined : this.#freeAtMs;
+  }
+}
+
+/**
+ * Nodes of one zone that wait for their NoExecute taint, let through at a limited rate. A node that was let through stays
+ * known, and is not queued again before it is removed.
+ *
+ * Mirrors pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go (RateLimitedTimedQueue).
+ */
+export class RateLimitedQueue {
+  #limiter: TokenBucket;
+  readonly #known = new Set<string>();
+  /** node name -> not before, Unix ms; oldest first */
+  readonly #waiting = new Map<string, number>();
+
+  constructor(qps: number) {
+    this.#limiter = new TokenBucket(qps);
+  }
+
+  get qps(): number {
+    return this.#limiter.qps;
+  }
+
+  /** @returns false when the node is known already */
+  add(nodeName: string, nowMs: number): boolean {
+    if (this.#known.has(nodeName)) return false;
+    this.#known.add(nodeName);
+    this.#waiting.set(nodeName, nowMs);
+    return true;
+  }
+
+  /** @returns whether the node was known */
+  remove(nodeName: string): boolean {
+    this.#waiting.delete(nodeName);
+    return this.#known.delete(nodeName);
+  }
+
+  /** A new limiter starts empty when the old one would not have granted anything. Mirrors SwapLimiter. */
+  swapLimiter(qps: number, nowMs: number): void {
+    if (this.#limiter.qps === qps) return;
+    const limiter = new TokenBucket(qps);
+    if (!this.#limiter.tryAccept(nowMs)) limiter.tryAccept(nowMs);
+    this.#limiter = limiter;
+  }
+
+  /** When `take` can have something, Unix ms; undefined: nothing waits, or nothing is ever granted. */
+  nextMs(): number | undefined {
+    const grantMs = this.#limiter.nextMs;
+    const head = this.#head();
+    if (head === undefined || grantMs === undefined) return undefined;
+    return Math.max(head.notBeforeMs, grantMs);
+  }
+
+  /** The next node that may be tainted now; `settle` must be called for it. */
+  take(nowMs: number): string | undefined {
+    const head = this.#head();
+    if (head === undefined || head.notBeforeMs > nowMs || !this.#limiter.tryAccept(nowMs)) return undefined;
+    return head.nodeName;
+  }
+
+  /** @param retryAtMs undefined: done. Otherwise the node waits on, until then at least. */
+  settle(nodeName: string, retryAtMs?: number): void {
+    if (!this.#known.has(nodeName)) return;
+    if (retryAtMs === undefined) this.#waiting.delete(nodeName);
+    else this.#waiting.set(nodeName, retryAtMs);
+  }
+
+  #head(): { readonly nodeName: string; readonly notBeforeMs: number } | undefined {
+    let head: { readonly nodeName: string; readonly notBeforeMs: number } | undefined;
+    for (const [nodeName, notBeforeMs] of this.#waiting) {
+      if (head === undefined || notBeforeMs < head.notBeforeMs) head = { nodeName, notBeforeMs };
+    }
+    return head;
+  }
+}

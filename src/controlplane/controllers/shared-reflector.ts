@@ -1,0 +1,174 @@
+import type { KubeObject } from "../../api/meta.js";
+import { AsyncQueue } from "../../util/async-queue.js";
+import type { LocalClient, WatchItem } from "../registry/registry.js";
+import { keyOf } from "./support/objects.js";
+
+/** A reader that is this many changes behind is cut off and starts anew from the cache. */
+const READER_CAPACITY = 10_000;
+
+/**
+ * One list and watch of a resource for all controllers that want it, and the objects as they are now.
+ *
+ * Mirrors k8s.io/client-go/tools/cache (SharedIndexInformer). The cache is up to date before a reader sees a change.
+ * Differs: readers pull (`for await`) instead of registering handlers; a list after a broken watch reaches them as
+ * `applied` and `deleted`, so that they see `init` once.
+ */
+export class SharedReflector<T extends KubeObject = KubeObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #readers = new Set<AsyncQueue<WatchItem<T>>>();
+  #isSynced = false;
+  /** keys seen by the list that is under way; undefined between lists */
+  #listed: Set<string> | undefined;
+
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#objects.get(namespace === undefined ? name : `${namespace}/${name}`);
+  }
+
+  byKey(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** A snapshot: it stays as it is while the caller works on it. */
+  list(): readonly T[] {
+    return [...this.#objects.values()];
+  }
+
+  /** What exists (`init`, then `initDone`), then every change. Ends when `signal` aborts. */
+  async *changes(signal: AbortSignal): AsyncGenerator<WatchItem<T>> {
+    const reader = new AsyncQueue<WatchItem<T>>(READER_CAPACITY + this.#objects.size);
+    for (const object of this.#objects.values()) reader.push({ type: "init", object });
+    if (this.#isSynced) reader.push({ type: "initDone" });
+    this.#readers.add(reader);
+    try {
+      yield* reader.iterate(signal);
+    } finally {
+      this.#readers.delete(reader);
+    }
+  }
+
+  /** Waits for the first list. @throws the signal's reason, or why the list failed */
+  async synced(signal: AbortSignal): Promise<void> {
+    if (this.#isSynced) return;
+    for await (const item of this.changes(signal)) if (item.type === "initDone") return;
+    signal.throwIfAborted();
+  }
+
+  /** Feeds the cache until `signal` aborts. @throws what `client.reflect` throws, after all readers got it too */
+  async run(client: LocalClient, resource: string, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const item of client.reflect<T>(resource, signal)) this.#take(item);
+    } catch (error) {
+      for (const reader of this.#readers) reader.fail(error);
+      throw error;
+    }
+    for (const reader of this.#readers) reader.close();
+  }
+
+  #take(item: WatchItem<T>): void {
+    switch (item.type) {
+      case "init":
+        this.#listed ??= new Set();
+        this.#listed.add(keyOf(item.object));
+        this.#apply(item.object, this.#isSynced ? "applied" : "init");
+        break;
+      case "initDone":
+        this.#endOfList();
+        break;
+      case "applied":
+        this.#apply(item.object, "applied");
+        break;
+      case "deleted":
+        this.#remove(keyOf(item.object), item.object);
+        break;
+    }
+  }
+
+  #apply(object: T, type: "init" | "applied"): void {
+    const key = keyOf(object);
+    const previous = this.#objects.get(key);
+    if (previous !== undefined && previous.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    // The same name with another uid: the old object's deletion was missed, and owners and queues must hear of it.
+    if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.#remove(key, previous);
+    this.#objects.set(key, object);
+    const known = previous?.metadata.uid === object.metadata.uid ? previous : undefined;
+    this.#send(type === "init" ? { type, object } : { type, object, previous: known });
+  }
+
+  #remove(key: string, last: T): void {
+    if (!this.#objects.delete(key)) return;
+    this.#send({ type: "deleted", object: last });
+  }
+
+  #endOfList(): void {
+    const listed = this.#listed ?? new Set();
+    this.#listed = undefined;
+    if (!this.#isSynced) {
+      this.#isSynced = true;
+      this.#send({ type: "initDone" });
+      return;
+    }
+    for (const [key, object] of [...this.#objects]) if (!listed.has(key)) this.#remove(key, object);
+  }
+
+  #send(item: WatchItem<T>): void {
+    for (const reader of this.#readers) {
+      if (!reader.push(item)) reader.fail(new Error(`a controller fell ${READER_CAPACITY} changes behind`));
+    }
+  }
+}
+
+/** The shared reflectors of one control plane, each started when the first controller asks for it. */
+export class SharedReflectors {
+  readonly #client: LocalClient;
+  readonly #stop = new AbortController();
+  readonly #byResource = new Map<string, SharedReflector>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(client: LocalClient) {
+    this.#client = client;
+  }
+
+  /** @param resource `pods`, `leases.coordination.k8s.io`. A reflector that broke is replaced by a fresh one. */
+  of<T extends KubeObject = KubeObject>(resource: string): SharedReflector<T> {
+    const known = this.#byResource.get(resource);
+    // One resource always has one shape; the map cannot say which.
+    if (known !== undefined) return known as unknown as SharedReflector<T>;
+    const reflector = new SharedReflector<T>();
+    this.#byResource.set(resource, reflector as unknown as SharedReflector);
+    const running: Promise<void> = reflector
+      .run(this.#client, resource, this.#stop.signal)
+      // The readers have the error already: each reports it and asks for a reflector anew.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#byResource.delete(resource);
+        this.#running.delete(running);
+      });
+    this.#running.add(running);
+    return reflector;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#running);
+  }
+}
+
+/** A client whose plain `reflect(resource)` reads the shared reflector instead of watching on its own. */
+export function sharingReflectors(client: LocalClient, reflectors: SharedReflectors): LocalClient {
+  return {
+    user: client.user,
+    get: (resource, namespace, name) => client.get(resource, namespace, name),
+    list: (resource, namespace, options) => client.list(resource, namespace, options),
+    create: (resource, namespace, object) => client.create(resource, namespace, object),
+    update: (resource, object, subresource) => client.update(resource, object, subresource),
+    modify: (resource, namespace, name, change, subresource) =>
+      client.modify(resource, namespace, name, change, subresource),
+    delete: (resource, namespace, name, options) => client.delete(resource, namespace, name, options),
+    reflect: <T extends KubeObject>(
+      resource: string,
+      signal: AbortSignal,
+      options?: Parameters<LocalClient["reflect"]>[2],
+    ) =>
+      options === undefined ? reflectors.of<T>(resource).changes(signal) : client.reflect<T>(resource, signal, options),
+  };
+}

@@ -1,0 +1,29 @@
+import type { ControllerDeps } from "../controller.js";
+import type { SharedReflectors } from "../shared-reflector.js";
+import type { EventRecorder } from "./event-recorder.js";
+
+/** What the controllers of this folder are given: a `ControllerDeps`, and what they share. */
+export interface SharedDeps extends ControllerDeps {
+  readonly reflectors: SharedReflectors;
+  /** A recorder whose events name this component as their source: `node-controller`. */
+  recorderFor(component: string): EventRecorder;
+}
+
+/** Facts of controllers carry this actor. */
+export const AS_CONTROLLER = { actor: "controller" } as const;
+
+/** An error in words, for a fact. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Reports what went wrong with one key; the work queue tries it again. */
+export function retryReporter(deps: Pick<ControllerDeps, "trace">, controller: string) {
+  return (key: string, error: unknown): void => {
+    const conflict = (error as { code?: unknown }).code === 409;
+    deps.trace.emit(
+      { kind: "error", message: `${controller}: ${key}: ${errorText(error)}`, hint: "it is tried again" },
+      { ...AS_CONTROLLER, level: conflict ? 3 : 0 },
+    );
+  };
+}

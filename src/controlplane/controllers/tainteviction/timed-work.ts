@@ -1,0 +1,68 @@
+import type { Clock } from "../../../util/clock.js";
+import { Waker } from "../support/waker.js";
+
+interface Work {
+  readonly createdMs: number;
+  readonly fireMs: number;
+}
+
+/**
+ * Work that fires at its moment, once for each key: what has fired keeps its place until it is cancelled, so that it does
+ * not fire again. Mirrors pkg/controller/tainteviction/timed_workers.go (TimedWorkerQueue).
+ */
+export class TimedWork {
+  readonly #clock: Clock;
+  readonly #waker = new Waker();
+  readonly #waiting = new Map<string, Work>();
+  readonly #fired = new Set<string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Does nothing when the key waits or has fired already. */
+  add(key: string, createdMs: number, fireMs: number): void {
+    if (this.#waiting.has(key) || this.#fired.has(key)) return;
+    this.#waiting.set(key, { createdMs, fireMs });
+    this.#waker.wake();
+  }
+
+  /** When the work that waits under this key was created, Unix ms. */
+  createdMs(key: string): number | undefined {
+    return this.#waiting.get(key)?.createdMs;
+  }
+
+  /** @returns true when work was waiting, and now is not */
+  cancel(key: string): boolean {
+    this.#fired.delete(key);
+    return this.#waiting.delete(key);
+  }
+
+  /** @param fire a rejection lets the key be added again. @throws the signal's reason */
+  async run(fire: (key: string) => Promise<void>, signal: AbortSignal): Promise<never> {
+    for (;;) {
+      const next = this.#next();
+      if (next === undefined || next.fireMs > this.#clock.now()) {
+        await this.#waker.wait(this.#clock, next?.fireMs, signal);
+        continue;
+      }
+      signal.throwIfAborted();
+      this.#waiting.delete(next.key);
+      this.#fired.add(next.key);
+      try {
+        await fire(next.key);
+      } catch {
+        // `fire` has reported it.
+        this.#fired.delete(next.key);
+      }
+    }
+  }
+
+  #next(): { readonly key: string; readonly fireMs: number } | undefined {
+    let next: { readonly key: string; readonly fireMs: number } | undefined;
+    for (const [key, { fireMs }] of this.#waiting) {
+      if (next === undefined || fireMs < next.fireMs) next = { key, fireMs };
+    }
+    return next;
+  }
+}
