@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { type DerNode, derChildren, isContext, readDer } from "./der.js";
+import { DerError, type DerNode, derChildren, isContext, readDer } from "./der.js";
 import { contextString, sequence } from "./der-write.js";
 
 /** Subject alternative names: what else a certificate is good for. */
@@ -33,7 +33,10 @@ export function encodeSans(sans: SubjectAltNames): Buffer {
   );
 }
 
-/** Names of other kinds (directory names, …) are skipped, as in Go. */
+/**
+ * Names of other kinds (directory names, …) are skipped, as in Go.
+ * @throws DerError
+ */
 export function parseSans(value: Buffer): SubjectAltNames {
   const names = derChildren(readDer(value));
   const texts = (tag: number) =>
@@ -49,6 +52,7 @@ export function parseSans(value: Buffer): SubjectAltNames {
 function ipText(name: DerNode): string {
   const bytes = name.content;
   if (bytes.length === 4) return [...bytes].join(".");
+  if (bytes.length !== 16) throw new DerError(`x509: cannot parse IP address of length ${bytes.length}`, name.offset);
   const groups = Array.from({ length: bytes.length / 2 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16));
   return compressIpv6(groups);
 }
