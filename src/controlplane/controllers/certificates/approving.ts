@@ -1,0 +1,118 @@
+import { base64Text, type CertificateSigningRequest, csrCondition, isIssued } from "../../../api/certificates.js";
+import { type CertificateRequest, parseCertificateRequestPem } from "../../../pki/csr.js";
+import { evaluateSigner, findSigner, KUBE_APISERVER_CLIENT_KUBELET, outcomesText } from "../../../pki/signers.js";
+import type { Controller, ControllerDeps } from "../controller.js";
+import { CSR_RESOURCE, IgnorableError, runCertificateController } from "./certificate-controller.js";
+import { withCondition } from "./conditions.js";
+
+const UPSTREAM = { file: "pkg/controller/certificates/approver/sarapprove.go", func: "handle" };
+
+/** A kind of request that may be approved without a person, and the right that its requester needs for that. */
+interface Recognizer {
+  /** the subresource on which the requester must have the verb `create` */
+  readonly subresource: "selfnodeclient" | "nodeclient";
+  recognizes(csr: CertificateSigningRequest, request: CertificateRequest): boolean;
+  readonly successMessage: string;
+}
+
+/** In upstream's order: a renewal is recognized as such before it counts as any node's request. */
+const RECOGNIZERS: readonly Recognizer[] = [
+  {
+    subresource: "selfnodeclient",
+    recognizes: (csr, request) => csr.spec.username === request.subject.commonName,
+    successMessage: "Auto approving self kubelet client certificate after SubjectAccessReview.",
+  },
+  {
+    subresource: "nodeclient",
+    recognizes: () => true,
+    successMessage: "Auto approving kubelet client certificate after SubjectAccessReview.",
+  },
+];
+
+/**
+ * Approves the client certificates of kubelets, when the requester has the right to that.
+ *
+ * Mirrors pkg/controller/certificates/approver/sarapprove.go.
+ * Differs: asks the authorizer itself instead of sending a SubjectAccessReview through the API server.
+ */
+export function createCsrApprovingController(deps: ControllerDeps): Controller {
+  return {
+    name: "csrapproving",
+    run: (signal) =>
+      runCertificateController(deps, "csrapproving", (csr, attempt) => approve(deps, csr, attempt), signal),
+  };
+}
+
+async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, attempt: number): Promise<void> {
+  if (isIssued(csr) || csrCondition(csr, "Approved") !== undefined || csrCondition(csr, "Denied") !== undefined) return;
+  const name = csr.metadata.name ?? "";
+  const request = parseCertificateRequestPem(base64Text(csr.spec.request));
+  const refusal = notAKubeletClient(csr, request);
+  if (refusal !== undefined) return report(deps, csr, "leave it to a person", refusal);
+
+  const tried: string[] = [];
+  for (const recognizer of RECOGNIZERS) {
+    if (!recognizer.recognizes(csr, request)) continue;
+    const { allowed, reason } = await mayCreate(deps, csr, recognizer.subresource);
+    if (!allowed) {
+      tried.push(recognizer.subresource);
+      continue;
+    }
+    report(
+      deps,
+      csr,
+      "approve",
+      `all rules of the signer hold, and ${csr.spec.username} may create ${CSR_RESOURCE}/${recognizer.subresource} (${reason})`,
+    );
+    await deps.client.modify<CertificateSigningRequest>(
+      CSR_RESOURCE,
+      undefined,
+      name,
+      (current) =>
+        withCondition(current, { type: "Approved", reason: "AutoApproved", message: recognizer.successMessage }),
+      "approval",
+    );
+    return;
+  }
+  const rights = tried.map((subresource) => `${CSR_RESOURCE}/${subresource}`).join(" nor ");
+  if (attempt === 1) {
+    report(deps, csr, "leave it to a person", `${csr.spec.username} may not create ${rights}; asked again later`);
+  }
+  throw new IgnorableError(
+    `recognized csr ${JSON.stringify(name)} as [${tried.join(" ")}] but subject access review was not approved`,
+  );
+}
+
+/** Why nobody but a person can approve it; undefined for a well-made kubelet client request. */
+function notAKubeletClient(csr: CertificateSigningRequest, request: CertificateRequest): string | undefined {
+  if (csr.spec.signerName !== KUBE_APISERVER_CLIENT_KUBELET) {
+    return `only ${KUBE_APISERVER_CLIENT_KUBELET} is approved automatically, this is for ${csr.spec.signerName}`;
+  }
+  const signer = findSigner(csr.spec.signerName);
+  if (signer === undefined) return `no rules are known for ${csr.spec.signerName}`;
+  const outcomes = evaluateSigner(signer, { request, usages: csr.spec.usages ?? [] });
+  return outcomes.every((one) => one.ok) ? undefined : outcomesText(outcomes);
+}
+
+function mayCreate(deps: ControllerDeps, csr: CertificateSigningRequest, subresource: string) {
+  const { username = "", uid, groups = [], extra } = csr.spec;
+  return deps.authorizer.authorize({
+    user: { username, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) },
+    verb: "create",
+    isResourceRequest: true,
+    apiGroup: "certificates.k8s.io",
+    apiVersion: "*",
+    resource: "certificatesigningrequests",
+    subresource,
+    namespace: "",
+    name: "",
+    path: "",
+  });
+}
+
+function report(deps: ControllerDeps, csr: CertificateSigningRequest, choice: string, why: string): void {
+  deps.trace.emit(
+    { kind: "decision", what: `CSR ${csr.metadata.name}: ${choice}`, why, upstream: UPSTREAM },
+    { actor: "controller" },
+  );
+}

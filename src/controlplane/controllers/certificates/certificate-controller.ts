@@ -1,0 +1,85 @@
+import type { CertificateSigningRequest } from "../../../api/certificates.js";
+import type { ControllerDeps } from "../controller.js";
+import { concurrently } from "../support/concurrently.js";
+import { errorText } from "../support/shared-deps.js";
+import { WorkQueue } from "../support/work-queue.js";
+
+/** How the controllers' clients name the resource. */
+export const CSR_RESOURCE = "certificatesigningrequests.certificates.k8s.io";
+
+/**
+ * Looks at one request and does what is to do. A request that needs nothing is left alone.
+ *
+ * @param attempt 1, and one more after each failure in a row
+ * @throws what is worth another try; `IgnorableError` when nothing went wrong but the answer may change with time
+ */
+export type CertificateHandler = (csr: CertificateSigningRequest, attempt: number) => Promise<void>;
+
+/** Tried again like a failure, but not reported as one. Mirrors ignorableError in certificate_controller.go. */
+export class IgnorableError extends Error {
+  override readonly name = "IgnorableError";
+}
+
+/** These controllers' own limits: 200 ms, doubling, up to 1000 s. */
+const RETRY_BASE_MS = 200;
+const RETRY_MAX_MS = 1_000_000;
+
+type CertificateDeps = Pick<ControllerDeps, "client" | "clock" | "trace">;
+
+/**
+ * Shows every request to `handle`: when it appears, after each change, and again later after a failure.
+ * Ends when `signal` aborts.
+ *
+ * Mirrors pkg/controller/certificates/certificate_controller.go (NewCertificateController, processNextWorkItem).
+ * Differs: one worker, so that two runs make the same trace; no limit of 10 per second over all requests.
+ */
+export async function runCertificateController(
+  deps: CertificateDeps,
+  controllerName: string,
+  handle: CertificateHandler,
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = new WorkQueue(deps.clock);
+  const newest = new Map<string, CertificateSigningRequest>();
+  const failures = new Map<string, number>();
+
+  const follow = async (end: AbortSignal) => {
+    for await (const item of deps.client.reflect<CertificateSigningRequest>(CSR_RESOURCE, end)) {
+      if (item.type === "initDone") continue;
+      const name = item.object.metadata.name ?? "";
+      if (item.type === "deleted") {
+        newest.delete(name);
+        failures.delete(name);
+        queue.cancel(name);
+      } else {
+        newest.set(name, item.object);
+        queue.add(name);
+      }
+    }
+  };
+  const process = async (name: string) => {
+    const csr = newest.get(name);
+    if (csr === undefined) return;
+    const failed = failures.get(name) ?? 0;
+    try {
+      await handle(csr, failed + 1);
+      failures.delete(name);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof IgnorableError)) report(deps, controllerName, name, error);
+      failures.set(name, failed + 1);
+      queue.addAfter(name, Math.min(RETRY_BASE_MS * 2 ** failed, RETRY_MAX_MS));
+    }
+  };
+  const nothingEscapes = () => undefined;
+  await concurrently(signal, follow, (end) => queue.run(process, nothingEscapes, end));
+}
+
+function report(deps: CertificateDeps, controllerName: string, name: string, error: unknown): void {
+  // Somebody else was faster: the newer version of the request is on its way here.
+  const isConflict = (error as { code?: unknown }).code === 409;
+  deps.trace.emit(
+    { kind: "error", message: `${controllerName}: CSR ${name}: ${errorText(error)}`, hint: "it is tried again" },
+    { actor: "controller", level: isConflict ? 3 : 1 },
+  );
+}
