@@ -141,7 +141,6 @@ const secretStrategy: Strategy = {
 
 export const CONFIG_MAPS = row("v1", "ConfigMap", "configmaps", configMapStrategy, {
   shortNames: ["cm"],
-  storageVersionHash: "qFsyl6wFWjQ=",
   table: {
     columns: [NAME_COLUMN, column("Data", "How many keys it holds, text and binary ones together."), AGE_COLUMN],
     cells: (configMap, nowMs) => [
@@ -153,7 +152,6 @@ export const CONFIG_MAPS = row("v1", "ConfigMap", "configmaps", configMapStrateg
 });
 
 export const SECRETS = row("v1", "Secret", "secrets", secretStrategy, {
-  storageVersionHash: "S6u1pOWzb84=",
   selectableFields: (secret) => ({ type: text(secret.type) }),
   table: {
     columns: [

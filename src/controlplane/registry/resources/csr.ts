@@ -99,7 +99,6 @@ export const CERTIFICATE_SIGNING_REQUESTS = row(
   {
     namespaced: false,
     shortNames: ["csr"],
-    storageVersionHash: "95fRKMXA+00=",
     subresources: [{ ...statusOf(approvalStrategy), name: "approval" }, statusOf(statusStrategy)],
     selectableFields: (csr) => ({ "spec.signerName": text(fields(csr.spec).signerName) }),
     table: {

@@ -121,7 +121,6 @@ const COLUMNS: TableDefinition["columns"] = [
 
 export const EVENTS = row("v1", "Event", "events", strategy, {
   shortNames: ["ev"],
-  storageVersionHash: "r2yiGXH7wu8=",
   selectableFields,
   table: { columns: COLUMNS, cells: eventCells },
 });
@@ -159,8 +158,8 @@ const REGARDING_LABELS: Readonly<Record<string, string>> = { reportingComponent:
 
 export const EVENTS_V1 = row("events.k8s.io/v1", "Event", "events", strategy, {
   shortNames: ["ev"],
-  storageVersionHash: "r2yiGXH7wu8=",
   schema: "events.Event",
+  storageVersion: "v1",
   storedAs: { resource: "events", toStored: toCoreEvent, fromStored: fromCoreEvent },
   // Both spellings: the store may match the stored object or the view.
   selectableFields(event) {

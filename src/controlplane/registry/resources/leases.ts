@@ -30,7 +30,6 @@ const strategy: Strategy = {
 };
 
 export const LEASES = row("coordination.k8s.io/v1", "Lease", "leases", strategy, {
-  storageVersionHash: "gqkMMb/YqFM=",
   table: {
     columns: [
       NAME_COLUMN,

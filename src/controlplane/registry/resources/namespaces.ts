@@ -81,7 +81,6 @@ export const NAMESPACES = row("v1", "Namespace", "namespaces", strategy, {
   namespaced: false,
   shortNames: ["ns"],
   verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
-  storageVersionHash: "Q3oi5N2YM8M=",
   deleteReturnsObject: true,
   subresources: [
     {

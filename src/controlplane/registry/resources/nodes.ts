@@ -152,7 +152,6 @@ function nodeCells(node: KubeObject, nowMs: number): unknown[] {
 export const NODES = row("v1", "Node", "nodes", strategy, {
   namespaced: false,
   shortNames: ["no"],
-  storageVersionHash: "XwShjMxG9Fs=",
   registryPath: "minions",
   subresources: [
     special("proxy", "NodeProxyOptions", ["create", "delete", "get", "patch", "update"]),

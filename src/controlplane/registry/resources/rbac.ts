@@ -176,17 +176,13 @@ const ROLE_TABLE = {
 export const RBAC = [
   row(GROUP_VERSION, "ClusterRoleBinding", "clusterrolebindings", bindingStrategy(false), {
     namespaced: false,
-    storageVersionHash: "48tpQ8gZHFc=",
     table: bindingTable("The cluster role whose rights are given.", "clusterRoleBinding"),
   }),
   row(GROUP_VERSION, "ClusterRole", "clusterroles", roleStrategy(false), {
     namespaced: false,
-    storageVersionHash: "bYE5ZWDrJ44=",
     table: ROLE_TABLE,
   }),
   row(GROUP_VERSION, "RoleBinding", "rolebindings", bindingStrategy(true), {
-    storageVersionHash: "eGsCzGH6b1g=",
     table: bindingTable("The role or cluster role whose rights are given in this namespace.", "roleBinding"),
   }),
-  row(GROUP_VERSION, "Role", "roles", roleStrategy(true), { storageVersionHash: "7FuwZcIIItM=", table: ROLE_TABLE }),
 ];

@@ -1,11 +1,18 @@
+import { createHash } from "node:crypto";
 import type { ResourceDefinition, Strategy, SubresourceDefinition } from "../definition.js";
 
 /** Verbs of an ordinary stored resource, in the order of discovery. */
-export const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
+const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
-const STATUS_VERBS = ["get", "patch", "update"] as const;
+const VIEW_VERBS = ["get", "patch", "update"] as const;
 
-type RowOptions = Partial<Omit<ResourceDefinition, "group" | "version" | "kind" | "resource" | "strategy">>;
+interface RowOptions
+  extends Partial<
+    Omit<ResourceDefinition, "group" | "version" | "kind" | "resource" | "strategy" | "storageVersionHash">
+  > {
+  /** the group/version that upstream stores objects as, where it is another one: discovery's hash is made of it */
+  readonly storageVersion?: string;
+}
 
 /**
  * A row of the resource table with what most kinds have in common.
@@ -16,12 +23,12 @@ export function row(
   kind: string,
   resource: string,
   strategy: Strategy,
-  options: RowOptions = {},
+  { storageVersion = groupVersion, ...options }: RowOptions = {},
 ): ResourceDefinition {
-  const [group, version] = groupVersion.includes("/") ? groupVersion.split("/", 2) : ["", groupVersion];
+  const [group, version] = splitGroupVersion(groupVersion);
   return {
-    group: group ?? "",
-    version: version ?? "",
+    group,
+    version,
     kind,
     resource,
     singular: kind.toLowerCase(),
@@ -30,13 +37,59 @@ export function row(
     schema: kind,
     strategy,
     ...options,
+    get storageVersionHash() {
+      return storageVersionHash(storageVersion, kind);
+    },
   };
 }
 
-/** The `/status` subresource: `prepareForUpdate` must keep all but the status. */
-export function statusOf(strategy: Pick<Strategy, "prepareForUpdate" | "validateUpdate">): SubresourceDefinition {
-  return { name: "status", verbs: STATUS_VERBS, strategy };
+/** A kind that is created and answered, and never stored. */
+export function virtualRow(
+  groupVersion: string,
+  kind: string,
+  resource: string,
+  options: Partial<ResourceDefinition> = {},
+): ResourceDefinition {
+  const [group, version] = splitGroupVersion(groupVersion);
+  return {
+    group,
+    version,
+    kind,
+    resource,
+    singular: kind.toLowerCase(),
+    namespaced: false,
+    verbs: ["create"],
+    virtual: true,
+    schema: kind,
+    strategy: {},
+    ...options,
+  };
 }
+
+function splitGroupVersion(groupVersion: string): [group: string, version: string] {
+  const slash = groupVersion.indexOf("/");
+  return slash < 0 ? ["", groupVersion] : [groupVersion.slice(0, slash), groupVersion.slice(slash + 1)];
+}
+
+/** Tells clients when stored objects change their version. Mirrors k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go. */
+function storageVersionHash(groupVersion: string, kind: string): string {
+  const name = `${splitGroupVersion(groupVersion).join("/")}/${kind}`;
+  return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
+}
+
+/** The `/status` subresource; absent strategy: all but the status is kept. */
+export function statusOf(
+  strategy: Pick<Strategy, "prepareForUpdate" | "validateUpdate"> = KEEP_ALL_BUT_STATUS,
+): SubresourceDefinition {
+  return { name: "status", verbs: VIEW_VERBS, strategy };
+}
+
+const KEEP_ALL_BUT_STATUS: Pick<Strategy, "prepareForUpdate"> = {
+  prepareForUpdate: (object, old) => ({ ...object, spec: old.spec }),
+};
+
+/** `/scale`: listed, and served by nobody yet. */
+export const SCALE = special("scale", "Scale", VIEW_VERBS, "autoscaling/v1");
 
 /** A subresource with a kind of its own, which a special handler serves. */
 export function special(
@@ -45,12 +98,7 @@ export function special(
   verbs: readonly string[],
   groupVersion?: string,
 ): SubresourceDefinition {
-  const [group, version] = groupVersion?.split("/", 2) ?? [];
-  return {
-    name,
-    kind,
-    verbs,
-    ...(group === undefined ? {} : { group }),
-    ...(version === undefined ? {} : { version }),
-  };
+  if (groupVersion === undefined) return { name, kind, verbs };
+  const [group, version] = splitGroupVersion(groupVersion);
+  return { name, kind, verbs, group, version };
 }

@@ -7,7 +7,6 @@ const strategy: Strategy = { allowUnconditionalUpdate: true };
 
 export const SERVICE_ACCOUNTS = row("v1", "ServiceAccount", "serviceaccounts", strategy, {
   shortNames: ["sa"],
-  storageVersionHash: "pbx9ZvyFpBE=",
   deleteReturnsObject: true,
   subresources: [special("token", "TokenRequest", ["create"], "authentication.k8s.io/v1")],
   table: {

@@ -96,7 +96,6 @@ const PROXY_VERBS = ["create", "delete", "get", "patch", "update"];
 export const PODS = row("v1", "Pod", "pods", strategy, {
   shortNames: ["po"],
   categories: ["all"],
-  storageVersionHash: "xPOwRZ+Yhw8=",
   deleteReturnsObject: true,
   selectableFields,
   table: POD_TABLE,

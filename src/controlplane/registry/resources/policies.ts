@@ -1,0 +1,168 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { FieldError } from "../../errors.js";
+import type { Strategy } from "../definition.js";
+import { bool, fields, isSet, number, semanticallyEqual, text } from "./access.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
+import { forbidden, invalidValue, required } from "./field-errors.js";
+import { isDns1123Label } from "./names.js";
+import { row, statusOf } from "./rows.js";
+import { PLAIN, specAndStatus } from "./stored.js";
+
+/** Kinds that say what others may do: quotas, limits, budgets, priorities, runtimes. */
+
+export const LIMIT_RANGES = row("v1", "LimitRange", "limitranges", PLAIN, {
+  shortNames: ["limits"],
+  table: {
+    columns: [NAME_COLUMN, column("Created At", "When the server created the object.", { type: "date" })],
+    cells: (range) => [nameOf(range), range.metadata.creationTimestamp ?? null],
+  },
+});
+
+/** `pods: 1/10, secrets: 2/5`, in two cells: what is limited, and what is requested. Mirrors printResourceQuota. */
+function quotaCells(quota: KubeObject): [string, string] {
+  const { hard, used } = fields(quota.status);
+  const requests: string[] = [];
+  const limits: string[] = [];
+  for (const name of Object.keys(fields(hard)).sort()) {
+    const line = `${name}: ${String(fields(used)[name] ?? 0)}/${String(fields(hard)[name])}`;
+    (name.startsWith("limits") ? limits : requests).push(line);
+  }
+  return [requests.join(", "), limits.join(", ")];
+}
+
+export const RESOURCE_QUOTAS = row("v1", "ResourceQuota", "resourcequotas", specAndStatus(), {
+  shortNames: ["quota"],
+  deleteReturnsObject: true,
+  subresources: [statusOf()],
+  table: {
+    columns: [
+      NAME_COLUMN,
+      AGE_COLUMN,
+      column("Request", "What is used and what may be, of all but limits."),
+      column("Limit", "What is used and what may be, of limits."),
+    ],
+    cells: (quota, nowMs) => [nameOf(quota), ageOf(quota, nowMs), ...quotaCells(quota)],
+  },
+});
+
+/** Mirrors ValidatePodDisruptionBudgetSpec in pkg/apis/policy/validation/validation.go. */
+function validateBudget(budget: KubeObject): FieldError[] {
+  const { minAvailable, maxUnavailable } = fields(budget.spec);
+  if (isSet(minAvailable) && isSet(maxUnavailable)) {
+    return [invalidValue("spec", "core.PodDisruptionBudgetSpec", "minAvailable and maxUnavailable cannot be both set")];
+  }
+  return Object.entries({ minAvailable, maxUnavailable }).flatMap(([name, value]) => {
+    const field = `spec.${name}`;
+    if (typeof value === "number" && value < 0) {
+      return [invalidValue(field, value, "must be greater than or equal to 0")];
+    }
+    if (typeof value !== "string" || /^\d{1,3}%$/.test(value)) return [];
+    return [
+      invalidValue(
+        field,
+        value,
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+      ),
+    ];
+  });
+}
+
+const NO_DISRUPTIONS = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
+
+export const POD_DISRUPTION_BUDGETS = row(
+  "policy/v1",
+  "PodDisruptionBudget",
+  "poddisruptionbudgets",
+  specAndStatus({
+    counted: true,
+    freshStatus: () => NO_DISRUPTIONS,
+    strategy: { allowUnconditionalUpdate: false, validate: validateBudget, validateUpdate: validateBudget },
+  }),
+  {
+    shortNames: ["pdb"],
+    subresources: [statusOf()],
+    table: {
+      columns: [
+        NAME_COLUMN,
+        column("Min Available", "How many pods must stay."),
+        column("Max Unavailable", "How many pods may be away."),
+        column("Allowed Disruptions", "How many pods may be evicted now.", { type: "integer" }),
+        AGE_COLUMN,
+      ],
+      cells(budget, nowMs) {
+        const { minAvailable, maxUnavailable } = fields(budget.spec);
+        const shown = (value: unknown): string => (isSet(value) ? String(value) : "N/A");
+        const allowed = number(fields(budget.status).disruptionsAllowed) ?? 0;
+        return [nameOf(budget), shown(minAvailable), shown(maxUnavailable), allowed, ageOf(budget, nowMs)];
+      },
+    },
+  },
+);
+
+const SYSTEM_PREFIX = "system-";
+const HIGHEST_USER_PRIORITY = 1_000_000_000;
+export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
+  "system-cluster-critical": 2_000_000_000,
+  "system-node-critical": 2_000_001_000,
+};
+
+/** Mirrors ValidatePriorityClass and ValidatePriorityClassUpdate in pkg/apis/scheduling/validation/validation.go. */
+const priorityClassStrategy: Strategy = {
+  allowUnconditionalUpdate: true,
+  validate(priorityClass) {
+    const name = nameOf(priorityClass);
+    const value = number(priorityClass.value) ?? 0;
+    if (name.startsWith(SYSTEM_PREFIX)) {
+      if (SYSTEM_PRIORITIES[name] === value) return [];
+      const why = "priority class names with 'system-' prefix are reserved for system use only";
+      return [forbidden("metadata.name", why)];
+    }
+    if (value <= HIGHEST_USER_PRIORITY) return [];
+    return [forbidden("value", `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`)];
+  },
+  validateUpdate(priorityClass, old) {
+    const errors: FieldError[] = [];
+    if (number(priorityClass.value) !== number(old.value))
+      errors.push(forbidden("value", "may not be changed in an update."));
+    if (text(priorityClass.preemptionPolicy) !== text(old.preemptionPolicy)) {
+      errors.push(invalidValue("preemptionPolicy", text(priorityClass.preemptionPolicy), "field is immutable"));
+    }
+    return errors;
+  },
+};
+
+export const PRIORITY_CLASSES = row("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", priorityClassStrategy, {
+  namespaced: false,
+  shortNames: ["pc"],
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("Value", "The priority that pods of this class get.", { type: "integer" }),
+      column("Global-Default", "Whether pods without a class are of this one.", { type: "boolean" }),
+      AGE_COLUMN,
+    ],
+    cells: (one, nowMs) => [nameOf(one), number(one.value) ?? 0, bool(one.globalDefault) ?? false, ageOf(one, nowMs)],
+  },
+});
+
+/** Mirrors ValidateRuntimeClass and ValidateRuntimeClassUpdate in pkg/apis/node/validation/validation.go. */
+const runtimeClassStrategy: Strategy = {
+  allowUnconditionalUpdate: false,
+  validate(runtimeClass) {
+    const handler = text(runtimeClass.handler);
+    if (handler === "") return [required("handler")];
+    return isDns1123Label(handler).map((one) => invalidValue("handler", handler, one));
+  },
+  validateUpdate(runtimeClass, old) {
+    const handler = text(runtimeClass.handler);
+    return semanticallyEqual(handler, old.handler) ? [] : [invalidValue("handler", handler, "field is immutable")];
+  },
+};
+
+export const RUNTIME_CLASSES = row("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", runtimeClassStrategy, {
+  namespaced: false,
+  table: {
+    columns: [NAME_COLUMN, column("Handler", ""), AGE_COLUMN],
+    cells: (runtimeClass, nowMs) => [nameOf(runtimeClass), text(runtimeClass.handler), ageOf(runtimeClass, nowMs)],
+  },
+});

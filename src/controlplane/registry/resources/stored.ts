@@ -1,0 +1,49 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { Strategy } from "../definition.js";
+import { isSet, semanticallyEqual } from "./access.js";
+
+/**
+ * Strategies of kinds that are stored for others to read, and not acted upon.
+ * Mirrors the pattern that upstream's strategies of such kinds repeat.
+ */
+
+/** Nothing beyond the generic store. */
+export const PLAIN: Strategy = { allowUnconditionalUpdate: true };
+
+function withoutStatus(object: KubeObject): KubeObject {
+  const { status: _status, ...rest } = object;
+  return rest as KubeObject;
+}
+
+interface SpecAndStatusOptions {
+  /** metadata.generation counts the changes of the spec */
+  readonly counted?: boolean;
+  /** the status that a new object gets, whatever was sent */
+  readonly freshStatus?: (object: KubeObject) => unknown;
+  readonly strategy?: Strategy;
+}
+
+/** The spec is the users', the status is written through /status. */
+export function specAndStatus({ counted = false, freshStatus, strategy = {} }: SpecAndStatusOptions = {}): Strategy {
+  return {
+    allowUnconditionalUpdate: true,
+    ...strategy,
+    prepareForCreate(object, context) {
+      const fresh = freshStatus?.(object);
+      const bare = { ...withoutStatus(object), ...(isSet(fresh) ? { status: fresh } : {}) } as KubeObject;
+      const prepared = strategy.prepareForCreate?.(bare, context) ?? bare;
+      return counted ? withGeneration(prepared, 1) : prepared;
+    },
+    prepareForUpdate(object, old, context) {
+      const kept: KubeObject = { ...object, status: old.status };
+      const prepared = strategy.prepareForUpdate?.(kept, old, context) ?? kept;
+      if (!counted) return prepared;
+      const before = old.metadata.generation ?? 1;
+      return withGeneration(prepared, semanticallyEqual(prepared.spec, old.spec) ? before : before + 1);
+    },
+  };
+}
+
+function withGeneration(object: KubeObject, generation: number): KubeObject {
+  return { ...object, metadata: { ...object.metadata, generation } };
+}

@@ -1,0 +1,202 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { ResourceDefinition, TableDefinition } from "../definition.js";
+import { fields, number } from "./access.js";
+import {
+  AGE_COLUMN,
+  ageOf,
+  column,
+  containerCells,
+  formatLabelSelector,
+  formatLabels,
+  NAME_COLUMN,
+  NONE,
+  nameOf,
+} from "./cells.js";
+import { row, SCALE, statusOf } from "./rows.js";
+import { PLAIN, specAndStatus } from "./stored.js";
+
+/**
+ * Workloads: kubectl drain and describe look at them, and nothing here acts on them.
+ * Mirrors pkg/registry/apps and their printers. Differs: no controllers, and no checks beyond shape and metadata.
+ */
+
+const CONTAINERS = column("Containers", "Names of the containers in the template.", { wide: true });
+const IMAGES = column("Images", "Images of the containers in the template.", { wide: true });
+const SELECTOR = column("Selector", "Which pods belong to it.", { wide: true });
+
+function count(column: string, description: string) {
+  return { name: column, type: "integer" as const, format: "", description, priority: 0 };
+}
+
+function countOf(part: unknown, field: string): number {
+  return number(fields(part)[field]) ?? 0;
+}
+
+const DESIRED = count("Desired", "How many pods there should be.");
+const CURRENT = count("Current", "How many pods there are.");
+const READY = count("Ready", "How many of them are ready.");
+const UP_TO_DATE = count("Up-to-date", "How many pods are of the newest template.");
+const AVAILABLE = count("Available", "How many pods have been ready long enough.");
+
+const REPLICAS_TABLE: TableDefinition = {
+  columns: [NAME_COLUMN, DESIRED, CURRENT, READY, AGE_COLUMN, CONTAINERS, IMAGES, SELECTOR],
+  cells(object, nowMs) {
+    const { replicas, template, selector } = fields(object.spec);
+    // A replication controller's selector is a plain map.
+    const shown = object.kind === "ReplicationController" ? formatLabels(selector) : formatLabelSelector(selector);
+    return [
+      nameOf(object),
+      number(replicas) ?? 0,
+      countOf(object.status, "replicas"),
+      countOf(object.status, "readyReplicas"),
+      ageOf(object, nowMs),
+      ...containerCells(template),
+      shown,
+    ];
+  },
+};
+
+const DEPLOYMENT_TABLE: TableDefinition = {
+  columns: [
+    NAME_COLUMN,
+    column("Ready", "Ready pods, of those there should be."),
+    column("Up-to-date", UP_TO_DATE.description),
+    column("Available", AVAILABLE.description),
+    AGE_COLUMN,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+  ],
+  cells(deployment, nowMs) {
+    const { replicas, template, selector } = fields(deployment.spec);
+    return [
+      nameOf(deployment),
+      `${countOf(deployment.status, "readyReplicas")}/${number(replicas) ?? 0}`,
+      countOf(deployment.status, "updatedReplicas"),
+      countOf(deployment.status, "availableReplicas"),
+      ageOf(deployment, nowMs),
+      ...containerCells(template),
+      formatLabelSelector(selector),
+    ];
+  },
+};
+
+const DAEMON_SET_TABLE: TableDefinition = {
+  columns: [
+    NAME_COLUMN,
+    DESIRED,
+    CURRENT,
+    READY,
+    UP_TO_DATE,
+    AVAILABLE,
+    column("Node Selector", "Labels of the nodes that it runs on."),
+    AGE_COLUMN,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+  ],
+  cells(daemonSet, nowMs) {
+    const { template, selector } = fields(daemonSet.spec);
+    const counts = [
+      "desiredNumberScheduled",
+      "currentNumberScheduled",
+      "numberReady",
+      "updatedNumberScheduled",
+      "numberAvailable",
+    ];
+    return [
+      nameOf(daemonSet),
+      ...counts.map((name) => countOf(daemonSet.status, name)),
+      formatLabels(fields(fields(template).spec).nodeSelector),
+      ageOf(daemonSet, nowMs),
+      ...containerCells(template),
+      formatLabelSelector(selector),
+    ];
+  },
+};
+
+const STATEFUL_SET_TABLE: TableDefinition = {
+  columns: [NAME_COLUMN, column("Ready", "Ready pods, of those there should be."), AGE_COLUMN, CONTAINERS, IMAGES],
+  cells(statefulSet, nowMs) {
+    const { replicas, template } = fields(statefulSet.spec);
+    return [
+      nameOf(statefulSet),
+      `${countOf(statefulSet.status, "readyReplicas")}/${number(replicas) ?? 0}`,
+      ageOf(statefulSet, nowMs),
+      ...containerCells(template),
+    ];
+  },
+};
+
+function controllerCell(object: KubeObject): string {
+  const owner = object.metadata.ownerReferences?.find((one) => one.controller === true);
+  if (owner === undefined) return NONE;
+  const slash = owner.apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : `.${owner.apiVersion.slice(0, slash)}`;
+  return `${owner.kind.toLowerCase()}${group}/${owner.name}`;
+}
+
+const REVISION_TABLE: TableDefinition = {
+  columns: [
+    NAME_COLUMN,
+    column("Controller", "The object whose template is kept."),
+    column("Revision", "Which change of the template it is."),
+    AGE_COLUMN,
+  ],
+  cells: (revision, nowMs) => [
+    nameOf(revision),
+    controllerCell(revision),
+    number(revision.revision) ?? 0,
+    ageOf(revision, nowMs),
+  ],
+};
+
+const TEMPLATE_TABLE: TableDefinition = {
+  columns: [
+    NAME_COLUMN,
+    column("Containers", CONTAINERS.description),
+    column("Images", IMAGES.description),
+    column("Pod Labels", "Labels that pods of it get."),
+  ],
+  cells: (object) => [
+    nameOf(object),
+    ...containerCells(object.template),
+    formatLabels(fields(fields(object.template).metadata).labels),
+  ],
+};
+
+const STRATEGY = specAndStatus({ counted: true });
+
+function replicasField(object: KubeObject): Record<string, string> {
+  return { "status.replicas": String(countOf(object.status, "replicas")) };
+}
+
+function workload(kind: string, resource: string, short: string, table: TableDefinition, isScaled: boolean) {
+  return row("apps/v1", kind, resource, STRATEGY, {
+    shortNames: [short],
+    categories: ["all"],
+    table,
+    subresources: isScaled ? [SCALE, statusOf()] : [statusOf()],
+  });
+}
+
+export const WORKLOADS: readonly ResourceDefinition[] = [
+  row("apps/v1", "ControllerRevision", "controllerrevisions", PLAIN, { table: REVISION_TABLE }),
+  workload("DaemonSet", "daemonsets", "ds", DAEMON_SET_TABLE, false),
+  workload("Deployment", "deployments", "deploy", DEPLOYMENT_TABLE, true),
+  { ...workload("ReplicaSet", "replicasets", "rs", REPLICAS_TABLE, true), selectableFields: replicasField },
+  workload("StatefulSet", "statefulsets", "sts", STATEFUL_SET_TABLE, true),
+];
+
+export const POD_TEMPLATES = row("v1", "PodTemplate", "podtemplates", PLAIN, {
+  deleteReturnsObject: true,
+  table: TEMPLATE_TABLE,
+});
+
+export const REPLICATION_CONTROLLERS = row("v1", "ReplicationController", "replicationcontrollers", STRATEGY, {
+  shortNames: ["rc"],
+  categories: ["all"],
+  table: REPLICAS_TABLE,
+  selectableFields: replicasField,
+  subresources: [SCALE, statusOf()],
+});

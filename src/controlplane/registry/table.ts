@@ -1,0 +1,59 @@
+import { isAtLeast } from "../../release/facts.js";
+import type { ResourceDefinition } from "./definition.js";
+import { CONFIG_MAPS, SECRETS } from "./resources/config.js";
+import { CERTIFICATE_SIGNING_REQUESTS } from "./resources/csr.js";
+import { EVENTS, EVENTS_V1 } from "./resources/events.js";
+import { LEASES } from "./resources/leases.js";
+import { NAMESPACES } from "./resources/namespaces.js";
+import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from "./resources/network.js";
+import { NODES } from "./resources/nodes.js";
+import { PODS } from "./resources/pods/definition.js";
+import {
+  LIMIT_RANGES,
+  POD_DISRUPTION_BUDGETS,
+  PRIORITY_CLASSES,
+  RESOURCE_QUOTAS,
+  RUNTIME_CLASSES,
+} from "./resources/policies.js";
+import { RBAC } from "./resources/rbac.js";
+import { SERVICE_ACCOUNTS } from "./resources/serviceaccounts.js";
+import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE } from "./resources/storage.js";
+import { BINDINGS, COMPONENT_STATUSES, REVIEWS } from "./resources/virtual.js";
+import { POD_TEMPLATES, REPLICATION_CONTROLLERS, WORKLOADS } from "./resources/workloads.js";
+
+/** Every kind that the API server serves, one row each, by group and then by name as discovery lists them. */
+export const RESOURCES: readonly ResourceDefinition[] = [
+  BINDINGS,
+  COMPONENT_STATUSES,
+  CONFIG_MAPS,
+  ENDPOINTS,
+  EVENTS,
+  LIMIT_RANGES,
+  NAMESPACES,
+  NODES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  POD_TEMPLATES,
+  REPLICATION_CONTROLLERS,
+  RESOURCE_QUOTAS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  ...WORKLOADS,
+  EVENTS_V1,
+  ...REVIEWS,
+  CERTIFICATE_SIGNING_REQUESTS,
+  POD_DISRUPTION_BUDGETS,
+  ...RBAC,
+  ...STORAGE,
+  PRIORITY_CLASSES,
+  LEASES,
+  RUNTIME_CLASSES,
+  ENDPOINT_SLICES,
+];
+
+/** The rows that a release serves. @param kubeVersion `1.25` */
+export function resourcesFor(kubeVersion: string): readonly ResourceDefinition[] {
+  return RESOURCES.filter(({ since }) => since === undefined || isAtLeast(kubeVersion, since));
+}
