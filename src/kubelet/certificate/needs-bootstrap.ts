@@ -14,6 +14,8 @@ export interface BootstrapQuestion {
   readonly nowMs: number;
   /** CA of the cluster to join, when it is known already */
   readonly caPem?: string;
+  /** address of the cluster to join, when that is all that is known of it */
+  readonly server?: string;
   readonly force?: boolean;
 }
 
@@ -50,6 +52,9 @@ export async function needsBootstrap(question: BootstrapQuestion): Promise<Boots
   }
   if (caPem !== undefined && config.caPem !== undefined && !isSamePem(caPem, config.caPem)) {
     return { needed: true, why: `${kubeconfigPath} is for another cluster: it trusts another CA` };
+  }
+  if (question.server !== undefined && question.server !== config.server) {
+    return { needed: true, why: `${kubeconfigPath} is for another server: ${config.server}` };
   }
   const why = `${kubeconfigPath} is valid, its certificate expires ${iso(first.notAfterMs)}`;
   return { needed: false, why, config, certificate: first };

@@ -1,0 +1,150 @@
+import type { Target } from "../../cli/context.js";
+import { isSuccess, refusal } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { createClient } from "../../client/create-client.js";
+import { identityInWords } from "../../client/identity.js";
+import { CSRS, objectPath } from "../../client/paths.js";
+import { createToken, deleteToken } from "../../kubelet/bootstraptoken/admin.js";
+import { DEFAULT_NODE_TOKEN_GROUP } from "../../kubelet/bootstraptoken/secret.js";
+import { type BootstrapToken, generateToken } from "../../kubelet/bootstraptoken/token.js";
+import type { CsrObject } from "../../kubelet/certificate/csr.js";
+import { apiTime } from "../../kubelet/nodestatus/setters.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+
+export interface AdministratorDeps {
+  readonly trace: Trace;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Tokens of this group may make requests, but nobody approves these unasked: that is left to a person. */
+const MANUAL_GROUP = "system:bootstrappers:kubelab:manual-approval";
+const MANUAL_BINDING = "kubelab:manual-approval";
+const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+const TOKEN_LIFE_MS = 3_600_000;
+
+/**
+ * The administrator's part of a join: makes the token, approves or denies. It acts with the administrator's identity,
+ * which the node's part never sees.
+ */
+export class Administrator {
+  readonly client: KubeClient;
+  readonly #undo: (() => Promise<void>)[] = [];
+
+  constructor(
+    readonly target: Target,
+    readonly deps: AdministratorDeps,
+  ) {
+    this.client = createClient(target.admin, { ...deps, actor: "user" });
+  }
+
+  /**
+   * Makes a token for one node. Its group decides what becomes of the node's request: kubeadm's default group has its
+   * requests approved by the controller, ours (for --approve ask and manual) may only make them.
+   * @param lifeMs how long the join may take
+   */
+  async makeToken(nodeName: string, approval: "auto" | "ask" | "manual", lifeMs: number): Promise<BootstrapToken> {
+    const token = generateToken();
+    const { clock, trace } = this.deps;
+    if (approval !== "auto") await this.#bindManualGroup();
+    const deps = { client: this.client, trace, nowMs: clock.now() };
+    await createToken(deps, {
+      token,
+      description: `made by kubelab to join ${nodeName}`,
+      expiration: apiTime(clock.now() + Math.max(TOKEN_LIFE_MS, lifeMs)),
+      usages: ["authentication", "signing"],
+      groups: [approval === "auto" ? DEFAULT_NODE_TOKEN_GROUP : MANUAL_GROUP],
+    });
+    this.#undo.push(() => deleteToken({ ...deps, nowMs: clock.now() }, token.id));
+    return token;
+  }
+
+  async #bindManualGroup(): Promise<void> {
+    const body = {
+      kind: "ClusterRoleBinding",
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      metadata: { name: MANUAL_BINDING, labels: { "app.kubernetes.io/managed-by": "kubelab" } },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "system:node-bootstrapper" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: MANUAL_GROUP }],
+    };
+    await this.deps.trace.step(
+      "user",
+      "Let tokens ask for certificates without being approved unasked",
+      {},
+      async () => {
+        const answer = await this.client.request({ method: "POST", path: BINDINGS, body });
+        if (answer.status === 409) return;
+        if (!isSuccess(answer)) throw refusal(answer, `POST ${BINDINGS}`, identityInWords(this.client.config));
+        this.#undo.push(async () => {
+          await this.client.request({ method: "DELETE", path: `${BINDINGS}/${encodeURIComponent(MANUAL_BINDING)}` });
+        });
+      },
+    );
+  }
+
+  /** True while nobody has approved or denied it. */
+  async isPending(csrName: string, signal: AbortSignal): Promise<boolean> {
+    const csr = await this.client.expect<CsrObject>({ method: "GET", path: objectPath(CSRS, csrName), signal });
+    return (csr.status?.conditions ?? []).length === 0;
+  }
+
+  /**
+   * Mirrors kubectl certificate approve | deny: reads the request, adds the condition, writes it to /approval.
+   * @throws LabError FORBIDDEN, REFUSED
+   */
+  async judge(csrName: string, verdict: "Approved" | "Denied", signal: AbortSignal): Promise<void> {
+    const upstream = {
+      file: "staging/src/k8s.io/kubectl/pkg/cmd/certificates/certificates.go",
+      func: "modifyCertificateCondition",
+    };
+    await this.deps.trace.step(
+      "user",
+      `${verdict === "Approved" ? "Approve" : "Deny"} CSR ${csrName}`,
+      { upstream },
+      async () => {
+        const path = objectPath(CSRS, csrName);
+        const csr = await this.client.expect<CsrObject>({ method: "GET", path, signal });
+        const now = apiTime(this.deps.clock.now());
+        const condition = {
+          type: verdict,
+          status: "True",
+          reason: verdict === "Approved" ? "KubelabApprove" : "KubelabDeny",
+          message: `This CSR was ${verdict.toLowerCase()} by kubelab bootstrap on the administrator's word.`,
+          lastUpdateTime: now,
+          lastTransitionTime: now,
+        };
+        const conditions = [...(csr.status?.conditions ?? []), condition];
+        await this.client.expect({
+          method: "PUT",
+          path: `${path}/approval`,
+          body: { ...csr, status: { ...csr.status, conditions } },
+          signal,
+        });
+      },
+    );
+  }
+
+  /** Takes back what was made for this join only. A cluster that ends with the command needs no tidying. */
+  async tidyUp(): Promise<void> {
+    if (this.target.kind === "embedded") return;
+    for (const undo of this.#undo.splice(0).reverse()) {
+      try {
+        await undo();
+      } catch (error) {
+        if (!(error instanceof LabError)) throw error;
+        const hint = "It ends by itself: the token expires.";
+        this.deps.trace.emit(
+          { kind: "error", message: `could not tidy up: ${error.message}`, hint },
+          { actor: "user" },
+        );
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}

@@ -1,0 +1,222 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { CliContext, Target } from "../../cli/context.js";
+import type { RestConfig } from "../../client/client.js";
+import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import type { BootstrapToken } from "../../kubelet/bootstraptoken/token.js";
+import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
+import { type CertificateStore, openCertificateStore } from "../../kubelet/certificate/certificate-store.js";
+import type { CsrObject } from "../../kubelet/certificate/csr.js";
+import { discoverCluster } from "../../kubelet/certificate/discovery.js";
+import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
+import { NodeAgent } from "../../kubelet/node.js";
+import type { LeaseOutcome } from "../../kubelet/nodelease/controller.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { writeFileAtomic } from "../../util/files.js";
+import { Administrator } from "./administrator.js";
+import type { JoinPlan } from "./plan.js";
+
+/** A node that has joined: its agent is registered, Ready and has renewed its lease once. */
+export interface JoinedNode {
+  readonly agent: NodeAgent;
+  readonly store: CertificateStore;
+  readonly config: RestConfig;
+  readonly lease: LeaseOutcome;
+  readonly notAfterMs: number;
+  readonly csrName: string | undefined;
+  readonly skippedBootstrap: boolean;
+}
+
+interface Session {
+  readonly context: CliContext;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly plan: JoinPlan;
+  readonly kubeVersion: string;
+  /** undefined with --server: nothing is known of the cluster but its address */
+  readonly target: Target | undefined;
+  readonly store: CertificateStore;
+}
+
+/** How long a controller may take to approve before the administrator does it: it needs some ms where it may. */
+const AUTO_APPROVAL_PATIENCE_MS = 3_000;
+
+/**
+ * Opens the node's folder: what is wrong with it is found before anybody is asked anything.
+ * @throws LabError BAD_FILE
+ */
+export async function openStore(plan: JoinPlan): Promise<CertificateStore> {
+  const store = await openCertificateStore(plan.folder);
+  if (!plan.force) await store.current();
+  return store;
+}
+
+/**
+ * Joins a node: certificate, registration, Ready, first renewal of the lease.
+ * @throws LabError
+ */
+export async function joinNode(session: Session): Promise<JoinedNode> {
+  const { context, plan, trace, store } = session;
+  const { signal } = context;
+  const decision = await decide(session);
+  const own = decision.needed ? await bootstrap(session, decision) : decision;
+  const agent = new NodeAgent(
+    own.config,
+    { clock: session.clock, trace, random: context.random },
+    { nodeName: plan.nodeName, kubeVersion: session.kubeVersion, resources: plan.resources, jitter: plan.jitter },
+  );
+  try {
+    await agent.testClient(signal);
+    const lease = await agent.start(signal);
+    if (lease.type === "failed") {
+      throw new LabError("FAILED", `the Lease of ${plan.nodeName} was not written: ${lease.why}`, "Run it again.");
+    }
+    const csrName = "csrName" in own ? own.csrName : undefined;
+    const { notAfterMs } = own.certificate;
+    return { agent, store, config: own.config, lease, notAfterMs, csrName, skippedBootstrap: !decision.needed };
+  } catch (error) {
+    await agent.close();
+    throw error;
+  }
+}
+
+function decide({ plan, clock, trace, target, store }: Session): Promise<BootstrapDecision> {
+  const upstream = { file: "pkg/kubelet/certificate/bootstrap/bootstrap.go", func: "isClientConfigStillValid" };
+  return trace.step("kubelet", "Does this node need to bootstrap?", { upstream }, async () => {
+    const caPem = target?.admin.caPem;
+    const decision = await needsBootstrap({
+      kubeconfigPath: store.kubeconfigPath,
+      nowMs: clock.now(),
+      force: plan.force,
+      ...(caPem === undefined ? {} : { caPem }),
+      ...(plan.discovery.kind === "by-target" ? {} : { server: plan.discovery.server }),
+    });
+    const what = decision.needed ? "yes: bootstrap with a token" : "no: use what is there";
+    trace.emit({ kind: "decision", what, why: decision.why }, { actor: "kubelet" });
+    return decision;
+  });
+}
+
+async function bootstrap(session: Session, decision: { readonly why: string }): Promise<BootstrapResult> {
+  const { target, trace, clock, context, plan } = session;
+  if (target === undefined) {
+    const cluster = await discover(session);
+    return requestAsNode(session, cluster, requireToken(plan), undefined);
+  }
+  await askFirst(session, target, decision.why);
+  const administrator = new Administrator(target, { trace, clock, random: context.random });
+  try {
+    const token = plan.token ?? (await administrator.makeToken(plan.nodeName, plan.approval, plan.timeoutMs));
+    return await requestAsNode(session, clusterOf(target, plan), token, administrator);
+  } finally {
+    await administrator.tidyUp();
+    await administrator.close();
+  }
+}
+
+/** Where the cluster is, and whom to trust: all that the node's part gets of the administrator's kubeconfig. */
+function clusterOf(target: Target, plan: JoinPlan): RestConfig {
+  const { server, caPem, tlsServerName, insecureSkipTlsVerify } = target.admin;
+  if (plan.insecureSkipTlsVerify || insecureSkipTlsVerify === true) return { server, insecureSkipTlsVerify: true };
+  return {
+    server,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+  };
+}
+
+function requireToken(plan: JoinPlan): BootstrapToken {
+  if (plan.token === undefined) throw new Error("a plan with --server has a token");
+  return plan.token;
+}
+
+async function discover({ plan, trace, clock, context }: Session): Promise<RestConfig> {
+  const { discovery } = plan;
+  if (discovery.kind === "unverified") return { server: discovery.server, insecureSkipTlsVerify: true };
+  if (discovery.kind === "by-target") throw new Error("a target needs no discovery");
+  const deps = { trace, clock, random: context.random, actor: "kubelet" as const };
+  const { server, caCertHashes } = discovery;
+  return discoverCluster(deps, { server, caCertHashes, token: requireToken(plan) }, context.signal);
+}
+
+async function askFirst({ context, plan, trace }: Session, target: Target, why: string): Promise<void> {
+  if (target.kind !== "real") return;
+  const text = `With your identity: ${plan.token === undefined ? "a bootstrap token is made and deleted again; " : ""}the node's request is approved if no controller does it. With the node's: Node ${plan.nodeName} and its Lease are made, and stay.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
+  const question = `Join node ${plan.nodeName} to ${target.description}? (${why})`;
+  const agreed = await context.confirm(question, { flag: "--yes" });
+  if (!agreed) throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
+}
+
+async function requestAsNode(
+  session: Session,
+  cluster: RestConfig,
+  token: BootstrapToken,
+  administrator: Administrator | undefined,
+): Promise<BootstrapResult> {
+  const { plan, store, trace, clock, context, kubeVersion } = session;
+  return loadClientCert(
+    { store, trace, clock, random: context.random },
+    {
+      nodeName: plan.nodeName,
+      kubeVersion,
+      cluster,
+      token,
+      timeoutMs: plan.timeoutMs,
+      force: plan.force,
+      ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+      whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),
+    },
+    context.signal,
+  );
+}
+
+/** Whoever approves, beside the wait of the node. What it throws ends the wait. */
+async function approve(
+  session: Session,
+  csr: CsrObject,
+  administrator: Administrator | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { plan, clock, trace, context } = session;
+  const name = csr.metadata.name ?? "";
+  if (plan.approval === "manual" || administrator === undefined) {
+    if (plan.approval === "manual") await printKubectlLine(session, name, signal);
+    return;
+  }
+  try {
+    if (plan.approval === "auto") {
+      await clock.sleep(AUTO_APPROVAL_PATIENCE_MS, signal);
+      if (!(await administrator.isPending(name, signal))) return;
+      const what = `approve CSR ${name} as the administrator`;
+      trace.emit(
+        { kind: "decision", what, why: "no controller of this cluster has done it in 3 s" },
+        { actor: "user" },
+      );
+      return await administrator.judge(name, "Approved", signal);
+    }
+    if (!(await administrator.isPending(name, signal))) return;
+    const question = `Approve CSR ${name}: a client certificate for system:node:${plan.nodeName}?`;
+    const agreed = await context.confirm(question, { flag: "--approve auto" });
+    await administrator.judge(name, agreed ? "Approved" : "Denied", signal);
+  } catch (error) {
+    // The certificate came meanwhile, or the wait has ended otherwise: nobody asks for a verdict any more.
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Prints what to do in another terminal; for a cluster of this process, with a kubeconfig to do it with. */
+async function printKubectlLine({ plan, target, trace }: Session, csrName: string, signal: AbortSignal): Promise<void> {
+  let kubectl = "kubectl";
+  if (target?.kind === "embedded") {
+    const path = join(plan.folder, "admin.config");
+    const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
+    await writeFileAtomic(path, kubeconfigText(target.admin, names), { mode: 0o600 });
+    signal.addEventListener("abort", () => void rm(path, { force: true }), { once: true });
+    kubectl = `kubectl --kubeconfig ${path}`;
+  }
+  const text = `The request waits for your word. In another terminal:\n  ${kubectl} certificate approve ${csrName}`;
+  trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+}

@@ -1,0 +1,124 @@
+import { join } from "node:path";
+import type { TargetOptions } from "../../cli/context.js";
+import { type BootstrapToken, parseToken } from "../../kubelet/bootstraptoken/token.js";
+import { parseCaCertHash } from "../../kubelet/certificate/discovery.js";
+import { checkNodeName } from "../../kubelet/certificate/node-identity.js";
+import { checkResources, type NodeResources } from "../../kubelet/nodestatus/resources.js";
+import { LabError } from "../../util/errors.js";
+
+export type Approval = "auto" | "ask" | "manual";
+
+/** The flags of everything that joins a node. */
+export interface JoinOptions extends TargetOptions {
+  readonly node: string;
+  readonly dir?: string;
+  readonly server?: string;
+  readonly token?: string;
+  readonly caCertHash?: readonly string[];
+  readonly insecureSkipTlsVerify?: boolean;
+  readonly approve: Approval;
+  /** ms */
+  readonly timeout: number;
+  readonly force?: boolean;
+  /** ms */
+  readonly certDuration?: number;
+  readonly cpu: string;
+  readonly memory: string;
+  readonly pods: string;
+  readonly jitter?: boolean;
+}
+
+/** What was asked for, checked: nothing in it can still be a usage error. */
+export interface JoinPlan {
+  readonly nodeName: string;
+  readonly folder: string;
+  readonly resources: NodeResources;
+  /** undefined: the administrator makes one */
+  readonly token: BootstrapToken | undefined;
+  /** how the node finds the cluster: by itself, or through the administrator's identity of the target */
+  readonly discovery:
+    | { readonly kind: "by-hash"; readonly server: string; readonly caCertHashes: readonly string[] }
+    | { readonly kind: "unverified"; readonly server: string }
+    | { readonly kind: "by-target" };
+  readonly approval: Approval;
+  readonly timeoutMs: number;
+  readonly force: boolean;
+  readonly expirationSeconds: number | undefined;
+  readonly insecureSkipTlsVerify: boolean;
+  readonly jitter: boolean;
+}
+
+const MIN_CERT_DURATION_MS = 600_000;
+
+/**
+ * Checks all that can be wrong with the flags, before a folder is touched or anybody is asked.
+ * @param home where nodes' folders are kept when no --dir is given
+ * @throws LabError USAGE
+ */
+export function planJoin(options: JoinOptions, home: string): JoinPlan {
+  const nodeName = checkNodeName(options.node);
+  const discovery = planDiscovery(options);
+  if (discovery.kind !== "by-target" && options.token === undefined) {
+    throw usage("--server needs --token: without it the cluster has no reason to listen", JOIN_HINT);
+  }
+  if (discovery.kind !== "by-target" && options.approve === "ask") {
+    throw usage(
+      "--approve ask needs an administrator, and with --server there is only the token",
+      "Use --approve auto or manual, or join with --kubeconfig.",
+    );
+  }
+  const { certDuration } = options;
+  if (certDuration !== undefined && certDuration < MIN_CERT_DURATION_MS) {
+    throw usage(
+      "--cert-duration is less than 10 minutes",
+      "The API server takes expirationSeconds of 600 and more: 10m.",
+    );
+  }
+  return {
+    nodeName,
+    folder: options.dir ?? join(home, nodeName),
+    resources: checkResources(options),
+    token: options.token === undefined ? undefined : parseToken(options.token),
+    discovery,
+    approval: options.approve,
+    timeoutMs: options.timeout,
+    force: options.force === true,
+    expirationSeconds: certDuration === undefined ? undefined : Math.floor(certDuration / 1000),
+    insecureSkipTlsVerify: options.insecureSkipTlsVerify === true,
+    jitter: options.jitter === true,
+  };
+}
+
+const JOIN_HINT = "`kubelab token create --print-join-command` prints the whole command.";
+
+function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
+  const { server, caCertHash = [] } = options;
+  if (server === undefined) {
+    if (caCertHash.length > 0) throw usage("--ca-cert-hash is for --server", JOIN_HINT);
+    return { kind: "by-target" };
+  }
+  const other = (["kubeconfig", "context", "real", "mock", "speed"] as const).find((key) => options[key] !== undefined);
+  if (other !== undefined) {
+    throw usage(
+      `--server and --${other} contradict each other`,
+      `Leave out --${other}: --server names a cluster of which nothing else is known.`,
+    );
+  }
+  const address = serverAddress(server);
+  if (options.insecureSkipTlsVerify === true) return { kind: "unverified", server: address };
+  if (caCertHash.length > 0) {
+    return { kind: "by-hash", server: address, caCertHashes: caCertHash.map(parseCaCertHash) };
+  }
+  throw usage("--server needs --ca-cert-hash: the token would be sent to whoever answers there", JOIN_HINT);
+}
+
+/** `host:port`, as kubeadm has it, or a URL. */
+function serverAddress(text: string): string {
+  const url = text.includes("://") ? text : `https://${text}`;
+  if (URL.canParse(url) && url.startsWith("https://")) return url.replace(/\/+$/, "");
+  throw usage(`--server ${JSON.stringify(text)} is not the address of an API server`, "Write it as https://HOST:PORT.");
+}
+
+function usage(message: string, hint: string): LabError {
+  return new LabError("USAGE", message, hint);
+}

@@ -1,0 +1,208 @@
+import type { RestConfig } from "../client/client.js";
+import { createClient } from "../client/create-client.js";
+import { SwitchingClient } from "../client/switching-client.js";
+import { constantsFor } from "../release/facts.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+import type { CertificateStore } from "./certificate/certificate-store.js";
+import { rotateCertificates } from "./certificate/rotation.js";
+import { NodeEventRecorder } from "./events/recorder.js";
+import { LEASE_UPSTREAM, LeaseController, type LeaseOutcome } from "./nodelease/controller.js";
+import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
+import { readMachineFacts } from "./nodestatus/machine.js";
+import type { NodeObject, NodeStatus } from "./nodestatus/node.js";
+import { registerWithApiServer } from "./nodestatus/register.js";
+import type { NodeResources } from "./nodestatus/resources.js";
+import { initialNode, RUNTIME_NOT_CHECKED, type StatusInputs, setNodeStatus } from "./nodestatus/setters.js";
+
+export interface NodeDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface NodeOptions {
+  readonly nodeName: string;
+  readonly kubeVersion: string;
+  readonly resources: NodeResources;
+  readonly jitter?: boolean;
+}
+
+/**
+ * The part of a kubelet that makes a machine a node and keeps it one: registration, status, lease, certificate.
+ * It acts with the node's own certificate and nothing else.
+ *
+ * Mirrors pkg/kubelet/kubelet.go (Run, without pods).
+ */
+export class NodeAgent {
+  readonly client: SwitchingClient;
+  readonly lease: LeaseController;
+  readonly heartbeat: NodeStatusHeartbeat;
+  readonly #events: NodeEventRecorder;
+  readonly #inputs: Omit<StatusInputs, "health" | "nowMs">;
+
+  constructor(
+    config: RestConfig,
+    readonly deps: NodeDeps,
+    readonly options: NodeOptions,
+  ) {
+    const { nodeName, kubeVersion, resources } = options;
+    this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet" }));
+    const machine = readMachineFacts(nodeName);
+    this.#inputs = { nodeName, resources, machine, kubeletVersion: `v${kubeVersion}.0` };
+    this.#events = new NodeEventRecorder({ ...deps, client: this.client }, nodeName);
+    this.lease = new LeaseController({ ...deps, client: this.client }, options);
+    this.heartbeat = new NodeStatusHeartbeat(
+      { ...deps, client: this.client },
+      {
+        nodeName,
+        kubeVersion,
+        setStatus: (before, nowMs) => this.#status(before, nowMs),
+        onReady: (isReady) => this.#events.recordStatus(isReady ? "NodeReady" : "NodeNotReady"),
+      },
+    );
+  }
+
+  #status(before: NodeStatus, nowMs: number): NodeStatus {
+    return setNodeStatus(before, { ...this.#inputs, health: { problems: [] }, nowMs });
+  }
+
+  /**
+   * Makes sure that the certificate is good for something: the node asks for its own Node, which may well not be there.
+   * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_*
+   */
+  async testClient(signal: AbortSignal): Promise<void> {
+    const { trace } = this.deps;
+    await trace.step("kubelet", "Test the new identity: ask for the own Node", {}, async () => {
+      const path = `/api/v1/nodes/${encodeURIComponent(this.options.nodeName)}`;
+      const answer = await this.client.request<NodeObject>({ method: "GET", path, signal });
+      if (answer.status !== 200 && answer.status !== 404) {
+        await this.client.expect({ method: "GET", path, signal });
+      }
+      const what = answer.status === 404 ? "it does not exist yet" : "it exists";
+      const why = "the API server knows the node by its certificate, and the Node authorizer lets it ask for itself";
+      trace.emit({ kind: "decision", what: `answered: ${what}`, why }, { actor: "apiserver" });
+    });
+  }
+
+  /**
+   * Registers, declares Ready and renews the lease once.
+   *
+   * Upstream begins all three at once, and so the lease controller finds no node to own its lease and sleeps 10 s; here the
+   * lease comes after the registration.
+   */
+  async start(signal: AbortSignal): Promise<LeaseOutcome> {
+    const { trace, clock } = this.deps;
+    const { nodeName, kubeVersion } = this.options;
+    this.#events.record("Normal", "Starting", "Starting kubelet.");
+    const health = { problems: [RUNTIME_NOT_CHECKED] };
+    const node = initialNode({ ...this.#inputs, health, nowMs: clock.now() });
+    await registerWithApiServer({ ...this.deps, client: this.client }, node, kubeVersion, signal);
+    for (const reason of ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]) {
+      this.#events.recordStatus(reason);
+    }
+    const upstream = { file: "pkg/kubelet/kubelet.go", func: "fastStatusUpdateOnce" };
+    await trace.step("kubelet", `Report ${nodeName} Ready`, { upstream }, () => this.heartbeat.update(signal));
+    return this.renewOnce(signal);
+  }
+
+  /** One round of the lease controller, as a step. */
+  renewOnce(signal: AbortSignal): Promise<LeaseOutcome> {
+    const { trace } = this.deps;
+    const { nodeName, kubeVersion } = this.options;
+    return trace.step("kubelet", `Renew the Lease of ${nodeName}`, { upstream: LEASE_UPSTREAM.sync }, async () => {
+      const outcome = await this.lease.sync(signal);
+      this.#reportLease(outcome, constantsFor(kubeVersion, "leaseDurationSeconds", "leaseRenewInterval"));
+      return outcome;
+    });
+  }
+
+  #reportLease(outcome: LeaseOutcome, constants: ReturnType<typeof constantsFor> = []): void {
+    const { trace } = this.deps;
+    const { nodeName } = this.options;
+    const subject = `Lease ${nodeName}`;
+    if (outcome.type === "failed") {
+      const hint = "It is tried again at the next renewal.";
+      trace.emit({ kind: "error", message: `the Lease was not renewed: ${outcome.why}`, hint }, { actor: "kubelet" });
+      return;
+    }
+    const to = `${outcome.renewTime}${outcome.type === "created" ? " (created)" : ""}`;
+    trace.emit({ kind: "state", subject, what: "renewTime", to }, { actor: "kubelet" });
+    if (constants.length === 0) return;
+    const why = "a node whose Lease is not renewed for the grace period counts as gone";
+    trace.emit(
+      { kind: "decision", what: "renew again in 10 s", why, constants, upstream: LEASE_UPSTREAM.sync },
+      { actor: "kubelet" },
+    );
+  }
+
+  /**
+   * Renews at each interval.
+   * @param onRound called after each round; false ends the loop
+   */
+  async renewLoop(signal: AbortSignal, onRound?: (outcome: LeaseOutcome) => boolean): Promise<void> {
+    await this.deps.trace.detached(async () => {
+      for await (const outcome of this.lease.run(signal)) {
+        this.#reportLease(outcome);
+        if (onRound?.(outcome) === false) return;
+      }
+    });
+  }
+
+  /**
+   * Stays a node until `signal` aborts: renews, reports its status, rotates its certificate. Rejects with the signal's
+   * reason, or with what ended one of them.
+   */
+  async keep(
+    store: CertificateStore,
+    options: { readonly expirationSeconds?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { trace } = this.deps;
+    const { nodeName, kubeVersion } = this.options;
+    const rotation = (inner: AbortSignal) =>
+      rotateCertificates(
+        { ...this.deps, client: this.client, store },
+        { nodeName, kubeVersion, ...options, onRotated: (config) => this.client.switchTo(config) },
+        inner,
+      );
+    await allUntilOneEnds(signal, [
+      (inner) => this.renewLoop(inner),
+      (inner) => trace.detached(() => this.heartbeat.run(inner)),
+      (inner) => trace.detached(() => rotation(inner)),
+    ]);
+  }
+
+  /** Sends what is left to send, then closes the connections. Safe to call twice. */
+  async close(): Promise<void> {
+    await this.#events.flush();
+    await this.client.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Runs loops side by side; the first that ends (only by an error) ends the others. */
+export async function allUntilOneEnds(
+  signal: AbortSignal,
+  loops: readonly ((signal: AbortSignal) => Promise<void>)[],
+): Promise<void> {
+  const inner = new AbortController();
+  const stop = () => inner.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const running = loops.map((loop) => loop(inner.signal));
+    try {
+      await Promise.race(running);
+    } finally {
+      inner.abort();
+      await Promise.allSettled(running);
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,152 @@
+import { isSuccess, statusMessage } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { NODES, objectPath } from "../../client/paths.js";
+import { constantsFor, factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { conditionOf, type NodeObject, type NodeStatus } from "./node.js";
+import { nodeStatusHasChanged, nodeStatusPatch } from "./patch.js";
+
+export interface HeartbeatDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+export interface HeartbeatOptions {
+  readonly nodeName: string;
+  readonly kubeVersion: string;
+  /** the status as the kubelet sees it now, over the one the API server has */
+  readonly setStatus: (before: NodeStatus, nowMs: number) => NodeStatus;
+  /** called for each change of Ready that a write of ours made */
+  readonly onReady?: (isReady: boolean) => void;
+}
+
+export type HeartbeatOutcome = "patched" | "unchanged" | "failed";
+
+const FILE = "pkg/kubelet/kubelet_node_status.go";
+/** heartbeatClient's timeout: an update that hangs must not eat up the whole grace period. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * Keeps the node's status up to date: looked at every 10 s, written when something changed, or when the last write was
+ * 5 minutes ago. That the node lives is said by its Lease meanwhile.
+ *
+ * Mirrors pkg/kubelet/kubelet_node_status.go (syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus).
+ */
+export class NodeStatusHeartbeat {
+  #lastReportMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    readonly deps: HeartbeatDeps,
+    readonly options: HeartbeatOptions,
+  ) {}
+
+  /** Every 10 s until `signal` aborts (then rejects with its reason). The first one comes after 10 s. */
+  async run(signal: AbortSignal): Promise<void> {
+    const periodMs = factFor("nodeStatusUpdateFrequency", this.options.kubeVersion);
+    for (;;) {
+      await this.deps.clock.sleep(periodMs, signal);
+      await this.update(signal);
+    }
+  }
+
+  /** One look, with up to five attempts. A node that is gone, or a server that is away, is reported and not thrown. */
+  async update(signal: AbortSignal): Promise<HeartbeatOutcome> {
+    const retries = factFor("nodeStatusUpdateRetry", this.options.kubeVersion);
+    let failure = "";
+    for (let attempt = 0; attempt < retries; attempt++) {
+      try {
+        const outcome = await this.#tryUpdate(attempt, signal);
+        if (outcome.outcome !== "failed") return outcome.outcome;
+        failure = outcome.why;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof LabError)) throw error;
+        failure = error.message;
+      }
+    }
+    const message = `node status was not updated in ${retries} attempts: ${failure}`;
+    const hint = "It is tried again at the next heartbeat.";
+    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    return "failed";
+  }
+
+  async #tryUpdate(
+    attempt: number,
+    signal: AbortSignal,
+  ): Promise<{ outcome: "patched" | "unchanged" } | { outcome: "failed"; why: string }> {
+    const { client, clock } = this.deps;
+    const { nodeName } = this.options;
+    // The first look may come from the API server's cache: that is cheaper, and a conflict is what the next one is for.
+    const query = { ...(attempt === 0 ? { resourceVersion: "0" } : {}), timeout: "10s" };
+    const path = objectPath(NODES, nodeName);
+    const answer = await client.request<NodeObject>({
+      method: "GET",
+      path,
+      query,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+      signal,
+    });
+    if (!isSuccess(answer)) return { outcome: "failed", why: statusMessage(answer) };
+    const node = answer.body;
+    const before = node.status ?? {};
+    const nowMs = clock.now();
+    const after = this.options.setStatus(before, nowMs);
+    const reportMs = factFor("nodeStatusReportFrequency", this.options.kubeVersion);
+    const isDue = nowMs - this.#lastReportMs >= reportMs;
+    if (!isDue && !nodeStatusHasChanged(before, after)) return { outcome: "unchanged" };
+    const failure = await this.#patch(node, before, after, signal);
+    if (failure !== undefined) return { outcome: "failed", why: failure };
+    this.#lastReportMs = nowMs;
+    return { outcome: "patched" };
+  }
+
+  /** @returns why not, when the API server refused */
+  async #patch(
+    node: NodeObject,
+    before: NodeStatus,
+    after: NodeStatus,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { client, trace } = this.deps;
+    const { nodeName, kubeVersion } = this.options;
+    const body = nodeStatusPatch(before, after);
+    if (body === undefined) return undefined;
+    const hasChanged = nodeStatusHasChanged(before, after);
+    const upstream = { file: FILE, func: "tryUpdateNodeStatus" };
+    const why = hasChanged ? "it differs from what the API server has" : "the report period is over, nothing changed";
+    const constants = constantsFor(kubeVersion, "nodeStatusUpdateFrequency", "nodeStatusReportFrequency");
+    trace.emit(
+      { kind: "decision", what: `patch the status of ${nodeName}`, why, constants, upstream },
+      { actor: "kubelet" },
+    );
+    const answer = await client.request<NodeObject>({
+      method: "PATCH",
+      path: objectPath(NODES, nodeName, "status"),
+      query: { timeout: "10s" },
+      contentType: "application/strategic-merge-patch+json",
+      timeoutMs: REQUEST_TIMEOUT_MS,
+      body,
+      signal,
+    });
+    if (!isSuccess(answer)) return statusMessage(answer);
+    this.#reportReady(node, answer.body);
+    return undefined;
+  }
+
+  #reportReady(before: NodeObject, after: NodeObject): void {
+    const from = conditionOf(before, "Ready");
+    const to = conditionOf(after, "Ready");
+    if (to === undefined || from?.status === to.status) return;
+    const state = {
+      kind: "state",
+      subject: `Node ${this.options.nodeName}`,
+      what: "Ready",
+      to: `${to.status} (${to.reason}: ${to.message})`,
+      ...(from === undefined ? {} : { from: from.status }),
+    } as const;
+    this.deps.trace.emit(state, { actor: "kubelet" });
+    this.options.onReady?.(to.status === "True");
+  }
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { networkInterfaces, release } from "node:os";
+
+/** What the kubelet reports of the machine that it runs on. */
+export interface MachineFacts {
+  readonly machineId: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  /** as Go spells them: linux, amd64 */
+  readonly operatingSystem: string;
+  readonly architecture: string;
+  readonly internalIp: string;
+}
+
+/** Go's names for what Node calls x64 and so on. */
+const GO_ARCH: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
+
+/**
+ * Mirrors pkg/kubelet/nodestatus/setters.go (MachineInfo, VersionInfo, NodeAddress), which ask cAdvisor.
+ * Differs: an id that cannot be read here is the node's name, so that two nodes of one machine can be told apart.
+ */
+export function readMachineFacts(nodeName: string): MachineFacts {
+  return {
+    machineId: nodeName,
+    bootId: readLine("/proc/sys/kernel/random/boot_id") ?? nodeName,
+    kernelVersion: release(),
+    osImage: osImage(),
+    operatingSystem: process.platform,
+    architecture: GO_ARCH[process.arch] ?? process.arch,
+    internalIp: firstAddress(),
+  };
+}
+
+function readLine(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return undefined; // Not a Linux machine, or a sandbox without it.
+  }
+}
+
+function osImage(): string {
+  const text = readLine("/etc/os-release") ?? "";
+  return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(text)?.[1] ?? process.platform;
+}
+
+/** The first address that others could reach, else loopback. */
+function firstAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return all.find((one) => one.family === "IPv4" && !one.internal)?.address ?? "127.0.0.1";
+}

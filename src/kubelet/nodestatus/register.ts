@@ -1,0 +1,114 @@
+import { isSuccess, refusal, statusMessage } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { collectionPath, NODES, objectPath } from "../../client/paths.js";
+import { durationText } from "../../release/fact-table.js";
+import { factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { NodeObject } from "./node.js";
+
+export interface RegisterDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+const FILE = "pkg/kubelet/kubelet_node_status.go";
+const DEFAULT_LABELS = [
+  "kubernetes.io/hostname",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+];
+/** How long we keep on trying before the learner is told; upstream tries for ever. */
+const MAX_ATTEMPTS = 6;
+
+/**
+ * Registers the node: POST, and if there is one of this name already, its default labels are brought up to date.
+ *
+ * Mirrors pkg/kubelet/kubelet_node_status.go (registerWithAPIServer, tryRegisterWithAPIServer, updateDefaultLabels).
+ * Differs: no sleep before the first attempt (upstream: 100 ms); a refusal (401, 403, 422) ends it at once, as it will be
+ * the same the next time.
+ *
+ * @returns the node as the API server has it, and whether this call made it
+ * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*
+ */
+export async function registerWithApiServer(
+  deps: RegisterDeps,
+  node: NodeObject,
+  kubeVersion: string,
+  signal: AbortSignal,
+): Promise<{ readonly node: NodeObject; readonly isNew: boolean }> {
+  const { trace, clock } = deps;
+  const name = node.metadata.name ?? "";
+  const maxMs = factFor("registerBackoffMax", kubeVersion);
+  let stepMs = factFor("registerBackoffInitial", kubeVersion);
+  const upstream = { file: FILE, func: "registerWithAPIServer" };
+  return trace.step("kubelet", `Register node ${name}`, { upstream }, async () => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await tryRegister(deps, node, signal);
+      } catch (error) {
+        const isTransient = error instanceof LabError && error.code === "CLUSTER_UNREACHABLE";
+        if (signal.aborted || !isTransient || attempt === MAX_ATTEMPTS) throw error;
+        const hint = `trying again in ${durationText(stepMs)}`;
+        trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
+        await clock.sleep(stepMs, signal);
+        stepMs = Math.min(stepMs * 2, maxMs);
+      }
+    }
+  });
+}
+
+async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, signal: AbortSignal) {
+  const name = node.metadata.name ?? "";
+  const answer = await client.request<NodeObject>({ method: "POST", path: collectionPath(NODES), body: node, signal });
+  if (isSuccess(answer)) {
+    const taints = (answer.body.spec?.taints ?? []).map((taint) => `${taint.key}:${taint.effect}`).join(", ");
+    const to = `registered${taints === "" ? "" : `, with the taint ${taints}: the API server's admission put it there`}`;
+    trace.emit({ kind: "state", subject: `Node ${name}`, what: "object", to }, { actor: "apiserver" });
+    return { node: answer.body, isNew: true };
+  }
+  if (answer.status === 403) throw forbidden(name, statusMessage(answer));
+  if (answer.status !== 409) throw refusal(answer, `POST ${collectionPath(NODES)}`, `node ${name}`);
+  const path = objectPath(NODES, name);
+  const existing = await client.expect<NodeObject>({ method: "GET", path, signal });
+  trace.emit(
+    {
+      kind: "decision",
+      what: `go on with the existing Node ${name}`,
+      why: "it was registered before",
+      upstream: { file: FILE, func: "tryRegisterWithAPIServer" },
+    },
+    { actor: "kubelet" },
+  );
+  const labels = missingLabels(node, existing);
+  if (Object.keys(labels).length === 0) return { node: existing, isNew: false };
+  const patched = await client.expect<NodeObject>({
+    method: "PATCH",
+    path,
+    contentType: "application/strategic-merge-patch+json",
+    body: { metadata: { labels } },
+    signal,
+  });
+  return { node: patched, isNew: false };
+}
+
+function missingLabels(wanted: NodeObject, existing: NodeObject): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const label of DEFAULT_LABELS) {
+    const value = wanted.metadata.labels?.[label];
+    if (value !== undefined && existing.metadata.labels?.[label] !== value) out[label] = value;
+  }
+  return out;
+}
+
+function forbidden(nodeName: string, message: string): LabError {
+  return new LabError(
+    "FORBIDDEN",
+    `the API server does not let the node register: ${message}`,
+    `A node may only write the Node of its own name: is the certificate for system:node:${nodeName}?`,
+  );
+}

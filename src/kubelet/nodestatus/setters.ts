@@ -1,0 +1,132 @@
+import type { MachineFacts } from "./machine.js";
+import type { NodeCondition, NodeObject, NodeStatus } from "./node.js";
+import { allocatable, type NodeResources } from "./resources.js";
+
+/** What decides a node's status beside the machine: whether its runtime and network work. */
+export interface NodeHealth {
+  /** why the node is not ready; empty: it is */
+  readonly problems: readonly string[];
+}
+
+export interface StatusInputs {
+  readonly nodeName: string;
+  readonly resources: NodeResources;
+  readonly machine: MachineFacts;
+  /** `v1.25.0` */
+  readonly kubeletVersion: string;
+  readonly health: NodeHealth;
+  /** Unix ms */
+  readonly nowMs: number;
+}
+
+/** The words of a fresh kubelet before its runtime was looked at for the first time. */
+export const RUNTIME_NOT_CHECKED = "container runtime status check may not have completed yet";
+
+/** RFC 3339 with whole seconds: metav1.Time */
+export function apiTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * The Node that a kubelet registers.
+ *
+ * Mirrors pkg/kubelet/kubelet_node_status.go (initialNode).
+ */
+export function initialNode(inputs: StatusInputs): NodeObject {
+  const { nodeName, machine } = inputs;
+  const labels = {
+    "beta.kubernetes.io/arch": machine.architecture,
+    "beta.kubernetes.io/os": machine.operatingSystem,
+    "kubernetes.io/arch": machine.architecture,
+    "kubernetes.io/hostname": nodeName,
+    "kubernetes.io/os": machine.operatingSystem,
+  };
+  const node: NodeObject = {
+    kind: "Node",
+    apiVersion: "v1",
+    metadata: {
+      name: nodeName,
+      labels,
+      annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+    },
+    spec: {},
+  };
+  return { ...node, status: setNodeStatus({}, inputs) };
+}
+
+/**
+ * The status as the kubelet sees it now, over the one that the API server has. Conditions of others stay.
+ *
+ * Mirrors pkg/kubelet/kubelet_node_status.go (defaultNodeStatusFuncs) and pkg/kubelet/nodestatus/setters.go, in their order.
+ */
+export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeStatus {
+  const { nodeName, machine, kubeletVersion, resources } = inputs;
+  const amounts = (of: NodeResources) => ({ cpu: of.cpu, memory: of.memory, pods: of.pods });
+  let conditions = before.conditions ?? [];
+  for (const condition of ownConditions(inputs)) conditions = setCondition(conditions, condition, inputs.nowMs);
+  return {
+    ...before,
+    capacity: { ...before.capacity, ...amounts(resources) },
+    allocatable: { ...before.allocatable, ...amounts(allocatable(resources)) },
+    conditions,
+    addresses: [
+      { type: "InternalIP", address: machine.internalIp },
+      { type: "Hostname", address: nodeName },
+    ],
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    nodeInfo: {
+      machineID: machine.machineId,
+      systemUUID: machine.machineId,
+      bootID: machine.bootId,
+      kernelVersion: machine.kernelVersion,
+      osImage: machine.osImage,
+      containerRuntimeVersion: "kubelab://0.1.0",
+      kubeletVersion,
+      kubeProxyVersion: kubeletVersion,
+      operatingSystem: machine.operatingSystem,
+      architecture: machine.architecture,
+    },
+  };
+}
+
+type OwnCondition = Pick<NodeCondition, "type" | "status"> & { readonly reason: string; readonly message: string };
+
+/** MemoryPressure, DiskPressure, PIDPressure, Ready: setters.go has them in this order. */
+function ownConditions({ health }: StatusInputs): OwnCondition[] {
+  const noPressure = (type: string, reason: string, message: string): OwnCondition => ({
+    type,
+    status: "False",
+    reason,
+    message,
+  });
+  return [
+    noPressure("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    noPressure("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    noPressure("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    readyCondition(health),
+  ];
+}
+
+/** Mirrors setters.go (ReadyCondition); several problems are an aggregate error: in brackets. */
+function readyCondition({ problems }: NodeHealth): OwnCondition {
+  if (problems.length === 0) {
+    return { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" };
+  }
+  const message = problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`;
+  return { type: "Ready", status: "False", reason: "KubeletNotReady", message };
+}
+
+/** The heartbeat time always moves, the transition time only with the status. */
+function setCondition(conditions: readonly NodeCondition[], now: OwnCondition, nowMs: number): NodeCondition[] {
+  const time = apiTime(nowMs);
+  const old = conditions.find(({ type }) => type === now.type);
+  const condition: NodeCondition = {
+    type: now.type,
+    status: now.status,
+    lastHeartbeatTime: time,
+    lastTransitionTime: old?.status === now.status ? (old.lastTransitionTime ?? time) : time,
+    reason: now.reason,
+    message: now.message,
+  };
+  return old === undefined ? [...conditions, condition] : conditions.map((one) => (one === old ? condition : one));
+}
