@@ -100,9 +100,9 @@ export function badRequest(message: string): StatusError {
   return failure(400, "BadRequest", message);
 }
 
-/** 422 with one cause per field: `Node "x" is invalid: metadata.name: Invalid value: ...`. */
+/** 422 with one cause per error: `Node "x" is invalid: metadata.name: Invalid value: ...`; the text says the same once. */
 export function invalid(kind: GroupKind, name: string, causes: readonly FieldError[]): StatusError {
-  const lines = causes.map(fieldErrorText);
+  const lines = [...new Set(causes.map(fieldErrorText))];
   const text = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
   return failure(422, "Invalid", `${qualifiedKind(kind)} "${name}" is invalid: ${text}`, {
     ...(name === "" ? {} : { name }),

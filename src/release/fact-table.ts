@@ -203,6 +203,9 @@ export const FACTS = {
   preventStaticPodApiReferences: gate("PreventStaticPodAPIReferences", ["1.25", false], ["1.34", true]),
   apiServerIdentity: gate("APIServerIdentity", ["1.25", false], ["1.26", true]),
 
+  // Watches
+  watchList: gate("WatchList", ["1.25", false], ["1.32", true], ["1.33", false], ["1.34", true]),
+
   // Pods, PLEG and remote command
   podReadyToStartContainers: gate("PodReadyToStartContainersCondition", ["1.25", false], ["1.29", true]),
   podObservedGeneration: gate("PodObservedGenerationTracking", ["1.25", false], ["1.34", true]),

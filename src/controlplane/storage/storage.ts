@@ -5,7 +5,8 @@ import type { KubeObject } from "../../api/meta.js";
  * one counter of revisions for all keys, compare-and-swap on the modification revision, watch from a revision,
  * compaction. Mirrors what k8s.io/apiserver/pkg/storage/etcd3/store.go asks of etcd.
  *
- * Keys look like `/registry/<group or core>/<resource>/<namespace>/<name>` (no namespace segment for cluster scope).
+ * Keys are upstream's: `/registry/<resource>/<namespace>/<name>`, without the namespace for cluster scope; a few resources
+ * have older words there (`minions`). Conflict texts quote them.
  * Objects that come out carry their modification revision as metadata.resourceVersion, and are never changed after.
  */
 export interface Storage {
@@ -30,7 +31,7 @@ export interface Storage {
    * @throws SlowWatcherError when the reader fell too far behind
    */
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent>;
-  /** Forgets history up to and including `revision`: older exact reads and watches get CompactedError. */
+  /** Forgets history up to and including `revision`: exact reads and watches of older revisions get CompactedError. */
   compact(revision: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,0 +1,76 @@
+import assert from "node:assert";
+import { isAtLeast } from "../../release/facts.js";
+import { notFound, qualifiedResource } from "../errors.js";
+import { createObject } from "./create.js";
+import type { ResourceDefinition } from "./definition.js";
+import { deleteCollection, deleteObject } from "./delete.js";
+import { listObjects } from "./list.js";
+import type { Registry, ResourceStore } from "./registry.js";
+import { parseResourceVersion, waitForRevision } from "./resource-versions.js";
+import { type StoreCore, type StoreDeps, storeCore } from "./store-core.js";
+import { updateObject } from "./update.js";
+import { watchObjects } from "./watch.js";
+import { WatchEventMaker } from "./watch-plan.js";
+
+export interface RegistryDeps extends StoreDeps {
+  readonly definitions: readonly ResourceDefinition[];
+}
+
+/**
+ * A store for each row of the table that the release knows; virtual ones have none.
+ *
+ * Mirrors pkg/controlplane/instance.go (InstallAPIs) over k8s.io/apiserver/pkg/registry/generic/registry.
+ */
+export function createRegistry(deps: RegistryDeps): Registry {
+  const definitions = deps.definitions.filter(({ since }) => since === undefined || isAtLeast(deps.kubeVersion, since));
+  const byName = new Map(definitions.map((definition) => [qualifiedResource(definition), definition]));
+  const stores = new Map<string, ResourceStore>();
+  const open = (name: string): ResourceStore => {
+    const definition = byName.get(name);
+    assert(definition !== undefined && definition.virtual !== true, `no resource ${name} is stored`);
+    const storing = byName.get(definition.storedAs?.resource ?? name);
+    assert(storing !== undefined, `${name} is stored as a resource that is not there`);
+    return resourceStore(storeCore(deps, definition, storing));
+  };
+  return {
+    definitions,
+    store(name) {
+      let store = stores.get(name);
+      if (store === undefined) {
+        store = open(name);
+        stores.set(name, store);
+      }
+      return store;
+    },
+    resourceVersion: async () => String(await deps.storage.currentRevision()),
+  };
+}
+
+function resourceStore(core: StoreCore): ResourceStore {
+  const maker = new WatchEventMaker(core);
+  return {
+    definition: core.definition,
+    get: (namespace, name, resourceVersion) => getObject(core, namespace, name, resourceVersion),
+    list: (namespace, options) => listObjects(core, namespace, options),
+    create: (context, namespace, object) => createObject(core, context, namespace, object),
+    update: (context, namespace, name, subresource, transform, options) =>
+      updateObject(core, context, { namespace, name, subresource }, transform, options),
+    delete: (context, namespace, name, options) => deleteObject(core, context, namespace, name, options),
+    deleteCollection: (context, namespace, options) => deleteCollection(core, context, namespace, options),
+    watch: (namespace, options, signal) => watchObjects(core, maker, namespace, options, signal),
+  };
+}
+
+/** Mirrors Store.Get: a resourceVersion asks for an answer that is at least so new. */
+async function getObject(
+  core: StoreCore,
+  namespace: string | undefined,
+  name: string,
+  resourceVersion: string | undefined,
+) {
+  const revision = parseResourceVersion(resourceVersion);
+  if (revision !== undefined && revision > 0) await waitForRevision(core.storage, core.clock, revision);
+  const { entry } = await core.storage.get(core.keys.key(namespace, name));
+  if (entry === undefined) throw notFound(core.definition, name);
+  return core.read(entry);
+}

@@ -1,0 +1,109 @@
+import type { KubeObject } from "../../api/meta.js";
+import { randomSuffix } from "../../util/random.js";
+import { alreadyExists, internalError, invalid, StatusError, statusError } from "../errors.js";
+import { admit, validateAdmission } from "./admission-chain.js";
+import { matchNamespace, timestamp, withMeta } from "./object-meta.js";
+import type { RequestContext } from "./registry.js";
+import { isDns1123Subdomain, isPathSegmentName } from "./resources/names.js";
+import { type StoreCore, strategyContext } from "./store-core.js";
+import { validateMeta, validateNames } from "./validate-meta.js";
+
+const MAX_NAME_LENGTH = 63;
+const SUFFIX_LENGTH = 5;
+
+/**
+ * Mutating admission, preparation and validation, validating admission, storage.
+ *
+ * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (Store.Create) and the create handler before it.
+ */
+export async function createObject(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  sent: KubeObject,
+): Promise<KubeObject> {
+  const body = matchNamespace(core.definition, namespace, sent);
+  const request = { operation: "CREATE", namespace, name: body.metadata.name ?? "", oldObject: undefined } as const;
+  const admitted = (await admit(core, context, { ...request, object: body })) ?? body;
+  const object = beforeCreate(core, context, namespace, admitted);
+  const name = object.metadata.name ?? "";
+  await validateAdmission(core, context, { ...request, name, object });
+  return storeNew(core, context, namespace, object);
+}
+
+/**
+ * Fills in what the server decides, lets the kind prepare the object, and validates it.
+ *
+ * Mirrors k8s.io/apiserver/pkg/registry/rest/create.go (BeforeCreate) and meta.go (FillObjectMetaSystemFields).
+ * @throws StatusError 422
+ */
+export function beforeCreate(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  admitted: KubeObject,
+): KubeObject {
+  const { definition } = core;
+  const { strategy } = definition;
+  const kind = strategyContext(core, context);
+  const { name = "", generateName = "" } = admitted.metadata;
+  const filled = withMeta(admitted, {
+    ...(name === "" && generateName !== "" ? { name: generatedName(core, generateName) } : {}),
+    uid: core.random.uuid(),
+    creationTimestamp: timestamp(kind.nowMs),
+    deletionTimestamp: undefined,
+    deletionGracePeriodSeconds: undefined,
+  });
+  const matched = matchNamespace(definition, namespace, filled);
+  const object = strategy.prepareForCreate?.(matched, kind) ?? matched;
+  const checkName = strategy.validateName?.bind(strategy) ?? isDns1123Subdomain;
+  const errors = [
+    ...validateMeta(object.metadata, definition.namespaced, checkName),
+    ...(strategy.validate?.(object, kind) ?? []),
+  ];
+  if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
+  if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
+  return object;
+}
+
+/** Mirrors k8s.io/apiserver/pkg/storage/names/generate.go (simpleNameGenerator). */
+function generatedName(core: StoreCore, base: string): string {
+  return base.slice(0, MAX_NAME_LENGTH - SUFFIX_LENGTH) + randomSuffix(core.random, SUFFIX_LENGTH);
+}
+
+async function storeNew(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  object: KubeObject,
+): Promise<KubeObject> {
+  const key = core.keys.key(namespace, object.metadata.name ?? "");
+  if (context.dryRun === true) {
+    if ((await core.storage.get(key)).entry !== undefined) throw await existsAlready(core, key, object);
+    return object;
+  }
+  if (isSetVersion(object.metadata.resourceVersion)) {
+    throw internalError("resourceVersion should not be set on objects to be created");
+  }
+  const entry = await core.storage.create(key, core.toStored(object));
+  if (entry === undefined) throw await existsAlready(core, key, object);
+  return core.read(entry);
+}
+
+/** A version that is no number counts as none here, as upstream. */
+function isSetVersion(resourceVersion = ""): boolean {
+  return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
+}
+
+async function existsAlready(core: StoreCore, key: string, object: KubeObject): Promise<StatusError> {
+  const { name = "", generateName = "" } = object.metadata;
+  const error = alreadyExists(core.definition, name);
+  const { entry } = await core.storage.get(key);
+  if (entry?.object.metadata.deletionTimestamp !== undefined) {
+    return new StatusError({ ...error.status, message: `object is being deleted: ${error.message}` });
+  }
+  if (generateName === "" || !name.startsWith(generateName.slice(0, MAX_NAME_LENGTH - SUFFIX_LENGTH))) return error;
+  // Mirrors NewGenerateNameConflict in k8s.io/apimachinery/pkg/api/errors/errors.go.
+  const message = `${error.message}, the server was not able to generate a unique name for the object`;
+  return statusError(409, "AlreadyExists", message, { ...error.status.details, retryAfterSeconds: 1 });
+}

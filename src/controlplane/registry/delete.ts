@@ -1,0 +1,112 @@
+import type { KubeList, KubeObject } from "../../api/meta.js";
+import { conflict, notFound, StatusError } from "../errors.js";
+import type { StoredEntry } from "../storage/storage.js";
+import { admit, validateAdmission } from "./admission-chain.js";
+import { planDeletion } from "./deletion-plan.js";
+import { listObjects } from "./list.js";
+import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
+import { sameJson } from "./same-json.js";
+import { type StoreCore, strategyContext } from "./store-core.js";
+
+const MAX_ATTEMPTS = 100;
+
+export interface DeleteOutcome {
+  readonly object: KubeObject;
+  readonly gone: boolean;
+}
+
+/** Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (Store.Delete). */
+export async function deleteObject(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  name: string,
+  options: DeleteOptions = {},
+): Promise<DeleteOutcome> {
+  const key = core.keys.key(namespace, name);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { entry } = await core.storage.get(key);
+    if (entry === undefined) throw notFound(core.definition, name);
+    const outcome = await deleteEntry(core, context, namespace, entry, options);
+    if (outcome !== undefined) return outcome;
+  }
+  throw conflict(core.definition, name, "too many others write to it");
+}
+
+/** @returns undefined when the entry is no longer the current one */
+async function deleteEntry(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  entry: StoredEntry,
+  options: DeleteOptions,
+): Promise<DeleteOutcome | undefined> {
+  const current = core.read(entry);
+  const plan = planDeletion(core.definition, current, options, strategyContext(core, context));
+  if (plan.type === "pending") return { object: current, gone: false };
+  await admitDeletion(core, context, namespace, current, options);
+  if (plan.type === "remove") {
+    if (context.dryRun === true) return { object: current, gone: true };
+    const removed = await core.storage.delete(entry.key, entry.modRevision);
+    return removed === undefined ? undefined : { object: current, gone: true };
+  }
+  if (context.dryRun === true) return { object: plan.object, gone: plan.thenRemove };
+  const marked = sameJson(plan.object, current)
+    ? entry
+    : await core.storage.update(entry.key, core.toStored(plan.object), entry.modRevision);
+  if (marked === undefined) return undefined;
+  if (plan.thenRemove) await removeMarked(core, marked);
+  return { object: core.read(marked), gone: plan.thenRemove };
+}
+
+/** Whoever else removes it in between is welcome to. */
+async function removeMarked(core: StoreCore, marked: StoredEntry): Promise<void> {
+  let entry: StoredEntry | undefined = marked;
+  while (entry !== undefined && entry.createRevision === marked.createRevision) {
+    if ((await core.storage.delete(entry.key, entry.modRevision)) !== undefined) return;
+    entry = (await core.storage.get(marked.key)).entry;
+  }
+}
+
+/** Mirrors AdmissionToValidateObjectDeleteFunc: both halves of admission see the object that goes. */
+async function admitDeletion(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  oldObject: KubeObject,
+  options: DeleteOptions,
+): Promise<void> {
+  if (core.admission.length === 0) return;
+  const request = {
+    operation: "DELETE",
+    namespace,
+    name: oldObject.metadata.name ?? "",
+    object: undefined,
+    oldObject,
+    options: { apiVersion: "meta.k8s.io/v1", kind: "DeleteOptions", metadata: {}, ...options },
+  } as const;
+  await admit(core, context, request);
+  await validateAdmission(core, context, request);
+}
+
+/**
+ * Deletes what is listed, one after the other; what others delete meanwhile is no failure.
+ *
+ * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (DeleteCollection). @returns the list, as it was before
+ */
+export async function deleteCollection(
+  core: StoreCore,
+  context: RequestContext,
+  namespace: string | undefined,
+  options: ListOptions & DeleteOptions,
+): Promise<KubeList> {
+  const list = await listObjects(core, namespace, options);
+  for (const { metadata } of list.items) {
+    try {
+      await deleteObject(core, context, metadata.namespace ?? namespace, metadata.name ?? "", options);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.reason !== "NotFound") throw error;
+    }
+  }
+  return list;
+}

@@ -1,0 +1,138 @@
+import type { KubeObject } from "../../api/meta.js";
+import { conflict, invalid } from "../errors.js";
+import type { ResourceDefinition, StrategyContext } from "./definition.js";
+import { timestamp, withMeta } from "./object-meta.js";
+import type { DeleteOptions } from "./registry.js";
+import { invalidValue, notSupported } from "./resources/field-errors.js";
+import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from "./validate-meta.js";
+
+/** What a DELETE does to an object as it stands. */
+export type DeletionPlan =
+  /** it goes, at once */
+  | { readonly type: "remove" }
+  /** it is being deleted already, and this request changes nothing */
+  | { readonly type: "pending" }
+  /** it stays, marked; or goes right after that (`thenRemove`): two events with two revisions */
+  | { readonly type: "mark"; readonly object: KubeObject; readonly thenRemove: boolean };
+
+/**
+ * Decides between the cases of grace and finalizers. Pure.
+ *
+ * Mirrors k8s.io/apiserver/pkg/registry/rest/delete.go (BeforeDelete) and
+ * pkg/registry/generic/registry/store.go (updateForGracefulDeletionAndFinalizers, deletionFinalizersForGarbageCollection).
+ * @throws StatusError 422 bad options, 409 a precondition does not hold
+ */
+export function planDeletion(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  options: DeleteOptions,
+  context: StrategyContext,
+): DeletionPlan {
+  validateOptions(options);
+  checkPreconditions(definition, object, options);
+  const { strategy } = definition;
+  if (strategy.hasOwnFinalizers?.(object) === true) {
+    if (object.metadata.deletionTimestamp !== undefined) return { type: "pending" };
+    const marked = withMeta(object, {
+      deletionTimestamp: timestamp(context.nowMs),
+      finalizers: finalizersFor(object, options),
+    });
+    return { type: "mark", object: strategy.prepareForDelete?.(marked, context) ?? marked, thenRemove: false };
+  }
+  const grace = graceFor(definition, object, options, context);
+  if (grace === "pending") return { type: "pending" };
+  const finalizers = finalizersFor(object, options);
+  const isHeld = finalizers.length > 0;
+  if (grace === "none" && !isHeld) return { type: "remove" };
+  const meta = grace === "none" ? markedNow(object, context.nowMs) : grace;
+  const generation =
+    object.metadata.deletionTimestamp === undefined ? bumped(object.metadata.generation) : object.metadata.generation;
+  const marked = withMeta(object, { ...meta, generation, finalizers: isHeld ? finalizers : undefined });
+  const prepared = strategy.prepareForDelete?.(marked, context) ?? marked;
+  return { type: "mark", object: prepared, thenRemove: !isHeld && meta.deletionGracePeriodSeconds === 0 };
+}
+
+/** Mirrors ValidateDeleteOptions in k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go. */
+function validateOptions({ propagationPolicy, orphanDependents }: DeleteOptions): void {
+  if (propagationPolicy === undefined) return;
+  const policies = ["Foreground", "Background", "Orphan"];
+  const errors = [
+    ...(orphanDependents === undefined
+      ? []
+      : [
+          invalidValue(
+            "propagationPolicy",
+            propagationPolicy,
+            "orphanDependents and deletionPropagation cannot be both set",
+          ),
+        ]),
+    ...(policies.includes(propagationPolicy)
+      ? []
+      : [notSupported("propagationPolicy", propagationPolicy, [...policies, "nil"])]),
+  ];
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
+}
+
+/** The texts name the kind where other conflicts name the resource. */
+function checkPreconditions({ group, kind }: ResourceDefinition, object: KubeObject, options: DeleteOptions): void {
+  const { name = "", uid = "", resourceVersion = "" } = object.metadata;
+  const wanted = options.preconditions ?? {};
+  if (wanted.uid !== undefined && wanted.uid !== uid) {
+    const text = `the UID in the precondition (${wanted.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict({ group, resource: kind }, name, text);
+  }
+  if (wanted.resourceVersion !== undefined && wanted.resourceVersion !== resourceVersion) {
+    const text = `the ResourceVersion in the precondition (${wanted.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`;
+    throw conflict({ group, resource: kind }, name, text);
+  }
+}
+
+interface Grace {
+  readonly deletionTimestamp: string;
+  readonly deletionGracePeriodSeconds: number;
+}
+
+function graceFor(
+  { strategy }: ResourceDefinition,
+  object: KubeObject,
+  options: DeleteOptions,
+  { nowMs }: StrategyContext,
+): Grace | "none" | "pending" {
+  if (strategy.gracePeriodSeconds === undefined) return "none";
+  const asked =
+    options.gracePeriodSeconds !== undefined && options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
+  if (deletionTimestamp === undefined) {
+    const seconds = strategy.gracePeriodSeconds(object, asked);
+    if (seconds === undefined) return "none";
+    return { deletionTimestamp: timestamp(nowMs + seconds * 1000), deletionGracePeriodSeconds: seconds };
+  }
+  // Marked with grace 0 but still there: a removal that was interrupted, or finalizers.
+  if (deletionGracePeriodSeconds === undefined || deletionGracePeriodSeconds === 0) return "none";
+  if (asked === undefined || asked >= deletionGracePeriodSeconds) return "pending";
+  const requestedMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return { deletionTimestamp: timestamp(requestedMs + asked * 1000), deletionGracePeriodSeconds: asked };
+}
+
+/** Mirrors markAsDeleting: finalizers hold an object whose kind knows no grace. */
+function markedNow({ metadata }: KubeObject, nowMs: number): Grace {
+  const now = timestamp(nowMs);
+  const { deletionTimestamp } = metadata;
+  const isMarked = deletionTimestamp !== undefined && Date.parse(deletionTimestamp) <= nowMs;
+  return { deletionTimestamp: isMarked ? deletionTimestamp : now, deletionGracePeriodSeconds: 0 };
+}
+
+function bumped(generation: number | undefined): number | undefined {
+  return generation === undefined || generation === 0 ? generation : generation + 1;
+}
+
+/** The two finalizers of garbage collection as the options ask for them; else as they are. */
+function finalizersFor({ metadata }: KubeObject, options: DeleteOptions): readonly string[] {
+  const present = metadata.finalizers ?? [];
+  const { propagationPolicy, orphanDependents } = options;
+  if (propagationPolicy === undefined && orphanDependents === undefined) return present;
+  const others = present.filter((one) => one !== FINALIZER_ORPHAN && one !== FINALIZER_FOREGROUND);
+  if (orphanDependents === true || propagationPolicy === "Orphan") return [...others, FINALIZER_ORPHAN];
+  if (propagationPolicy === "Foreground") return [...others, FINALIZER_FOREGROUND];
+  return others;
+}

@@ -1,0 +1,47 @@
+import { badRequest } from "../errors.js";
+import type { ResourceDefinition } from "./definition.js";
+import { isPathSegmentName } from "./resources/names.js";
+
+const ROOT = "/registry/";
+
+/** Resources whose key has an older word. Mirrors specialDefaultResourcePrefixes in pkg/kubeapiserver/default_storage_factory_builder.go */
+const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
+  nodes: "minions",
+  services: "services/specs",
+  endpoints: "services/endpoints",
+  replicationcontrollers: "controllers",
+  ingresses: "ingress",
+};
+
+/** Where the objects of one resource are stored. */
+export interface ResourceKeys {
+  /** `/registry/pods/` */
+  readonly resourcePrefix: string;
+  /** of all objects in a namespace; without one, of all */
+  prefix(namespace: string | undefined): string;
+  /** @throws StatusError 400 for what cannot be one segment of a path */
+  key(namespace: string | undefined, name: string): string;
+}
+
+/** Mirrors NamespaceKeyFunc and NoNamespaceKeyFunc in k8s.io/apiserver/pkg/registry/generic/registry/store.go. */
+export function resourceKeys({
+  resource,
+  namespaced,
+}: Pick<ResourceDefinition, "resource" | "namespaced">): ResourceKeys {
+  const resourcePrefix = `${ROOT}${SPECIAL_PREFIXES[resource] ?? resource}/`;
+  const prefix = (namespace: string | undefined) =>
+    !namespaced || namespace === undefined || namespace === "" ? resourcePrefix : `${resourcePrefix}${namespace}/`;
+  return {
+    resourcePrefix,
+    prefix,
+    key(namespace, name) {
+      if (namespaced && (namespace === undefined || namespace === ""))
+        throw badRequest("Namespace parameter required.");
+      if (name === "") throw badRequest("Name parameter required.");
+      const messages = isPathSegmentName(name);
+      if (messages.length > 0)
+        throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${messages.join(";")}`);
+      return prefix(namespace) + name;
+    },
+  };
+}

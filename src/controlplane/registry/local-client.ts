@@ -1,0 +1,85 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { UserInfo } from "../auth/user.js";
+import { StatusError } from "../errors.js";
+import { reflectObjects } from "./reflect.js";
+import type { LocalClient, Registry, RequestContext } from "./registry.js";
+
+/**
+ * The cluster as a controller in this process sees it: the stores, with admission, as one user.
+ *
+ * Mirrors the loopback client of k8s.io/apiserver/pkg/server (Config.LoopbackClientConfig).
+ * Differs: nothing is serialized and nobody is asked for rights: a controller gets the very objects that are stored.
+ */
+export function createLocalClient(registry: Registry, user: UserInfo): LocalClient {
+  const context = (): RequestContext => ({ user, warnings: [] });
+  return {
+    user,
+    get: <T extends KubeObject>(resource: string, namespace: string | undefined, name: string) =>
+      orUndefined(registry.store(resource).get(namespace, name) as Promise<T>),
+    list: async <T extends KubeObject>(...[resource, namespace, options]: Parameters<LocalClient["list"]>) =>
+      (await registry.store(resource).list(namespace, options)).items as readonly T[],
+    create: <T extends KubeObject>(resource: string, namespace: string | undefined, object: KubeObject) =>
+      registry.store(resource).create(context(), namespace, object) as Promise<T>,
+    async update<T extends KubeObject>(resource: string, object: KubeObject, subresource?: string) {
+      const { namespace, name = "", uid } = object.metadata;
+      const options = uid === undefined ? {} : { uid };
+      const store = registry.store(resource);
+      return (await store.update(context(), namespace, name, subresource, () => object, options)).object as T;
+    },
+    modify: <T extends KubeObject>(...[resource, namespace, name, change, subresource]: ModifyParameters<T>) =>
+      orUndefined(modify<T>(registry, context(), [resource, namespace, name, change, subresource])),
+    async delete(resource, namespace, name, options) {
+      const outcome = await orUndefined(registry.store(resource).delete(context(), namespace, name, options));
+      return outcome !== undefined;
+    },
+    reflect: <T extends KubeObject>(...[resource, signal, options]: Parameters<LocalClient["reflect"]>) =>
+      reflectObjects<T>(registry.store(resource), signal, options),
+  };
+}
+
+type ModifyParameters<T extends KubeObject> = [
+  resource: string,
+  namespace: string | undefined,
+  name: string,
+  change: (current: T) => KubeObject,
+  subresource?: string | undefined,
+];
+
+/** Carries the object that was to be left alone out of the update. */
+class Unchanged<T> {
+  constructor(readonly object: T) {}
+}
+
+async function modify<T extends KubeObject>(
+  registry: Registry,
+  context: RequestContext,
+  [resource, namespace, name, change, subresource]: ModifyParameters<T>,
+): Promise<T> {
+  const transform = (current: KubeObject | undefined) => {
+    if (current === undefined) throw new StatusError(missing(name));
+    const changed = change(current as T);
+    if (changed === current) throw new Unchanged(current as T);
+    return changed;
+  };
+  try {
+    return (await registry.store(resource).update(context, namespace, name, subresource, transform)).object as T;
+  } catch (error) {
+    if (error instanceof Unchanged) return error.object as T;
+    throw error;
+  }
+}
+
+/** What is not there is not made, even where an update could. */
+function missing(name: string): ConstructorParameters<typeof StatusError>[0] {
+  const message = `"${name}" not found`;
+  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "NotFound", message, code: 404 };
+}
+
+async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof StatusError && error.reason === "NotFound") return undefined;
+    throw error;
+  }
+}

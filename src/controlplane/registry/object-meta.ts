@@ -1,0 +1,49 @@
+import type { KubeObject, ObjectMeta } from "../../api/meta.js";
+import { badRequest } from "../errors.js";
+import { orderedMeta } from "../storage/resource-version.js";
+import type { ResourceDefinition } from "./definition.js";
+
+/** `undefined` takes a field out. */
+export type MetaChanges = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };
+
+/** The object with other metadata, whose fields stay in Go's order. */
+export function withMeta(object: KubeObject, changes: MetaChanges): KubeObject {
+  return { ...object, metadata: orderedMeta({ ...object.metadata, ...changes } as ObjectMeta) };
+}
+
+/** RFC 3339 in UTC with whole seconds, as metav1.Time is written. */
+export function timestamp(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * The body's namespace must be the path's; an absent one becomes it, a cluster-scoped object loses its own.
+ *
+ * Mirrors k8s.io/apiserver/pkg/registry/rest/meta.go (EnsureObjectNamespaceMatchesRequestNamespace).
+ * @throws StatusError 400
+ */
+export function matchNamespace(
+  definition: Pick<ResourceDefinition, "namespaced">,
+  namespace: string | undefined,
+  object: KubeObject,
+): KubeObject {
+  const wanted = definition.namespaced && namespace !== "" ? namespace : undefined;
+  const sent = object.metadata.namespace === "" ? undefined : object.metadata.namespace;
+  if (sent === wanted) return object;
+  if (sent === undefined || wanted === undefined) return withMeta(object, { namespace: wanted });
+  throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+}
+
+/**
+ * The body of a PUT, or the outcome of a PATCH, must bear the name in the URL.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/rest.go (checkName).
+ * @throws StatusError 400
+ */
+export function checkName(object: KubeObject, name: string): void {
+  const sent = object.metadata.name ?? "";
+  if (sent === "") {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (sent !== name) throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
+}

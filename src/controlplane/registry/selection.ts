@@ -1,0 +1,72 @@
+import type { KubeObject } from "../../api/meta.js";
+import { badRequest } from "../errors.js";
+import type { ResourceDefinition } from "./definition.js";
+import { type FieldTerm, parseFieldSelector } from "./field-selector.js";
+import { type LabelSelector, parseLabelSelector } from "./label-selector.js";
+
+/** Which objects a list or watch is about. Mirrors storage.SelectionPredicate in k8s.io/apiserver/pkg/storage. */
+export interface Selection {
+  matches(object: KubeObject): boolean;
+  /** the one name that can match, where a field selector says so */
+  readonly name?: string;
+}
+
+type SelectableFields = Readonly<Record<string, string>>;
+
+/**
+ * Reads selectors for one resource. The fields of an object are computed once, however many watchers ask for them.
+ */
+export class Selector {
+  readonly #definition: ResourceDefinition;
+  readonly #fieldsOf = new WeakMap<KubeObject, SelectableFields>();
+  #supported: ReadonlySet<string> | undefined;
+
+  constructor(definition: ResourceDefinition) {
+    this.#definition = definition;
+  }
+
+  /** @returns undefined when everything is selected @throws StatusError 400 */
+  select(options: { readonly labelSelector?: string; readonly fieldSelector?: string }): Selection | undefined {
+    const { labelSelector = "", fieldSelector = "" } = options;
+    const labels = labelSelector === "" ? undefined : parseLabelSelector(labelSelector);
+    const terms = fieldSelector === "" ? [] : parseFieldSelector(fieldSelector);
+    for (const term of terms) this.#checkSupported(term.field);
+    if (labels === undefined && terms.length === 0) return undefined;
+    const name = terms.find((term) => term.field === "metadata.name" && term.operator === "=")?.value;
+    const matches = (object: KubeObject) => this.#matches(object, labels, terms);
+    return name === undefined ? { matches } : { matches, name };
+  }
+
+  #matches(object: KubeObject, labels: LabelSelector | undefined, terms: readonly FieldTerm[]): boolean {
+    if (labels !== undefined && !labels(object.metadata.labels)) return false;
+    for (const { field, operator, value } of terms) {
+      if ((this.#field(object, field) === value) !== (operator === "=")) return false;
+    }
+    return true;
+  }
+
+  #field(object: KubeObject, field: string): string {
+    if (field === "metadata.name") return object.metadata.name ?? "";
+    if (field === "metadata.namespace") return object.metadata.namespace ?? "";
+    let fields = this.#fieldsOf.get(object);
+    if (fields === undefined) {
+      fields = this.#definition.selectableFields?.(object) ?? {};
+      this.#fieldsOf.set(object, fields);
+    }
+    return fields[field] ?? "";
+  }
+
+  /** Mirrors the field label conversion functions of each kind, and DefaultMetaV1FieldSelectorConversion for the rest. */
+  #checkSupported(field: string): void {
+    if (field === "metadata.name") return;
+    const { namespaced, selectableFields } = this.#definition;
+    if (field === "metadata.namespace" && (namespaced || selectableFields === undefined)) return;
+    if (selectableFields === undefined) {
+      throw badRequest(
+        `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+      );
+    }
+    this.#supported ??= new Set(Object.keys(selectableFields({ apiVersion: "", kind: "", metadata: {} })));
+    if (!this.#supported.has(field)) throw badRequest(`field label not supported: ${field}`);
+  }
+}

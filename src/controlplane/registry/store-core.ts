@@ -1,0 +1,70 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { AdmissionPlugin } from "../auth/contracts.js";
+import type { Storage, StoredEntry } from "../storage/storage.js";
+import type { ResourceDefinition, StoredAs, StrategyContext } from "./definition.js";
+import { type ResourceKeys, resourceKeys } from "./keys.js";
+import type { RequestContext } from "./registry.js";
+import { Selector } from "./selection.js";
+
+/** What all stores of a registry share. */
+export interface StoreDeps {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** read at each request: plugins that need the registry may be added after it was made */
+  readonly admission: readonly AdmissionPlugin[];
+  /** `1.25` */
+  readonly kubeVersion: string;
+  /** an object of the kind with nothing in it, for bookmarks; absent: metadata only */
+  readonly emptyObject?: (definition: ResourceDefinition) => KubeObject;
+}
+
+/** One resource's share of the storage, and what its operations (`create.ts`, `list.ts`, …) need. */
+export interface StoreCore extends StoreDeps {
+  readonly definition: ResourceDefinition;
+  readonly keys: ResourceKeys;
+  readonly selector: Selector;
+  /** the object of an entry, in this row's kind */
+  read(entry: StoredEntry): KubeObject;
+  /** the same for an object as it is stored */
+  show(stored: KubeObject): KubeObject;
+  toStored(object: KubeObject): KubeObject;
+}
+
+/** @param storing the row whose keys are used, where `definition` is a view of it */
+export function storeCore(deps: StoreDeps, definition: ResourceDefinition, storing: ResourceDefinition): StoreCore {
+  const show = definition.storedAs === undefined ? (stored: KubeObject) => stored : converted(definition.storedAs);
+  return {
+    ...deps,
+    definition,
+    keys: resourceKeys(storing),
+    selector: new Selector(definition),
+    show,
+    read: (entry) => show(entry.object),
+    toStored: definition.storedAs?.toStored ?? ((object) => object),
+  };
+}
+
+/** Converts each stored object once: its readers and watchers share the outcome. */
+function converted({ fromStored }: StoredAs): (stored: KubeObject) => KubeObject {
+  const shown = new WeakMap<KubeObject, KubeObject>();
+  return (stored) => {
+    let object = shown.get(stored);
+    if (object === undefined) {
+      object = fromStored(stored);
+      shown.set(stored, object);
+    }
+    return object;
+  };
+}
+
+export function strategyContext(core: StoreCore, context: RequestContext): StrategyContext {
+  return {
+    user: context.user,
+    nowMs: core.clock.now(),
+    kubeVersion: core.kubeVersion,
+    warn: (text) => context.warnings.push(text),
+  };
+}

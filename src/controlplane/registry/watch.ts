@@ -1,0 +1,147 @@
+import type { WatchEvent } from "../../api/meta.js";
+import { AsyncQueue } from "../../util/async-queue.js";
+import { statusError } from "../errors.js";
+import { CompactedError, SlowWatcherError, type StoredEntry } from "../storage/storage.js";
+import { validateWatchOptions } from "./list-options.js";
+import type { WatchOptions } from "./registry.js";
+import { parseResourceVersion } from "./resource-versions.js";
+import type { Selection } from "./selection.js";
+import type { StoreCore } from "./store-core.js";
+import { bookmark, nextBookmarkMs, type WatchEventMaker } from "./watch-plan.js";
+
+/** A reader that leaves so many events waiting is cut off: it lists and watches anew. */
+const MAX_WAITING = 10_000;
+
+interface WatchPlan {
+  /** keys of the watch begin so; changes are followed for the whole resource, so that bookmarks move on */
+  readonly prefix: string;
+  readonly selection: Selection | undefined;
+  /** undefined: begin with what exists */
+  readonly afterRevision: number | undefined;
+  readonly wantsBookmarks: boolean;
+  readonly endsInitialEvents: boolean;
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * Checks the options at once; events come when they are read.
+ *
+ * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (Watch) and cache_watcher.go (process).
+ * @throws StatusError for wrong options, from the call itself
+ */
+export function watchObjects(
+  core: StoreCore,
+  maker: WatchEventMaker,
+  namespace: string | undefined,
+  options: WatchOptions,
+  signal: AbortSignal,
+): AsyncIterable<WatchEvent> {
+  const sendsInitialEvents = validateWatchOptions(options, core.kubeVersion);
+  const revision = parseResourceVersion(options.resourceVersion);
+  const { timeoutSeconds = 0 } = options;
+  const plan: WatchPlan = {
+    prefix: core.keys.prefix(namespace),
+    selection: core.selector.select(options),
+    afterRevision: sendsInitialEvents || revision === 0 ? undefined : revision,
+    wantsBookmarks: options.allowWatchBookmarks === true,
+    endsInitialEvents: sendsInitialEvents && options.allowWatchBookmarks === true,
+    timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : undefined,
+  };
+  return runWatch(core, maker, plan, signal);
+}
+
+async function* runWatch(
+  core: StoreCore,
+  maker: WatchEventMaker,
+  plan: WatchPlan,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent> {
+  if (signal.aborted) return;
+  const end = new AbortController();
+  const onAbort = () => end.abort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const queue = new AsyncQueue<WatchEvent>(MAX_WAITING);
+  let running: Promise<unknown> = Promise.resolve();
+  try {
+    const initial = plan.afterRevision === undefined ? await core.storage.list(plan.prefix) : undefined;
+    const startRevision = initial?.revision ?? plan.afterRevision ?? 0;
+    const progress = { revision: 0 };
+    running = Promise.all([
+      pump(core, maker, plan, startRevision, progress, queue, end.signal),
+      keepTime(core, plan, startRevision, progress, queue, end.signal),
+    ]);
+    for (const entry of initial?.entries ?? []) {
+      if (end.signal.aborted) return;
+      const event = added(core, plan.selection, entry);
+      if (event !== undefined) yield event;
+    }
+    if (plan.endsInitialEvents) yield bookmark(core, startRevision, true);
+    yield* queue.iterate(end.signal);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    end.abort();
+    await running;
+  }
+}
+
+function added(core: StoreCore, selection: Selection | undefined, entry: StoredEntry): WatchEvent | undefined {
+  const object = core.read(entry);
+  return selection === undefined || selection.matches(object) ? { type: "ADDED", object } : undefined;
+}
+
+/** Moves changes into the queue; `progress` is the newest one seen, whether it concerned this watch or not. */
+async function pump(
+  core: StoreCore,
+  maker: WatchEventMaker,
+  { prefix, selection }: WatchPlan,
+  startRevision: number,
+  progress: { revision: number },
+  queue: AsyncQueue<WatchEvent>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const change of core.storage.watch(core.keys.resourcePrefix, startRevision, signal)) {
+      const event = change.key.startsWith(prefix) ? maker.make(change, selection) : undefined;
+      if (event !== undefined && !queue.push(event)) break;
+      progress.revision = change.revision;
+    }
+    queue.close();
+  } catch (error) {
+    if (error instanceof CompactedError) {
+      queue.push({ type: "ERROR", object: { ...tooOld(error).status } });
+      queue.close();
+    } else if (error instanceof SlowWatcherError) queue.close();
+    else queue.fail(error);
+  }
+}
+
+/** Mirrors getAllEventsSinceLocked in k8s.io/apiserver/pkg/storage/cacher/watch_cache.go. */
+function tooOld({ asked, oldest }: CompactedError) {
+  return statusError(410, "Expired", `too old resource version: ${asked} (${oldest})`);
+}
+
+/** Sends bookmarks, and ends the stream at its timeout. */
+async function keepTime(
+  core: StoreCore,
+  { wantsBookmarks, timeoutMs }: WatchPlan,
+  startRevision: number,
+  progress: { readonly revision: number },
+  queue: AsyncQueue<WatchEvent>,
+  signal: AbortSignal,
+): Promise<void> {
+  let elapsedMs = 0;
+  try {
+    for (;;) {
+      const bookmarkMs = wantsBookmarks ? nextBookmarkMs(elapsedMs, timeoutMs) : undefined;
+      const nextMs = bookmarkMs ?? timeoutMs;
+      if (nextMs === undefined) return;
+      await core.clock.sleep(nextMs - elapsedMs, signal);
+      elapsedMs = nextMs;
+      if (bookmarkMs === undefined) return queue.close();
+      // Nothing new to say since the watch began: upstream says nothing.
+      if (progress.revision > startRevision) queue.push(bookmark(core, progress.revision));
+    }
+  } catch {
+    // The sleep was aborted: the watch is over.
+  }
+}

@@ -1,0 +1,217 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import { EventHistory, type HistoryLimits, type HistoryRecord } from "./history.js";
+import { withResourceVersion } from "./resource-version.js";
+import { SortedKeys } from "./sorted-keys.js";
+import {
+  CompactedError,
+  type ListRange,
+  type ListResult,
+  type Storage,
+  type StorageEvent,
+  type StoredEntry,
+} from "./storage.js";
+import { resourcePrefixOf, WatchHub } from "./watch-hub.js";
+
+export interface MemoryStorageOptions {
+  /** how often revisions older than one interval are compacted, as the API server tells etcd to. Mirrors DefaultCompactInterval */
+  readonly compactionIntervalMs?: number;
+  readonly history?: Partial<HistoryLimits>;
+  /** how many changes a watcher may leave unread */
+  readonly watchCapacity?: number;
+}
+
+const DEFAULT_COMPACTION_INTERVAL_MS = 5 * 60_000;
+const DEFAULT_LIMITS: HistoryLimits = { watchableCount: 100, watchableMs: 75_000, maxCount: 20_000 };
+const DEFAULT_WATCH_CAPACITY = 10_000;
+
+/**
+ * The cluster's state in this process: what etcd and the API server's watch cache are to a real one.
+ *
+ * Compaction follows the clock without a timer: before each operation, what the API server's compactor would have done
+ * by now is done. It takes old revisions from exact reads; watches resume from the newer window that `history` describes.
+ *
+ * Mirrors k8s.io/apiserver/pkg/storage/etcd3 (store.go, compact.go) over go.etcd.io/etcd/server/storage/mvcc.
+ */
+export class MemoryStorage implements Storage {
+  readonly #entries = new Map<string, StoredEntry>();
+  readonly #keys = new SortedKeys();
+  readonly #histories = new Map<string, EventHistory>();
+  readonly #hub: WatchHub;
+  readonly #clock: Clock;
+  readonly #limits: HistoryLimits;
+  readonly #compactionIntervalMs: number;
+  #revision = 1;
+  #compactedRevision = 0;
+  /** as `compact` was told: watches do not reach further back either */
+  #forgottenRevision = 0;
+  #nextCompactionMs: number;
+  /** what the next compaction compacts to: the newest revision at the last one */
+  #revisionAtLastCompaction = 1;
+
+  constructor(deps: { readonly clock: Clock }, options: MemoryStorageOptions = {}) {
+    this.#clock = deps.clock;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.history };
+    this.#hub = new WatchHub(options.watchCapacity ?? DEFAULT_WATCH_CAPACITY);
+    this.#compactionIntervalMs = options.compactionIntervalMs ?? DEFAULT_COMPACTION_INTERVAL_MS;
+    this.#nextCompactionMs = this.#clock.now() + this.#compactionIntervalMs;
+  }
+
+  /** How many watches are open: 0 when everyone has left. */
+  get watcherCount(): number {
+    return this.#hub.size;
+  }
+
+  async currentRevision(): Promise<number> {
+    return this.#revision;
+  }
+
+  async get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }> {
+    return { entry: this.#entries.get(key), revision: this.#revision };
+  }
+
+  async list(prefix: string, range: ListRange = {}): Promise<ListResult> {
+    this.#compactByTime();
+    const { atRevision } = range;
+    const limit = range.limit === undefined || range.limit <= 0 ? undefined : range.limit;
+    if (atRevision !== undefined && atRevision < this.#revision) return this.#listAt(prefix, atRevision, range, limit);
+    const { keys, remaining } = this.#keys.range(prefix, range.afterKey, limit);
+    const entries = keys.map((key) => this.#entries.get(key) as StoredEntry);
+    return { entries, revision: this.#revision, remainingCount: remaining };
+  }
+
+  /** The present with the newer changes undone. */
+  #listAt(prefix: string, atRevision: number, range: ListRange, limit = Number.POSITIVE_INFINITY): ListResult {
+    if (atRevision < this.#compactedRevision) throw new CompactedError(atRevision, this.#compactedRevision);
+    const past = new Map<string, StoredEntry | undefined>();
+    for (const history of this.#historiesOf(prefix)) {
+      for (const { key, previousEntry } of history.undo(atRevision)) {
+        if (key.startsWith(prefix)) past.set(key, previousEntry);
+      }
+    }
+    const afterKey = range.afterKey ?? "";
+    const { keys } = this.#keys.range(prefix, range.afterKey);
+    const known = keys.filter((key) => !past.has(key));
+    const changed = [...past].filter(([key, entry]) => entry !== undefined && key > afterKey).map(([key]) => key);
+    const all = changed.length === 0 ? known : [...known, ...changed].sort(compareKeys);
+    const shown = all.slice(0, limit);
+    const entries = shown.map((key) => (past.has(key) ? past.get(key) : this.#entries.get(key)) as StoredEntry);
+    return { entries, revision: atRevision, remainingCount: all.length - shown.length };
+  }
+
+  async create(key: string, object: KubeObject): Promise<StoredEntry | undefined> {
+    this.#compactByTime();
+    if (this.#entries.has(key)) return undefined;
+    const revision = ++this.#revision;
+    const entry = {
+      key,
+      object: withResourceVersion(object, revision),
+      createRevision: revision,
+      modRevision: revision,
+    };
+    this.#entries.set(key, entry);
+    this.#keys.add(key);
+    this.#record("put", entry, undefined);
+    return entry;
+  }
+
+  async update(key: string, object: KubeObject, expectedRevision: number): Promise<StoredEntry | undefined> {
+    this.#compactByTime();
+    const current = this.#entries.get(key);
+    if (current === undefined || current.modRevision !== expectedRevision) return undefined;
+    const revision = ++this.#revision;
+    const stored = withResourceVersion(object, revision);
+    const entry = { key, object: stored, createRevision: current.createRevision, modRevision: revision };
+    this.#entries.set(key, entry);
+    this.#record("put", entry, current);
+    return entry;
+  }
+
+  async delete(key: string, expectedRevision: number): Promise<StoredEntry | undefined> {
+    this.#compactByTime();
+    const current = this.#entries.get(key);
+    if (current === undefined || current.modRevision !== expectedRevision) return undefined;
+    const revision = ++this.#revision;
+    const entry = { ...current, object: withResourceVersion(current.object, revision), modRevision: revision };
+    this.#entries.delete(key);
+    this.#keys.delete(key);
+    this.#record("delete", entry, current);
+    return entry;
+  }
+
+  #record(type: StorageEvent["type"], entry: StoredEntry, previousEntry: StoredEntry | undefined): void {
+    const record: HistoryRecord = {
+      type,
+      key: entry.key,
+      revision: entry.modRevision,
+      object: entry.object,
+      previous: previousEntry?.object,
+      previousEntry,
+      atMs: this.#clock.now(),
+    };
+    this.#historyOf(resourcePrefixOf(entry.key)).append(record, this.#compactedRevision);
+    this.#hub.publish(record);
+  }
+
+  watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent> {
+    return this.#watch(prefix, afterRevision, signal);
+  }
+
+  async *#watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent> {
+    if (signal.aborted) return;
+    this.#compactByTime();
+    const histories = [...this.#historiesOf(prefix)];
+    const missed = histories.flatMap((history) => history.since(afterRevision));
+    if (histories.length > 1) missed.sort((a, b) => a.revision - b.revision);
+    // Nothing is awaited between reading the history and joining the hub: the two fit without a gap.
+    const news = this.#hub.subscribe(prefix);
+    try {
+      for (const event of missed) {
+        if (signal.aborted) return;
+        if (event.key.startsWith(prefix)) yield event;
+      }
+      for await (const event of news.queue.iterate(signal)) if (event.revision > afterRevision) yield event;
+    } finally {
+      news.leave();
+    }
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#forgottenRevision = Math.max(this.#forgottenRevision, Math.min(revision, this.#revision));
+    this.#compactedRevision = Math.max(this.#compactedRevision, this.#forgottenRevision);
+    for (const history of this.#histories.values()) history.forgetThrough(this.#forgottenRevision);
+  }
+
+  async close(): Promise<void> {
+    this.#hub.close();
+  }
+
+  #compactByTime(): void {
+    const nowMs = this.#clock.now();
+    while (nowMs >= this.#nextCompactionMs) {
+      this.#compactedRevision = Math.max(this.#compactedRevision, this.#revisionAtLastCompaction);
+      this.#revisionAtLastCompaction = this.#revision;
+      this.#nextCompactionMs += this.#compactionIntervalMs;
+      for (const history of this.#histories.values()) history.trim(this.#compactedRevision);
+    }
+  }
+
+  #historyOf(resourcePrefix: string): EventHistory {
+    let history = this.#histories.get(resourcePrefix);
+    if (history === undefined) {
+      history = new EventHistory(this.#limits);
+      history.forgetThrough(this.#forgottenRevision);
+      this.#histories.set(resourcePrefix, history);
+    }
+    return history;
+  }
+
+  #historiesOf(prefix: string): Iterable<EventHistory> {
+    const resourcePrefix = resourcePrefixOf(prefix);
+    return resourcePrefix === "" ? this.#histories.values() : [this.#historyOf(resourcePrefix)];
+  }
+}
+
+function compareKeys(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,29 @@
+import type { KubeObject, ObjectMeta } from "../../api/meta.js";
+
+/**
+ * Metadata with its fields in the order of Go's struct, in which the API server writes them; absent ones are left out,
+ * and so are managedFields, which are not kept here.
+ */
+export function orderedMeta(meta: ObjectMeta): ObjectMeta {
+  const ordered: { -readonly [K in keyof ObjectMeta]?: ObjectMeta[K] } = {};
+  if (meta.name !== undefined) ordered.name = meta.name;
+  if (meta.generateName !== undefined) ordered.generateName = meta.generateName;
+  if (meta.namespace !== undefined) ordered.namespace = meta.namespace;
+  if (meta.uid !== undefined) ordered.uid = meta.uid;
+  if (meta.resourceVersion !== undefined) ordered.resourceVersion = meta.resourceVersion;
+  if (meta.generation !== undefined) ordered.generation = meta.generation;
+  if (meta.creationTimestamp !== undefined) ordered.creationTimestamp = meta.creationTimestamp;
+  if (meta.deletionTimestamp !== undefined) ordered.deletionTimestamp = meta.deletionTimestamp;
+  if (meta.deletionGracePeriodSeconds !== undefined)
+    ordered.deletionGracePeriodSeconds = meta.deletionGracePeriodSeconds;
+  if (meta.labels !== undefined) ordered.labels = meta.labels;
+  if (meta.annotations !== undefined) ordered.annotations = meta.annotations;
+  if (meta.ownerReferences !== undefined) ordered.ownerReferences = meta.ownerReferences;
+  if (meta.finalizers !== undefined) ordered.finalizers = meta.finalizers;
+  return ordered;
+}
+
+/** The object as of a revision. */
+export function withResourceVersion(object: KubeObject, revision: number): KubeObject {
+  return { ...object, metadata: orderedMeta({ ...object.metadata, resourceVersion: String(revision) }) };
+}

@@ -1,0 +1,75 @@
+import { AsyncQueue } from "../../util/async-queue.js";
+import { SlowWatcherError, type StorageEvent } from "./storage.js";
+
+interface Subscriber {
+  readonly prefix: string;
+  readonly queue: AsyncQueue<StorageEvent>;
+}
+
+export interface Subscription {
+  readonly queue: AsyncQueue<StorageEvent>;
+  leave(): void;
+}
+
+/**
+ * Hands each change to the watchers of its resource, all the same object: a watcher costs a queue entry per change.
+ * Who lets `capacity` changes pile up is cut off, so that one slow reader cannot hold the memory of all.
+ *
+ * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (dispatchEvent) and cache_watcher.go (add).
+ */
+export class WatchHub {
+  readonly #byResource = new Map<string, Set<Subscriber>>();
+  #isClosed = false;
+
+  constructor(readonly capacity: number) {}
+
+  /** How many watches are open. */
+  get size(): number {
+    let size = 0;
+    for (const group of this.#byResource.values()) size += group.size;
+    return size;
+  }
+
+  publish(event: StorageEvent): void {
+    this.#publishTo(resourcePrefixOf(event.key), event);
+    this.#publishTo("", event);
+  }
+
+  #publishTo(resourcePrefix: string, event: StorageEvent): void {
+    const group = this.#byResource.get(resourcePrefix);
+    if (group === undefined) return;
+    for (const subscriber of group) {
+      if (!event.key.startsWith(subscriber.prefix)) continue;
+      if (subscriber.queue.push(event)) continue;
+      group.delete(subscriber);
+      subscriber.queue.fail(new SlowWatcherError(`more than ${this.capacity} changes wait to be read`));
+    }
+  }
+
+  /** From this call on no change is missed, whenever the queue is read; until `leave`, which the reader must call. */
+  subscribe(prefix: string): Subscription {
+    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(this.capacity) };
+    if (this.#isClosed) subscriber.queue.close();
+    const resourcePrefix = resourcePrefixOf(prefix);
+    const group = this.#byResource.get(resourcePrefix) ?? new Set();
+    this.#byResource.set(resourcePrefix, group);
+    group.add(subscriber);
+    return { queue: subscriber.queue, leave: () => group.delete(subscriber) };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const group of this.#byResource.values()) {
+      for (const { queue } of group) queue.close();
+      group.clear();
+    }
+  }
+}
+
+/** `/registry/pods/` of every key and prefix that begins so; "" for a shorter prefix, which spans resources. */
+export function resourcePrefixOf(key: string): string {
+  const resourceStart = key.indexOf("/", 1);
+  if (resourceStart < 0) return "";
+  const resourceEnd = key.indexOf("/", resourceStart + 1);
+  return resourceEnd < 0 ? "" : key.slice(0, resourceEnd + 1);
+}
