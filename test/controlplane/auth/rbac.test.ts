@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "vitest";
+import type { KubeObject } from "../../../src/api/meta.js";
+import { rulesOf } from "../../../src/controlplane/auth/authorization/rbac-types.js";
+import { rulesAllow } from "../../../src/controlplane/auth/authorization/rule-matching.js";
+import { binding, parseRule, role } from "../../../src/controlplane/auth/policy/notation.js";
+import { type AuthLab, attributes, startAuth, user } from "./fixtures.js";
+
+const jane = user("jane", "devs", "system:authenticated");
+
+describe("rules", () => {
+  const table = [
+    // rule                              verb      resource or path  ns   name  allowed
+    ["get,list core pods", "get", "pods", "a", "", true],
+    ["get,list core pods", "watch", "pods", "a", "", false],
+    ["get core pods", "get", "pods.apps", "a", "", false],
+    ["* * *", "anything", "things.example.com", "", "", true],
+    ["* * *", "get", "/healthz", "", "", false],
+    ["get core pods", "get", "pods/log", "a", "p", false],
+    ["get core pods/log", "get", "pods/log", "a", "p", true],
+    ["get core pods/log", "get", "pods", "a", "p", false],
+    ["get core */log", "get", "pods/log", "a", "p", true],
+    ["get core */log", "get", "log", "a", "p", false],
+    ["get core pods/*", "get", "pods/log", "a", "p", false],
+    ["get core pods =p", "get", "pods", "a", "p", true],
+    ["get core pods =p", "get", "pods", "a", "q", false],
+    ["list core pods =p", "list", "pods", "a", "", false],
+    ["get path /healthz", "get", "/healthz", "", "", true],
+    ["get path /healthz", "get", "/healthz/x", "", "", false],
+    ["get path /healthz/*", "get", "/healthz/x", "", "", true],
+    ["get path /healthz/*", "get", "/healthz", "", "", false],
+    ["get path *", "get", "/anything", "", "", true],
+    ["get path *", "post", "/anything", "", "", false],
+    ["get path *", "get", "pods", "a", "", false],
+  ] as const;
+  for (const [line, verb, what, namespace, name, want] of table) {
+    test(`"${line}" ${want ? "allows" : "does not allow"} ${verb} ${what} ${name}`, () => {
+      const holder: KubeObject = { apiVersion: "", kind: "", metadata: {}, rules: [parseRule(line)] };
+      assert.equal(rulesAllow(attributes(jane, verb, what, namespace, name), rulesOf(holder)), want);
+    });
+  }
+});
+
+describe("roles and bindings in the store", () => {
+  let lab: AuthLab;
+  beforeEach(async () => {
+    lab = await startAuth();
+  });
+  afterEach(async () => {
+    await lab.auth.close();
+  });
+  const put = (object: KubeObject) =>
+    lab.registry.put(`${object.kind.toLowerCase()}s.rbac.authorization.k8s.io`, object);
+  const decide = (who: typeof jane, verb: string, what: string, namespace = "", name = "") =>
+    lab.auth.authorizer.authorize(attributes(who, verb, what, namespace, name));
+
+  test("the reason names binding, role and subject", async () => {
+    put(role(["reader", "get core pods"]));
+    put(role(["reader", "get core pods"], { namespace: "a" }));
+    put(binding("by-user", "reader", ["User jane"]));
+    put(binding("by-account", "reader", ["ServiceAccount a/robot"], { namespace: "a", roleKind: "ClusterRole" }));
+    put(binding("by-group", "reader", ["Group devs"], { namespace: "a" }));
+    const reason = async (who: typeof jane) => (await decide(who, "get", "pods", "a")).reason;
+    const table = [
+      [jane, 'RBAC: allowed by ClusterRoleBinding "by-user" of ClusterRole "reader" to User "jane"'],
+      [user("bob", "devs"), 'RBAC: allowed by RoleBinding "by-group/a" of Role "reader" to Group "devs"'],
+      [
+        user("system:serviceaccount:a:robot"),
+        'RBAC: allowed by RoleBinding "by-account/a" of ClusterRole "reader" to ServiceAccount "robot/a"',
+      ],
+      [user("nobody"), ""],
+    ] as const;
+    for (const [who, want] of table) assert.equal(await reason(who), want);
+  });
+
+  test("a RoleBinding counts in its namespace only, and not for cluster-wide requests", async () => {
+    put(binding("edit", "edit", ["User jane"], { namespace: "a", roleKind: "ClusterRole" }));
+    const allowed = async (namespace: string) => (await decide(jane, "create", "pods", namespace)).allowed;
+    assert.deepEqual([await allowed("a"), await allowed("b"), await allowed("")], [true, false, false]);
+  });
+
+  test("system:masters may do everything, without a reason", async () => {
+    assert.deepEqual(await decide(user("x", "system:masters"), "delete", "nodes"), { allowed: true, reason: "" });
+  });
+
+  test("a binding whose role is missing is named in the refusal", async () => {
+    put(binding("dangling", "gone", ["User jane"]));
+    const decision = await decide(jane, "get", "nodes");
+    assert.deepEqual(decision, {
+      allowed: false,
+      reason: 'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
+    });
+  });
+
+  test("a binding counts before its watch event has arrived", async () => {
+    lab.registry.holdEvents = true;
+    assert.equal((await decide(jane, "get", "nodes")).allowed, false);
+    put(binding("jane", "cluster-admin", ["User jane"]));
+    assert.equal((await decide(jane, "get", "nodes")).allowed, true);
+    lab.registry.releaseEvents();
+    assert.equal((await decide(jane, "get", "nodes")).allowed, true);
+  });
+
+  test("an event older than the picture does not bring back what is gone", async () => {
+    lab.registry.holdEvents = true;
+    put(binding("jane", "cluster-admin", ["User jane"]));
+    lab.registry.remove("clusterrolebindings.rbac.authorization.k8s.io", undefined, "jane");
+    assert.equal((await decide(jane, "get", "nodes")).allowed, false);
+    lab.registry.releaseEvents();
+    assert.equal((await decide(jane, "get", "nodes")).allowed, false);
+  });
+
+  test("a right ends when its binding is deleted or its role loses the rule", async () => {
+    put(role(["reader", "get core nodes"]));
+    put(binding("jane", "reader", ["User jane"]));
+    assert.equal((await decide(jane, "get", "nodes")).allowed, true);
+    put(role(["reader", "get core pods"]));
+    await settled(async () => !(await decide(jane, "get", "nodes")).allowed);
+    assert.equal((await decide(jane, "get", "pods")).allowed, true);
+    lab.registry.remove("clusterrolebindings.rbac.authorization.k8s.io", undefined, "jane");
+    await settled(async () => !(await decide(jane, "get", "pods")).allowed);
+  });
+
+  test("a broken watch is taken up again a second later", async () => {
+    const store = lab.registry.store("clusterrolebindings.rbac.authorization.k8s.io");
+    put(binding("jane", "cluster-admin", ["User jane"]));
+    assert.equal((await decide(jane, "get", "nodes")).allowed, true);
+    await settled(async () => store.watchCount === 1);
+    store.breakWatches();
+    await settled(async () => store.watchCount === 0);
+    lab.registry.remove("clusterrolebindings.rbac.authorization.k8s.io", undefined, "jane");
+    await settled(async () => lab.clock.sleeping > 0);
+    await lab.clock.advance(1_000);
+    await settled(async () => !(await decide(jane, "get", "nodes")).allowed);
+  });
+
+  test("refusals without a write in between cost no further lists", async () => {
+    const store = lab.registry.store("clusterroles.rbac.authorization.k8s.io");
+    await decide(jane, "get", "nodes");
+    const before = store.listCount;
+    for (let i = 0; i < 20; i++) await decide(jane, "get", "nodes", "", `n${i}`);
+    assert.equal(store.listCount, before);
+  });
+
+  test("rulesFor lists cluster-wide rules, then those of the namespace, oldest binding first", async () => {
+    put(role(["pods", "get core pods =p"], { namespace: "a" }));
+    put(binding("jane", "pods", ["User jane"], { namespace: "a" }));
+    const rules = await lab.auth.authorizer.rulesFor(jane, "a");
+    assert.deepEqual(rules.resourceRules, [
+      {
+        verbs: ["create"],
+        apiGroups: ["authorization.k8s.io"],
+        resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+      },
+      { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: ["p"] },
+    ]);
+    assert.equal(rules.incomplete, false);
+    assert.equal((await lab.auth.authorizer.rulesFor(jane, "b")).resourceRules.length, 1);
+  });
+
+  test("a node's rules cannot be listed, and the answer says so", async () => {
+    const rules = await lab.auth.authorizer.rulesFor(user("system:node:n", "system:nodes"), "a");
+    assert.equal(rules.incomplete, true);
+    assert.equal(rules.evaluationError, "node authorizer does not support user rule resolution");
+  });
+});
+
+/** Lets pending promises run until `isTrue`; a hang is caught by the test's timeout. */
+async function settled(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 1_000; turn++) {
+    if (await isTrue()) return;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  assert.fail("did not come true");
+}
