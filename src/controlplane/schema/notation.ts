@@ -1,5 +1,5 @@
 import assert from "node:assert";
-import type { Field, FieldType, ScalarType, TypeSchema, TypeTable } from "./schema.js";
+import type { Field, FieldType, ScalarType, TypeSchema } from "./schema.js";
 
 /**
  * Reads the notation of the type tables. A type is a few lines, one field each:
@@ -16,10 +16,10 @@ import type { Field, FieldType, ScalarType, TypeSchema, TypeTable } from "./sche
  *
  * Types: string bool int32 int64 double bytes time microtime quantity IntOrString any ResourceList and names of other
  * types; before them `*` (pointer), `[]`, `map:`; after them `!` (no omitempty: also required, unless `optional`).
- * Attributes: merge=KEY, merge (a set of plain values), retainKeys, inline, optional, required, default=VALUE (JSON, or
- * plain text).
+ * Attributes: merge=KEY, merge (a set of plain values), retainKeys, replace, inline, optional, required, default=VALUE (a number,
+ * true, false, {} for a struct, or plain text).
  */
-export function parseType(table: TypeTable, bareName: string, text: string): TypeSchema {
+export function parseType(name: string, packageName: string, text: string): TypeSchema {
   const fields: Field[] = [];
   let description: string | undefined;
   let isKind = false;
@@ -29,21 +29,21 @@ export function parseType(table: TypeTable, bareName: string, text: string): Typ
     if (line.startsWith("-- ")) description = line.slice(3);
     else if (line === "TypeMeta") {
       isKind = true;
-      fields.push(...TYPE_META);
-    } else fields.push(parseField(line, table.prefix));
+      fields.push(...TYPE_META.map(parseField));
+    } else fields.push(parseField(line));
   }
-  const name = `${table.prefix ?? ""}${bareName}`;
-  const schema = { name, goName: bareName, package: table.package, fields, isKind };
+  const goName = name.slice(name.lastIndexOf(".") + 1);
+  const schema = { name, goName, package: packageName, fields, isKind };
   return description === undefined ? schema : { ...schema, description };
 }
 
 /** `kind` and `apiVersion`: in protobuf they are in the envelope, so they have no number. */
-const TYPE_META: readonly Field[] = [
-  parseField("0 kind string -- The name of the type of this object, in CamelCase. May not be changed."),
-  parseField("0 apiVersion string -- The group and version of the API that this object is written in."),
+const TYPE_META = [
+  "0 kind string -- The name of the type of this object, in CamelCase. May not be changed.",
+  "0 apiVersion string -- The group and version of the API that this object is written in.",
 ];
 
-function parseField(line: string, prefix?: string): Field {
+function parseField(line: string): Field {
   const dashes = line.indexOf(" -- ");
   const words = (dashes < 0 ? line : line.slice(0, dashes)).trim().split(/\s+/);
   const [number, name, typeWord, ...attributes] = words;
@@ -56,11 +56,12 @@ function parseField(line: string, prefix?: string): Field {
   const defaultText = attribute("default");
   return {
     name,
-    type: parseFieldType(typeWord.slice(pointer ? 1 : 0, omitEmpty ? undefined : -1), prefix),
+    type: parseFieldType(typeWord.slice(pointer ? 1 : 0, omitEmpty ? undefined : -1)),
     pointer,
     omitEmpty,
     required: attribute("required") !== undefined || (!omitEmpty && attribute("optional") === undefined),
     retainKeys: attribute("retainKeys") !== undefined,
+    replace: attribute("replace") !== undefined,
     inline: attribute("inline") !== undefined,
     protobuf: Number(number),
     ...(mergeKey === undefined ? {} : { mergeKey: mergeKey.slice(1) }),
@@ -83,13 +84,13 @@ const SCALARS: Readonly<Record<string, ScalarType>> = {
   any: "any",
 };
 
-function parseFieldType(word: string, prefix: string | undefined): FieldType {
-  if (word.startsWith("[]")) return { type: "array", items: parseFieldType(word.slice(2), prefix) };
-  if (word.startsWith("map:")) return { type: "map", values: parseFieldType(word.slice(4), prefix) };
+function parseFieldType(word: string): FieldType {
+  if (word.startsWith("[]")) return { type: "array", items: parseFieldType(word.slice(2)) };
+  if (word.startsWith("map:")) return { type: "map", values: parseFieldType(word.slice(4)) };
   if (word === "ResourceList") return { type: "map", values: { type: "resourceQuantity" } };
   const scalar = SCALARS[word];
   if (scalar !== undefined) return { type: scalar };
-  return { type: "object", ref: word.startsWith(".") ? `${prefix ?? ""}${word.slice(1)}` : word };
+  return { type: "object", ref: word };
 }
 
 function parseDefault(text: string): string | number | boolean {

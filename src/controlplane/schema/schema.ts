@@ -75,6 +75,8 @@ export interface Field {
   readonly mergeKey?: string;
   /** strategic merge patch's `retainKeys` (unions such as volumes) */
   readonly retainKeys: boolean;
+  /** strategic merge patch replaces this struct as a whole */
+  readonly replace: boolean;
   /** fields of an embedded struct stand in JSON beside its siblings, in protobuf in a message of their own */
   readonly inline: boolean;
   /** the field's number in protobuf; 0: not sent (kind and apiVersion are in the envelope) */
@@ -103,7 +105,6 @@ export interface TypeSchema {
 export interface TypeTable {
   /** `io.k8s.api.core.v1` */
   readonly package: string;
-  /** put before names that another group uses as well: `events.` */
-  readonly prefix?: string;
+  /** a name that an earlier group has taken carries the group: `events.Event` */
   readonly types: Readonly<Record<string, string>>;
 }

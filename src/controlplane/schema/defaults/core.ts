@@ -1,0 +1,74 @@
+import { type DefaultsFunction, type MutableStruct, structOf, structsOf } from "./struct.js";
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/** Mirrors pkg/apis/core/v1/defaults.go and pkg/apis/rbac/v1/defaults.go, and the conversions that drop or move fields. */
+export const coreDefaults: Readonly<Record<string, DefaultsFunction>> = {
+  Secret(secret) {
+    if (secret.stringData === undefined) return;
+    const encoded = Object.entries(structOf(secret.stringData)).map(([key, value]) => [
+      key,
+      Buffer.from(String(value)).toString("base64"),
+    ]);
+    secret.data = { ...structOf(secret.data), ...Object.fromEntries(encoded) };
+    delete secret.stringData;
+  },
+
+  Namespace(namespace) {
+    const metadata = structOf(namespace.metadata);
+    if (metadata.name === undefined) return;
+    metadata.labels = { ...structOf(metadata.labels), "kubernetes.io/metadata.name": metadata.name };
+  },
+
+  NodeStatus(status) {
+    if (status.capacity !== undefined) status.allocatable ??= { ...structOf(status.capacity) };
+  },
+
+  PersistentVolumeClaim: (claim) => setPhase(claim, "Pending"),
+  PersistentVolume(volume) {
+    setPhase(volume, "Pending");
+    const spec = structOf(volume.spec);
+    spec.persistentVolumeReclaimPolicy ??= "Retain";
+    spec.volumeMode ??= "Filesystem";
+  },
+
+  LimitRangeItem(item) {
+    if (item.type !== "Container") return;
+    const defaults = { ...structOf(item.max), ...structOf(item.default) };
+    const requests = { ...structOf(item.min), ...defaults, ...structOf(item.defaultRequest) };
+    if (Object.keys(defaults).length > 0) item.default = defaults;
+    if (Object.keys(requests).length > 0) item.defaultRequest = requests;
+  },
+
+  ServiceSpec: setServiceDefaults,
+
+  Subject(subject) {
+    if (subject.kind === "User" || subject.kind === "Group") subject.apiGroup ??= RBAC_GROUP;
+  },
+  RoleRef(reference) {
+    reference.apiGroup ||= RBAC_GROUP;
+  },
+};
+
+function setPhase(object: MutableStruct, phase: string): void {
+  structOf(object.status).phase ??= phase;
+}
+
+const CLIENT_IP_SECONDS = 10_800;
+
+/** Mirrors SetDefaults_Service. */
+function setServiceDefaults(spec: MutableStruct): void {
+  if (spec.sessionAffinity === "None") delete spec.sessionAffinityConfig;
+  if (spec.sessionAffinity === "ClientIP") {
+    const clientIp = structOf(structOf(spec.sessionAffinityConfig).clientIP);
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: clientIp.timeoutSeconds ?? CLIENT_IP_SECONDS } };
+  }
+  for (const port of structsOf(spec.ports)) if (!port.targetPort) port.targetPort = port.port;
+  const isExternal =
+    spec.type === "LoadBalancer" ||
+    spec.type === "NodePort" ||
+    (spec.type === "ClusterIP" && Array.isArray(spec.externalIPs) && spec.externalIPs.length > 0);
+  if (isExternal) spec.externalTrafficPolicy ??= "Cluster";
+  if (spec.type !== "ExternalName") spec.internalTrafficPolicy ??= "Cluster";
+  if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
+}

@@ -1,0 +1,57 @@
+/** How Go writes values into texts: upstream's messages quote them, and clients compare messages. */
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+  "\u0007": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  '"': '\\"',
+  "\\": "\\\\",
+};
+
+/** Mirrors strconv.Quote, which is also what %q does. */
+export function goQuote(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that need an escape
+  const escaped = text.replace(/["\\\u0000-\u001f\u007f\u0080-\u009f\ufeff\ufffe\uffff]/g, (char) => {
+    const short = SHORT_ESCAPES[char];
+    if (short !== undefined) return short;
+    const code = char.charCodeAt(0);
+    return code < 0x80 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** Mirrors %v of what encoding/json makes of a document: maps sorted by key, nothing quoted. */
+export function goFormat(value: unknown): string {
+  if (value === null || value === undefined) return "<nil>";
+  if (Array.isArray(value)) return `[${value.map(goFormat).join(" ")}]`;
+  if (typeof value === "object") {
+    const entries = Object.entries(value).sort(([left], [right]) => compareBytes(left, right));
+    return `map[${entries.map(([key, item]) => `${key}:${goFormat(item)}`).join(" ")}]`;
+  }
+  if (typeof value === "number" && !Number.isInteger(value)) return goFloat(value);
+  return String(value);
+}
+
+/** %v of a float64: exponents from 21 digits on (and below 1e-4) have a sign and two digits at least. */
+function goFloat(value: number): string {
+  if (Math.abs(value) >= 1e-4 && Math.abs(value) < 1e21) return String(value);
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+}
+
+/** Go compares strings byte by byte. */
+export function compareBytes(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** What Go calls the kind of a JSON value when it cannot use it. */
+export function goKind(value: unknown): "string" | "number" | "bool" | "array" | "object" | "null" {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  const kind = typeof value;
+  if (kind === "string" || kind === "number" || kind === "object") return kind;
+  return "bool";
+}

@@ -1,0 +1,85 @@
+import { badRequest, internalError, type StatusError } from "../errors.js";
+import { typeNames, typeSchema } from "./catalogue.js";
+import type { KindRef } from "./schema.js";
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Older versions that upstream's scheme still knows at v1.25: a body of one is refused with another text. */
+const OLDER_VERSIONS: Readonly<Record<string, readonly string[]>> = {
+  apps: ["v1beta1", "v1beta2"],
+  "authentication.k8s.io": ["v1beta1"],
+  "authorization.k8s.io": ["v1beta1"],
+  "certificates.k8s.io": ["v1beta1"],
+  "coordination.k8s.io": ["v1beta1"],
+  "discovery.k8s.io": ["v1beta1"],
+  "events.k8s.io": ["v1beta1"],
+  "node.k8s.io": ["v1alpha1", "v1beta1"],
+  policy: ["v1beta1"],
+  "rbac.authorization.k8s.io": ["v1alpha1", "v1beta1"],
+  "scheduling.k8s.io": ["v1alpha1", "v1beta1"],
+  "storage.k8s.io": ["v1alpha1", "v1beta1"],
+};
+
+/** Where upstream's schemes are made: its messages say so. */
+const SCHEME = "pkg/api/legacyscheme/scheme.go:30";
+const META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+
+/**
+ * Whether a body of this kind may be sent where another (or the same) is expected.
+ * Mirrors the codec's Decode (k8s.io/apimachinery/pkg/runtime/serializer/versioning) and the check after it in create.go.
+ */
+export function checkGroupVersionKind(actual: GroupVersionKind, expected: KindRef): StatusError | undefined {
+  const { group, version, kind } = actual;
+  if (kind === expected.kind && group === expected.group && version === expected.version) return undefined;
+  const cannot = (why: string) =>
+    badRequest(`${kind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
+  const isOlder = OLDER_VERSIONS[group]?.includes(version) === true;
+  if (!isRegistered(group, kind) || (version !== "v1" && !isOlder)) {
+    return cannot(`no kind "${kind}" is registered for version "${groupVersion(actual)}" in scheme "${SCHEME}"`);
+  }
+  if (kind !== expected.kind || internalPackage(group) !== internalPackage(expected.group)) {
+    const internal = `${internalPackage(expected.group)}.${expected.kind}`;
+    return cannot(`converting (${version}.${kind}) to (${internal}): unknown conversion`);
+  }
+  return badRequest(
+    `the API version in the data (${groupVersion(actual)}) does not match the expected API version (${groupVersion(expected)})`,
+  );
+}
+
+/** Options are registered in every group, under a scheme of their own, and nobody makes its errors into 400s. */
+export function checkMetaKind(actual: GroupVersionKind, expected: string): StatusError | undefined {
+  if (actual.kind === expected) return undefined;
+  return internalError(
+    `no kind "${actual.kind}" is registered for version "${groupVersion(actual)}" in scheme "${META_SCHEME}"`,
+  );
+}
+
+export function groupVersion({ group, version }: { readonly group: string; readonly version: string }): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** The API group that a Go package of types belongs to: `io.k8s.api.rbac.v1` is `rbac.authorization.k8s.io`. */
+export function groupOfPackage(packageName: string): string {
+  const name = packageName.split(".").at(-2) ?? "";
+  if (name === "core" || name === "meta") return "";
+  if (name === "rbac") return "rbac.authorization.k8s.io";
+  return name === "apps" || name === "policy" ? name : `${name}.k8s.io`;
+}
+
+function isRegistered(group: string, kind: string): boolean {
+  const item = kind.endsWith("List") ? kind.slice(0, -"List".length) : kind;
+  return typeNames().some((name) => {
+    const { goName, isKind, package: packageName } = typeSchema(name);
+    return isKind && (goName === kind || goName === item) && groupOfPackage(packageName) === group;
+  });
+}
+
+/** Go's name of the package with the internal types. */
+function internalPackage(group: string): string {
+  if (group === "" || group === "events.k8s.io") return "core";
+  return group.split(".")[0] ?? group;
+}
