@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/meta.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { LocalClient, WatchItem } from "../registry/registry.js";
+import { manyListeners } from "./support/concurrently.js";
 import { keyOf } from "./support/objects.js";
 
 /** A reader that is this many changes behind is cut off and starts anew from the cache. */
@@ -126,6 +127,7 @@ export class SharedReflectors {
 
   constructor(client: LocalClient) {
     this.#client = client;
+    manyListeners(this.#stop.signal);
   }
 
   /** @param resource `pods`, `leases.coordination.k8s.io`. A reflector that broke is replaced by a fresh one. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { isAbortError } from "../../../util/errors.js";
 
 /**
@@ -9,6 +10,7 @@ export async function concurrently(
   ...loops: readonly ((signal: AbortSignal) => Promise<unknown>)[]
 ): Promise<void> {
   const together = new AbortController();
+  manyListeners(together.signal);
   const onAbort = () => together.abort(signal.reason);
   if (signal.aborted) return;
   signal.addEventListener("abort", onAbort, { once: true });
@@ -28,6 +30,11 @@ export async function concurrently(
     signal.removeEventListener("abort", onAbort);
   }
   if (failure !== undefined && !signal.aborted) throw failure.error;
+}
+
+/** As many waits hang on this signal as there are loops: no leak, and no warning of one. */
+export function manyListeners(signal: AbortSignal): void {
+  setMaxListeners(0, signal);
 }
 
 /** Does `pass` now and then `periodMs` after each end. Mirrors wait.UntilWithContext in k8s.io/apimachinery. */

@@ -1,3 +1,4 @@
+import type { ResourceDefinition } from "../../registry/definition.js";
 import type { ControllerDeps } from "../controller.js";
 import type { SharedReflectors } from "../shared-reflector.js";
 import type { EventRecorder } from "./event-recorder.js";
@@ -5,6 +6,8 @@ import type { EventRecorder } from "./event-recorder.js";
 /** What the controllers of this folder are given: a `ControllerDeps`, and what they share. */
 export interface SharedDeps extends ControllerDeps {
   readonly reflectors: SharedReflectors;
+  /** the table of resources, for the controllers that know no kind by name */
+  readonly definitions: readonly ResourceDefinition[];
   /** A recorder whose events name this component as their source: `node-controller`. */
   recorderFor(component: string): EventRecorder;
 }

@@ -1,0 +1,63 @@
+import type { Controller } from "../controller.js";
+import { concurrently } from "../support/concurrently.js";
+import { keyOf, nameOf, rfc3339, type SecretObject } from "../support/objects.js";
+import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { WorkQueue } from "../support/work-queue.js";
+import { expirationMs, isBootstrapToken } from "./tokens.js";
+
+/**
+ * Deletes bootstrap tokens when they expire, at once and not by polling.
+ * Mirrors pkg/controller/bootstrap/tokencleaner.go.
+ */
+export class TokenCleaner implements Controller {
+  readonly name = "tokencleaner";
+  readonly #deps: SharedDeps;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const secrets = this.#deps.reflectors.of<SecretObject>("secrets");
+    const queue = new WorkQueue(this.#deps.clock);
+    const watch = async (stop: AbortSignal) => {
+      for await (const item of secrets.changes(stop)) {
+        if (item.type === "initDone" || !isBootstrapToken(item.object)) continue;
+        if (item.type === "deleted") queue.cancel(keyOf(item.object));
+        else queue.add(keyOf(item.object));
+      }
+    };
+    const evaluate = async (key: string) => {
+      const secret = secrets.byKey(key);
+      if (secret !== undefined) await this.#evalSecret(secret, queue);
+    };
+    const report = retryReporter(this.#deps, this.name);
+    await concurrently(signal, watch, (stop) => queue.run(evaluate, report, stop));
+  }
+
+  async #evalSecret(secret: SecretObject, queue: WorkQueue): Promise<void> {
+    const { client, clock, trace } = this.#deps;
+    const endMs = expirationMs(secret);
+    if (endMs === undefined) return;
+    if (endMs > clock.now()) {
+      queue.addAfter(keyOf(secret), endMs - clock.now());
+      return;
+    }
+    trace.emit(
+      {
+        kind: "decision",
+        what: `delete the bootstrap token ${nameOf(secret)}`,
+        why: endMs === 0 ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
+        upstream: { file: "pkg/controller/bootstrap/tokencleaner.go", func: "evalSecret" },
+      },
+      AS_CONTROLLER,
+    );
+    const { namespace, uid } = secret.metadata;
+    await client
+      .delete("secrets", namespace, nameOf(secret), uid === undefined ? {} : { preconditions: { uid } })
+      .catch((error: unknown) => {
+        // Another secret has the name now: the one that expired is gone.
+        if ((error as { code?: unknown }).code !== 409) throw error;
+      });
+  }
+}

@@ -1,0 +1,121 @@
+import type { UserInfo } from "../auth/user.js";
+import type { ResourceDefinition } from "../registry/definition.js";
+import type { LocalClient } from "../registry/registry.js";
+import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
+import { TokenCleaner } from "./bootstrap/token-cleaner.js";
+import { createCsrApprovingController } from "./certificates/approving.js";
+import { createCsrCleanerController } from "./certificates/cleaner.js";
+import { createCsrSigningController } from "./certificates/signing.js";
+import type { Controller, ControllerDeps } from "./controller.js";
+import { EventTtlController } from "./event-ttl.js";
+import { GarbageCollector } from "./garbagecollector/garbage-collector.js";
+import { NamespaceController } from "./namespace/namespace.js";
+import { NodeIpamController } from "./nodeipam.js";
+import { NodeLifecycleController } from "./nodelifecycle/node-lifecycle.js";
+import { PodGcController } from "./podgc.js";
+import { RootCaCertPublisher } from "./root-ca-publisher.js";
+import { runControllers } from "./run-controllers.js";
+import { ServiceAccountsController } from "./serviceaccount.js";
+import { SharedReflectors, sharingReflectors } from "./shared-reflector.js";
+import { Recorder } from "./support/event-recorder.js";
+import type { SharedDeps } from "./support/shared-deps.js";
+import { TaintEvictionController } from "./tainteviction/taint-eviction.js";
+import { TtlController } from "./ttl.js";
+
+/** What the controllers of a control plane stand on. */
+export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
+  /** A client that acts as this user: every controller has its own service account. */
+  clientFor(user: UserInfo): LocalClient;
+  /** the table of resources: `registry.definitions` */
+  readonly definitions: readonly ResourceDefinition[];
+}
+
+export interface ControllersOptions {
+  /** names of controllers to leave out */
+  readonly without?: readonly string[];
+  /** the range that nodes get theirs from; default 10.244.0.0/16, as kubeadm is mostly used */
+  readonly clusterCidr?: string;
+  /** ms; default one year */
+  readonly clusterSigningDurationMs?: number;
+}
+
+/** The controllers while they run. */
+export interface RunningControllers {
+  readonly names: readonly string[];
+  /** Stops them all and waits until nothing of them is left. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+type Make = (deps: SharedDeps, options: ControllersOptions) => Controller;
+
+/**
+ * Each controller with the service account it acts as. Mirrors NewControllerInitializers in
+ * cmd/kube-controller-manager/app/controllermanager.go and the ClientOrDie names in core.go.
+ */
+const CONTROLLERS: readonly { readonly account: string; readonly make: Make }[] = [
+  { account: "service-account-controller", make: (deps) => new ServiceAccountsController(deps) },
+  { account: "root-ca-cert-publisher", make: (deps) => new RootCaCertPublisher(deps) },
+  { account: "bootstrap-signer", make: (deps) => new BootstrapSigner(deps) },
+  { account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
+  { account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
+  {
+    account: "certificate-controller",
+    make: (deps, { clusterSigningDurationMs }) =>
+      createCsrSigningController(
+        deps,
+        clusterSigningDurationMs === undefined ? {} : { signingDurationMs: clusterSigningDurationMs },
+      ),
+  },
+  { account: "certificate-controller", make: (deps) => createCsrCleanerController(deps) },
+  { account: "node-controller", make: (deps) => new NodeLifecycleController(deps) },
+  { account: "node-controller", make: (deps) => new TaintEvictionController(deps) },
+  {
+    account: "node-controller",
+    make: (deps, { clusterCidr }) => new NodeIpamController(deps, clusterCidr ?? "10.244.0.0/16"),
+  },
+  { account: "ttl-controller", make: (deps) => new TtlController(deps) },
+  { account: "pod-garbage-collector", make: (deps) => new PodGcController(deps) },
+  { account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
+  { account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
+  { account: "event-ttl", make: (deps) => new EventTtlController(deps) },
+];
+
+/** Makes all controllers, with upstream's names. They share one reflector for each resource. */
+export function createControllers(
+  deps: ControllersDeps,
+  options: ControllersOptions = {},
+): { readonly controllers: readonly Controller[]; readonly reflectors: SharedReflectors } {
+  const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER));
+  const controllers = CONTROLLERS.map(({ account, make }) => {
+    const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
+    const recorderFor = (component: string) => new Recorder({ ...deps, client }, component);
+    return make({ ...deps, client, reflectors, recorderFor }, options);
+  }).filter(({ name }) => options.without?.includes(name) !== true);
+  return { controllers, reflectors };
+}
+
+/** Makes the controllers and starts them. Returns at once: they find their work by themselves. */
+export function startControllers(deps: ControllersDeps, options: ControllersOptions = {}): RunningControllers {
+  const { controllers, reflectors } = createControllers(deps, options);
+  const stop = new AbortController();
+  const running = runControllers(controllers, deps, stop.signal);
+  const close = async () => {
+    stop.abort();
+    await Promise.all([running, reflectors.close()]);
+  };
+  return { names: controllers.map(({ name }) => name), close, [Symbol.asyncDispose]: close };
+}
+
+const CONTROLLER_MANAGER: UserInfo = {
+  username: "system:kube-controller-manager",
+  groups: ["system:authenticated"],
+};
+
+/** Who a controller is to admission plugins and audit: a service account of kube-system. */
+export function serviceAccount(name: string): UserInfo {
+  return {
+    username: `system:serviceaccount:kube-system:${name}`,
+    groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+  };
+}

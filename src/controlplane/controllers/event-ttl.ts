@@ -1,0 +1,57 @@
+import { constantsFor, factFor } from "../../release/facts.js";
+import type { Controller } from "./controller.js";
+import { concurrently } from "./support/concurrently.js";
+import { keyOf, splitKey } from "./support/objects.js";
+import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
+import { WorkQueue } from "./support/work-queue.js";
+
+/**
+ * Deletes events an hour after their last change.
+ *
+ * Differs: upstream stores events under an etcd lease of `--event-ttl` (staging/src/k8s.io/apiserver/pkg/storage/etcd3/
+ * store.go, ttlOpts), and etcd drops them; a store without leases needs somebody to do it.
+ */
+export class EventTtlController implements Controller {
+  readonly name = "event-ttl";
+  readonly #deps: SharedDeps;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, clock, kubeVersion, reflectors, trace } = this.#deps;
+    const events = reflectors.of("events");
+    const ttlMs = factFor("eventTtl", kubeVersion);
+    const queue = new WorkQueue(clock);
+    const watch = async (stop: AbortSignal) => {
+      for await (const item of events.changes(stop)) {
+        if (item.type === "initDone") continue;
+        const key = keyOf(item.object);
+        queue.cancel(key);
+        if (item.type === "deleted") continue;
+        const changedMs = item.type === "applied" ? clock.now() : Date.parse(lastChange(item.object));
+        queue.addAfter(key, (Number.isNaN(changedMs) ? clock.now() : changedMs) + ttlMs - clock.now());
+      }
+    };
+    const expire = async (key: string) => {
+      const { namespace, name } = splitKey(key);
+      const constants = constantsFor(kubeVersion, "eventTtl");
+      trace.emit(
+        { kind: "decision", what: `delete event ${key}`, why: "it did not change for its time to live", constants },
+        { ...AS_CONTROLLER, level: 3 },
+      );
+      await client.delete("events", namespace, name);
+    };
+    const report = retryReporter(this.#deps, this.name);
+    await concurrently(signal, watch, (stop) => queue.run(expire, report, stop));
+  }
+}
+
+function lastChange(event: { readonly [field: string]: unknown }): string {
+  const { lastTimestamp, metadata } = event as {
+    readonly lastTimestamp?: string | null;
+    readonly metadata?: { readonly creationTimestamp?: string | null };
+  };
+  return lastTimestamp ?? metadata?.creationTimestamp ?? "";
+}

@@ -1,0 +1,262 @@
+import type { KubeObject, OwnerReference } from "../../../api/meta.js";
+import type { ResourceDefinition } from "../../registry/definition.js";
+import type { Controller } from "../controller.js";
+import { concurrently } from "../support/concurrently.js";
+import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
+import type { EventRecorder } from "../support/event-recorder.js";
+import { isTerminating, keyOf, nameOf } from "../support/objects.js";
+import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { WorkQueue } from "../support/work-queue.js";
+import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
+
+const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
+
+/**
+ * Deletes what lost its owners: the lease and the mirror pods of a deleted node. Also does the work behind foreground and
+ * orphan deletions, which the API server only marks with finalizers.
+ *
+ * Mirrors pkg/controller/garbagecollector/garbagecollector.go and graph_builder.go.
+ */
+export class GarbageCollector implements Controller {
+  readonly name = "garbagecollector";
+  readonly #deps: SharedDeps;
+  readonly #recorder: EventRecorder;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+    this.#recorder = deps.recorderFor("garbage-collector-controller");
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return new CollectorRun(this.#deps, this.#recorder).run(signal);
+  }
+}
+
+interface ClassifiedOwners {
+  readonly solid: readonly OwnerReference[];
+  readonly dangling: readonly OwnerReference[];
+  /** owners that wait for this object to go first */
+  readonly waiting: readonly OwnerReference[];
+}
+
+class CollectorRun {
+  readonly #deps: SharedDeps;
+  readonly #recorder: EventRecorder;
+  readonly #rows: readonly ResourceDefinition[];
+  readonly #graph = new OwnerGraph();
+  readonly #toDelete: WorkQueue;
+  readonly #toOrphan: WorkQueue;
+
+  constructor(deps: SharedDeps, recorder: EventRecorder) {
+    this.#deps = deps;
+    this.#recorder = recorder;
+    // Events come and go by the thousand and own nothing. Mirrors DefaultIgnoredResources.
+    this.#rows = deletableResources(deps.definitions).filter(({ resource }) => resource !== "events");
+    this.#toDelete = new WorkQueue(deps.clock);
+    this.#toOrphan = new WorkQueue(deps.clock);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const report = retryReporter(this.#deps, "garbagecollector");
+    await concurrently(
+      signal,
+      ...this.#rows.map((row) => (stop: AbortSignal) => this.#watch(row, stop)),
+      async (stop) => {
+        const { reflectors } = this.#deps;
+        await Promise.all(this.#rows.map((row) => reflectors.of(resourceKey(row)).synced(stop)));
+        await this.#toDelete.run((uid) => this.#attemptToDelete(uid), report, stop);
+      },
+      (stop) => this.#toOrphan.run((uid) => this.#attemptToOrphan(uid), report, stop),
+    );
+  }
+
+  /** Mirrors processGraphChanges. */
+  async #watch(row: ResourceDefinition, signal: AbortSignal): Promise<void> {
+    for await (const item of this.#deps.reflectors.of(resourceKey(row)).changes(signal)) {
+      if (item.type === "initDone") continue;
+      const { uid } = item.object.metadata;
+      if (uid === undefined) continue;
+      if (item.type === "deleted") this.#forget(uid, { row, object: item.object });
+      else this.#learn(uid, { row, object: item.object });
+    }
+  }
+
+  #learn(uid: string, node: GraphNode): void {
+    const before = this.#graph.put(uid, node);
+    const finalizers = node.object.metadata.finalizers ?? [];
+    if (isTerminating(node.object)) {
+      if (finalizers.includes(ORPHAN)) this.#toOrphan.add(uid);
+      if (isDeletingDependents(node)) {
+        for (const dependent of this.#graph.dependentsOf(uid)) this.#queue(dependent);
+        this.#toDelete.add(uid);
+      }
+    }
+    const isNews = before === undefined || JSON.stringify(ownersOf(before)) !== JSON.stringify(ownersOf(node));
+    if (isNews && ownersOf(node).length > 0) this.#toDelete.add(uid);
+    // An owner that waits for its blocking dependents looks again when one of them lets go of it.
+    if (isNews && before !== undefined) for (const owner of ownersOf(before)) this.#wakeWaitingOwner(owner.uid);
+  }
+
+  #forget(uid: string, node: GraphNode): void {
+    this.#graph.remove(uid);
+    this.#toDelete.cancel(uid);
+    this.#toOrphan.cancel(uid);
+    for (const dependent of this.#graph.dependentsOf(uid)) this.#queue(dependent);
+    for (const owner of ownersOf(node)) this.#wakeWaitingOwner(owner.uid);
+  }
+
+  #queue({ object }: GraphNode): void {
+    if (object.metadata.uid !== undefined) this.#toDelete.add(object.metadata.uid);
+  }
+
+  #wakeWaitingOwner(uid: string): void {
+    const owner = this.#graph.get(uid);
+    if (owner !== undefined && isDeletingDependents(owner)) this.#toDelete.add(uid);
+  }
+
+  /** Mirrors attemptToDeleteItem. */
+  async #attemptToDelete(uid: string): Promise<void> {
+    const node = this.#graph.get(uid);
+    if (node === undefined || (isTerminating(node.object) && !isDeletingDependents(node))) return;
+    const { client } = this.#deps;
+    const latest = await client.get(resourceKey(node.row), node.object.metadata.namespace, nameOf(node.object));
+    if (latest === undefined || latest.metadata.uid !== uid) return;
+    if (isDeletingDependents(node)) {
+      await this.#processDeletingDependents(uid, node);
+      return;
+    }
+    const owners = latest.metadata.ownerReferences ?? [];
+    if (owners.length === 0) return;
+    const { solid, dangling, waiting } = await this.#classify(node, owners);
+    if (solid.length > 0) {
+      await this.#dropOwners(node, [...dangling, ...waiting]);
+      return;
+    }
+    const hasDependents = this.#graph.dependentsOf(uid).length > 0;
+    const owner = owners.map(({ kind, name }) => `${kind} ${name}`).join(", ");
+    if (waiting.length > 0 && hasDependents) await this.#delete(node, "Foreground", `its owner ${owner} waits for it`);
+    else await this.#delete(node, policyOf(latest), `its owner ${owner} is ${waiting.length > 0 ? "going" : "gone"}`);
+  }
+
+  /** Mirrors classifyReferences. */
+  async #classify(node: GraphNode, owners: readonly OwnerReference[]): Promise<ClassifiedOwners> {
+    const solid: OwnerReference[] = [];
+    const dangling: OwnerReference[] = [];
+    const waiting: OwnerReference[] = [];
+    for (const owner of owners) {
+      const found = await this.#findOwner(node, owner);
+      if (found === "absent") dangling.push(owner);
+      else if (found !== "unknown" && isDeletingDependents(found)) waiting.push(owner);
+      else solid.push(owner);
+    }
+    return { solid, dangling, waiting };
+  }
+
+  /** Mirrors isDangling. `unknown`: the reference cannot be resolved, and nothing is deleted because of it. */
+  async #findOwner(node: GraphNode, owner: OwnerReference): Promise<GraphNode | "absent" | "unknown"> {
+    const known = this.#graph.get(owner.uid);
+    const namespace = node.object.metadata.namespace;
+    if (known !== undefined) {
+      const ownerNamespace = known.object.metadata.namespace;
+      if (ownerNamespace === undefined || ownerNamespace === namespace) return known;
+    }
+    const row = this.#rows.find(
+      ({ kind, group, version }) =>
+        kind === owner.kind && apiVersionOf({ group, version } as ResourceDefinition) === owner.apiVersion,
+    );
+    if (row === undefined) return "unknown";
+    if (row.namespaced && namespace === undefined) {
+      this.#reportInvalidNamespace(node, owner);
+      return "unknown";
+    }
+    const where = row.namespaced ? namespace : undefined;
+    const object = await this.#deps.client.get(resourceKey(row), where, owner.name);
+    return object === undefined || object.metadata.uid !== owner.uid ? "absent" : { row, object };
+  }
+
+  /** Mirrors reportInvalidNamespaceOwnerRef. */
+  #reportInvalidNamespace({ row, object }: GraphNode, owner: OwnerReference): void {
+    const about = {
+      apiVersion: apiVersionOf(row),
+      kind: row.kind,
+      name: nameOf(object),
+      ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
+    };
+    const reference = `[${owner.apiVersion}/${owner.kind}, namespace: , name: ${owner.name}, uid: ${owner.uid}]`;
+    const message = `ownerRef ${reference} does not exist in namespace ""`;
+    this.#recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message);
+  }
+
+  /** Lets an owner go once no dependent blocks it. Mirrors processDeletingDependentsItem. */
+  async #processDeletingDependents(uid: string, node: GraphNode): Promise<void> {
+    const blocking = this.#graph
+      .dependentsOf(uid)
+      .filter((dependent) =>
+        ownersOf(dependent).some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true),
+      );
+    if (blocking.length === 0) {
+      await this.#removeFinalizer(node, FOREGROUND);
+      return;
+    }
+    for (const dependent of blocking) if (!isDeletingDependents(dependent)) this.#queue(dependent);
+  }
+
+  /** Mirrors attemptToOrphan: the dependents forget their owner, and the owner may go. */
+  async #attemptToOrphan(uid: string): Promise<void> {
+    const node = this.#graph.get(uid);
+    if (node === undefined || !isTerminating(node.object)) return;
+    if (!(node.object.metadata.finalizers ?? []).includes(ORPHAN)) return;
+    for (const dependent of this.#graph.dependentsOf(uid)) {
+      await this.#dropOwners(
+        dependent,
+        ownersOf(dependent).filter((owner) => owner.uid === uid),
+      );
+    }
+    await this.#removeFinalizer(node, ORPHAN);
+  }
+
+  async #dropOwners({ row, object }: GraphNode, owners: readonly OwnerReference[]): Promise<void> {
+    if (owners.length === 0) return;
+    const uids = new Set(owners.map(({ uid }) => uid));
+    await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
+      const before = current.metadata.ownerReferences ?? [];
+      const ownerReferences = before.filter(({ uid }) => !uids.has(uid));
+      if (ownerReferences.length === before.length || current.metadata.uid !== object.metadata.uid) return current;
+      const { ownerReferences: _, ...metadata } = current.metadata;
+      return { ...current, metadata: ownerReferences.length === 0 ? metadata : { ...metadata, ownerReferences } };
+    });
+  }
+
+  async #removeFinalizer({ row, object }: GraphNode, finalizer: string): Promise<void> {
+    await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
+      const before = current.metadata.finalizers ?? [];
+      if (!before.includes(finalizer) || current.metadata.uid !== object.metadata.uid) return current;
+      const finalizers = before.filter((one) => one !== finalizer);
+      const { finalizers: _, ...metadata } = current.metadata;
+      return { ...current, metadata: finalizers.length === 0 ? metadata : { ...metadata, finalizers } };
+    });
+  }
+
+  async #delete({ row, object }: GraphNode, propagationPolicy: string, why: string): Promise<void> {
+    const { client, trace } = this.#deps;
+    const { namespace, uid } = object.metadata;
+    trace.emit(
+      {
+        kind: "decision",
+        what: `delete ${row.singular} ${keyOf(object)}`,
+        why,
+        upstream: { file: FILE, func: "attemptToDeleteItem" },
+      },
+      AS_CONTROLLER,
+    );
+    const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+    await client.delete(resourceKey(row), namespace, nameOf(object), { propagationPolicy, ...preconditions });
+  }
+}
+
+/** What its own finalizers ask for; Background otherwise. */
+function policyOf({ metadata }: KubeObject): string {
+  const finalizers = metadata.finalizers ?? [];
+  if (finalizers.includes(ORPHAN)) return "Orphan";
+  return finalizers.includes(FOREGROUND) ? "Foreground" : "Background";
+}

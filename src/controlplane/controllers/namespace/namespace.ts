@@ -1,0 +1,178 @@
+import type { KubeObject } from "../../../api/meta.js";
+import { constantsFor, factFor } from "../../../release/facts.js";
+import type { ResourceDefinition } from "../../registry/definition.js";
+import type { Controller } from "../controller.js";
+import type { SharedReflector } from "../shared-reflector.js";
+import { concurrently } from "../support/concurrently.js";
+import { deletableResources, resourceKey } from "../support/deletable.js";
+import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
+import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { WorkQueue } from "../support/work-queue.js";
+import { type NamespaceCondition, updateConditions } from "./conditions.js";
+
+const FILE = "pkg/controller/namespace/deletion/namespaced_resources_deleter.go";
+const FINALIZER = "kubernetes";
+
+interface NamespaceObject extends KubeObject {
+  readonly spec?: { readonly finalizers?: readonly string[] };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly NamespaceCondition[] };
+}
+
+/** What one attempt left behind, counted over all resources. */
+interface Leftovers {
+  readonly remaining: Map<string, number>;
+  readonly finalizers: Map<string, number>;
+  readonly errors: string[];
+  /** seconds until it is worth another look */
+  estimateSeconds: number;
+}
+
+/**
+ * Empties namespaces that are being deleted, tells in their conditions what holds them up, and lets them go.
+ * Mirrors pkg/controller/namespace (namespace_controller.go, deletion/namespaced_resources_deleter.go).
+ */
+export class NamespaceController implements Controller {
+  readonly name = "namespace";
+  readonly #deps: SharedDeps;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, kubeVersion, reflectors } = this.#deps;
+    const namespaces = reflectors.of<NamespaceObject>("namespaces");
+    const queue = new WorkQueue(clock);
+    const delayMs = factFor("namespaceDeletionGracePeriod", kubeVersion);
+    const watch = async (stop: AbortSignal) => {
+      for await (const item of namespaces.changes(stop)) {
+        if (item.type === "initDone" || item.type === "deleted" || !isTerminating(item.object)) continue;
+        // Other API servers may still admit new objects into it for a moment.
+        queue.addAfter(nameOf(item.object), delayMs);
+      }
+    };
+    const sync = (name: string) => this.#sync(namespaces, name, queue);
+    const report = retryReporter(this.#deps, this.name);
+    await concurrently(signal, watch, (stop) => queue.run(sync, report, stop));
+  }
+
+  /** Mirrors syncNamespaceFromKey and Delete. */
+  async #sync(namespaces: SharedReflector<NamespaceObject>, name: string, queue: WorkQueue): Promise<void> {
+    const namespace = namespaces.byKey(name);
+    if (namespace === undefined || !isTerminating(namespace)) return;
+    if ((namespace.spec?.finalizers ?? []).includes(FINALIZER)) {
+      const left = await this.#deleteAllContent(namespace);
+      await this.#writeConditions(name, left);
+      if (left.errors.length > 0) throw new Error(left.errors.join("; "));
+      if (left.estimateSeconds > 0) {
+        queue.addAfter(name, (Math.floor(left.estimateSeconds / 2) + 1) * 1000);
+        return;
+      }
+    }
+    await this.#finalize(name);
+  }
+
+  async #deleteAllContent(namespace: NamespaceObject): Promise<Leftovers> {
+    const { definitions, kubeVersion, trace } = this.#deps;
+    const left: Leftovers = { remaining: new Map(), finalizers: new Map(), errors: [], estimateSeconds: 0 };
+    const rows = deletableResources(definitions).filter(({ namespaced }) => namespaced);
+    const isOrdered = factFor("orderedNamespaceDeletion", kubeVersion);
+    const isPods = ({ resource, group }: ResourceDefinition) => group === "" && resource === "pods";
+    trace.emit(
+      {
+        kind: "decision",
+        what: `delete everything in namespace ${nameOf(namespace)}`,
+        why: isOrdered ? "it is terminating; pods go first" : "it is terminating",
+        constants: constantsFor(kubeVersion, "namespaceDeletionGracePeriod"),
+        upstream: { file: FILE, func: "deleteAllContent" },
+      },
+      AS_CONTROLLER,
+    );
+    const ordered = isOrdered ? [...rows.filter(isPods), ...rows.filter((row) => !isPods(row))] : rows;
+    for (const row of ordered) {
+      await this.#deleteContentOf(row, namespace, left);
+      if (isOrdered && isPods(row) && left.remaining.size > 0) break;
+    }
+    return left;
+  }
+
+  /** Mirrors deleteAllContentForGroupVersionResource. */
+  async #deleteContentOf(row: ResourceDefinition, namespace: NamespaceObject, left: Leftovers): Promise<void> {
+    const { client } = this.#deps;
+    const resource = resourceKey(row);
+    const name = nameOf(namespace);
+    try {
+      const objects = await client.list(resource, name);
+      if (objects.length === 0) return;
+      const podsEstimate = resource === "pods" ? this.#podsEstimate(objects, namespace) : 0;
+      for (const object of objects) {
+        await client.delete(resource, name, nameOf(object), { propagationPolicy: "Background" });
+      }
+      const remaining = await client.list(resource, name);
+      if (remaining.length === 0) return;
+      left.remaining.set(`${row.resource}.${row.group}`, remaining.length);
+      let finalizerCount = 0;
+      for (const finalizer of remaining.flatMap((object) => object.metadata.finalizers ?? [])) {
+        finalizerCount++;
+        left.finalizers.set(finalizer, (left.finalizers.get(finalizer) ?? 0) + 1);
+      }
+      const isExplained = podsEstimate > 0 || finalizerCount > 0;
+      const estimate = podsEstimate > 0 ? podsEstimate : factFor("finalizerEstimateSeconds", this.#deps.kubeVersion);
+      if (!isExplained) left.errors.push(unexpected(name, row));
+      left.estimateSeconds = Math.max(left.estimateSeconds, estimate);
+    } catch (error) {
+      left.errors.push(errorText(error));
+    }
+  }
+
+  /** How long its pods may take at most, in seconds; 0 once that time is over. Mirrors estimateGracefulTermination. */
+  #podsEstimate(pods: readonly PodObject[], namespace: NamespaceObject): number {
+    let estimate = 0;
+    for (const { status, spec } of pods) {
+      if (status?.phase === "Succeeded" || status?.phase === "Failed") continue;
+      estimate = Math.max(estimate, spec?.terminationGracePeriodSeconds ?? 0);
+    }
+    const sinceMs = this.#deps.clock.now() - Date.parse(namespace.metadata.deletionTimestamp ?? "");
+    return sinceMs / 1000 >= estimate ? 0 : estimate;
+  }
+
+  async #writeConditions(name: string, left: Leftovers): Promise<void> {
+    const { client, clock } = this.#deps;
+    await client.modify<NamespaceObject>(
+      "namespaces",
+      undefined,
+      name,
+      (current) => {
+        const before = current.status?.conditions ?? [];
+        const conditions = updateConditions(before, left, clock.now());
+        return conditions === before ? current : { ...current, status: { ...current.status, conditions } };
+      },
+      "status",
+    );
+  }
+
+  /** Takes the finalizer off; the API server lets the namespace go with its last one. */
+  async #finalize(name: string): Promise<void> {
+    const { client, trace } = this.#deps;
+    const upstream = { file: FILE, func: "finalizeNamespace" };
+    trace.emit(
+      { kind: "decision", what: `let namespace ${name} go`, why: "nothing is left in it", upstream },
+      AS_CONTROLLER,
+    );
+    await client.modify<NamespaceObject>(
+      "namespaces",
+      undefined,
+      name,
+      (current) => {
+        const finalizers = current.spec?.finalizers ?? [];
+        if (!finalizers.includes(FINALIZER)) return current;
+        return { ...current, spec: { ...current.spec, finalizers: finalizers.filter((one) => one !== FINALIZER) } };
+      },
+      "finalize",
+    );
+  }
+}
+
+function unexpected(namespace: string, { group, version, resource }: ResourceDefinition): string {
+  return `unexpected items still remain in namespace: ${namespace} for gvr: ${group}/${version}, Resource=${resource}`;
+}

@@ -1,0 +1,140 @@
+import { factFor } from "../../release/facts.js";
+import type { Controller } from "./controller.js";
+import { concurrently } from "./support/concurrently.js";
+import type { EventRecorder } from "./support/event-recorder.js";
+import { type NodeObject, nameOf } from "./support/objects.js";
+import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
+import { WorkQueue } from "./support/work-queue.js";
+
+const FILE = "pkg/controller/nodeipam/ipam/range_allocator.go";
+
+/**
+ * The ranges of a cluster's IPv4 range, handed out in order; a released one comes round again only after the last.
+ * Mirrors pkg/controller/nodeipam/ipam/cidrset/cidr_set.go (AllocateNext).
+ */
+export class CidrSet {
+  readonly #base: number;
+  readonly #maskBits: number;
+  readonly #count: number;
+  readonly #used = new Set<number>();
+  #next = 0;
+
+  /** @param clusterCidr `10.244.0.0/16` @param maskBits length of the prefix that each node gets */
+  constructor(clusterCidr: string, maskBits: number) {
+    const [address = "", bits = "0"] = clusterCidr.split("/");
+    this.#base = addressNumber(address);
+    this.#maskBits = maskBits;
+    this.#count = 2 ** (maskBits - Number(bits));
+  }
+
+  /** @returns undefined when all are taken */
+  allocate(): string | undefined {
+    for (let i = 0; i < this.#count; i++) {
+      const index = (this.#next + i) % this.#count;
+      if (this.#used.has(index)) continue;
+      this.#used.add(index);
+      this.#next = (index + 1) % this.#count;
+      return this.#text(index);
+    }
+    return undefined;
+  }
+
+  occupy(cidr: string): void {
+    const index = this.#indexOf(cidr);
+    if (index !== undefined) this.#used.add(index);
+  }
+
+  release(cidr: string): void {
+    const index = this.#indexOf(cidr);
+    if (index !== undefined) this.#used.delete(index);
+  }
+
+  #indexOf(cidr: string): number | undefined {
+    const index = (addressNumber(cidr.split("/")[0] ?? "") - this.#base) / this.#size;
+    return Number.isInteger(index) && index >= 0 && index < this.#count ? index : undefined;
+  }
+
+  get #size(): number {
+    return 2 ** (32 - this.#maskBits);
+  }
+
+  #text(index: number): string {
+    const address = this.#base + index * this.#size;
+    const bytes = [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256);
+    return `${bytes.join(".")}/${this.#maskBits}`;
+  }
+}
+
+function addressNumber(address: string): number {
+  return address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+}
+
+/**
+ * Gives each node a range of pod addresses. Mirrors pkg/controller/nodeipam/ipam/range_allocator.go.
+ * Differs: IPv4 only.
+ */
+export class NodeIpamController implements Controller {
+  readonly name = "nodeipam";
+  readonly #deps: SharedDeps;
+  readonly #clusterCidr: string;
+  readonly #recorder: EventRecorder;
+
+  constructor(deps: SharedDeps, clusterCidr: string) {
+    this.#deps = deps;
+    this.#clusterCidr = clusterCidr;
+    this.#recorder = deps.recorderFor("cidrAllocator");
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, kubeVersion, reflectors } = this.#deps;
+    const nodes = reflectors.of<NodeObject>("nodes");
+    const cidrs = new CidrSet(this.#clusterCidr, factFor("nodeCidrMaskSize", kubeVersion));
+    const queue = new WorkQueue(clock);
+    const watch = async (stop: AbortSignal) => {
+      for await (const item of nodes.changes(stop)) {
+        if (item.type === "initDone") continue;
+        const owned = item.object.spec?.podCIDRs ?? [];
+        if (item.type === "deleted") for (const cidr of owned) cidrs.release(cidr);
+        else if (owned.length > 0) for (const cidr of owned) cidrs.occupy(cidr);
+        else queue.add(nameOf(item.object));
+      }
+    };
+    await concurrently(signal, watch, async (stop) => {
+      // Ranges that nodes have already must be known before the first one is given away.
+      await nodes.synced(stop);
+      const allocate = (name: string) => this.#allocate(nodes.byKey(name), cidrs);
+      await queue.run(allocate, retryReporter(this.#deps, this.name), stop);
+    });
+  }
+
+  /** Mirrors AllocateOrOccupyCIDR and updateCIDRsAllocation. */
+  async #allocate(node: NodeObject | undefined, cidrs: CidrSet): Promise<void> {
+    if (node === undefined || (node.spec?.podCIDRs ?? []).length > 0) return;
+    const { client, trace } = this.#deps;
+    const name = nameOf(node);
+    const podCIDR = cidrs.allocate();
+    if (podCIDR === undefined) {
+      const about = { apiVersion: "v1", kind: "Node", name };
+      this.#recorder.event(about, "Normal", "CIDRNotAvailable", `Node ${name} status is now: CIDRNotAvailable`);
+      throw new Error(`no range of ${this.#clusterCidr} is left`);
+    }
+    let isTaken = false;
+    try {
+      await client.modify<NodeObject>("nodes", undefined, name, (current) => {
+        isTaken = (current.spec?.podCIDRs ?? []).length === 0;
+        return isTaken ? { ...current, spec: { ...current.spec, podCIDR, podCIDRs: [podCIDR] } } : current;
+      });
+    } finally {
+      if (!isTaken) cidrs.release(podCIDR);
+    }
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${name}: pods get addresses from ${podCIDR}`,
+        why: `the next free range of ${this.#clusterCidr}`,
+        upstream: { file: FILE, func: "updateCIDRsAllocation" },
+      },
+      { ...AS_CONTROLLER, level: 2 },
+    );
+  }
+}

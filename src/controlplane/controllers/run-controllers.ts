@@ -1,0 +1,62 @@
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Controller } from "./controller.js";
+import { isEnd, manyListeners } from "./support/concurrently.js";
+import { AS_CONTROLLER, errorText } from "./support/shared-deps.js";
+
+/** A controller that fails is started again after this, then after twice as long, ... */
+const FIRST_RESTART_MS = 1_000;
+const LAST_RESTART_MS = 60_000;
+/** One that ran this long before it failed begins at the first delay again. */
+const STABLE_MS = 60_000;
+
+/**
+ * Runs controllers until `signal` aborts. One that fails, or ends by itself, is reported and started again; the others do
+ * not notice. Nothing is restarted silently.
+ *
+ * Differs: upstream's process ends when a controller panics, and a supervisor starts it again.
+ */
+export async function runControllers(
+  controllers: readonly Controller[],
+  deps: { readonly clock: Clock; readonly trace: Trace },
+  signal: AbortSignal,
+): Promise<void> {
+  manyListeners(signal);
+  // What controllers report belongs to no step of whoever started them.
+  await deps.trace.detached(() => Promise.all(controllers.map((controller) => keepRunning(controller, deps, signal))));
+}
+
+async function keepRunning(
+  controller: Controller,
+  { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
+  signal: AbortSignal,
+): Promise<void> {
+  let restartMs = FIRST_RESTART_MS;
+  while (!signal.aborted) {
+    const startMs = clock.now();
+    let why = "it ended by itself";
+    try {
+      await controller.run(signal);
+    } catch (error) {
+      if (isEnd(error, signal)) return;
+      why = errorText(error);
+    }
+    if (signal.aborted) return;
+    if (clock.now() - startMs >= STABLE_MS) restartMs = FIRST_RESTART_MS;
+    trace.emit(
+      {
+        kind: "error",
+        message: `controller ${controller.name} failed: ${why}`,
+        hint: `it starts again in ${restartMs / 1000} s`,
+      },
+      AS_CONTROLLER,
+    );
+    try {
+      await clock.sleep(restartMs, signal);
+    } catch (error) {
+      if (isEnd(error, signal)) return;
+      throw error;
+    }
+    restartMs = Math.min(restartMs * 2, LAST_RESTART_MS);
+  }
+}

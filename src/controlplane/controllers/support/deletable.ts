@@ -1,0 +1,23 @@
+import { qualifiedResource } from "../../errors.js";
+import type { ResourceDefinition } from "../../registry/definition.js";
+
+/**
+ * The resources whose objects can be listed, watched and deleted, each stored one once.
+ * Mirrors GetDeletableResources in pkg/controller/garbagecollector/garbagecollector.go.
+ */
+export function deletableResources(definitions: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+  return definitions.filter(
+    ({ virtual, storedAs, verbs }) =>
+      virtual !== true && storedAs === undefined && ["delete", "list", "watch"].every((verb) => verbs.includes(verb)),
+  );
+}
+
+/** `pods`, `leases.coordination.k8s.io`: how a client names the resource. */
+export function resourceKey(definition: ResourceDefinition): string {
+  return qualifiedResource(definition);
+}
+
+/** `v1`, `coordination.k8s.io/v1` */
+export function apiVersionOf({ group, version }: ResourceDefinition): string {
+  return group === "" ? version : `${group}/${version}`;
+}
