@@ -60,7 +60,7 @@ export class ObjectView {
   }
 
   async #listAndWatch(signal: AbortSignal): Promise<void> {
-    const resourceVersion = await this.#relist();
+    const resourceVersion = await this.#relistOnce();
     const store = this.deps.registry().store(this.resource);
     for await (const event of store.watch(undefined, { resourceVersion }, signal)) {
       if (event.type === "ERROR") return; // history too short
@@ -72,12 +72,16 @@ export class ObjectView {
   async catchUp(): Promise<void> {
     const revision = Number(await this.deps.registry().resourceVersion());
     if (revision <= this.#listedRevision) return;
-    // Refusals come in bursts (a client without rights looking around): they share one list.
+    // Refusals come in bursts (a client without rights looking around): they share one list that is under way.
+    await this.#relistOnce();
+    if (revision > this.#listedRevision) await this.#relist();
+  }
+
+  #relistOnce(): Promise<string> {
     this.#relisting ??= this.#relist().finally(() => {
       this.#relisting = undefined;
     });
-    await this.#relisting;
-    if (revision > this.#listedRevision) await this.#relist();
+    return this.#relisting;
   }
 
   async #relist(): Promise<string> {

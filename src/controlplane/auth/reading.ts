@@ -1,3 +1,5 @@
+import { goQuote } from "../schema/go-text.js";
+
 /** Careful reading of stored objects, whose fields are `unknown` at this layer. */
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -28,12 +30,7 @@ export function fieldOf(value: unknown, ...path: readonly string[]): unknown {
   return current;
 }
 
-/** Text in Go's %q. */
-export function quote(text: string): string {
-  return JSON.stringify(text);
-}
-
 /** A list in Go's %q: `["a" "b"]`. */
 export function quoteList(texts: readonly string[]): string {
-  return `[${texts.map(quote).join(" ")}]`;
+  return `[${texts.map(goQuote).join(" ")}]`;
 }

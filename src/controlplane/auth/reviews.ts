@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../api/meta.js";
 import type { SpecialHandler, SpecialHandlers, SpecialRequest } from "../apiserver/special.js";
 import { badRequest, type FieldError, statusError } from "../errors.js";
+import { goQuote } from "../schema/go-text.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
-import { fieldOf, isRecord, quote, stringsOf, textOf } from "./reading.js";
+import { fieldOf, isRecord, stringsOf, textOf } from "./reading.js";
 import type { UserInfo } from "./user.js";
 
 const AUTHORIZATION = "authorization.k8s.io";
@@ -154,7 +155,7 @@ function accessReviewProblems(kind: AccessReviewKind, review: KubeObject | undef
   if (kind === "LocalSubjectAccessReview") {
     const asked = textOf(fieldOf(spec, "resourceAttributes", "namespace"));
     if (hasResource && asked !== (review?.metadata.namespace ?? "")) {
-      problem("spec.resourceAttributes.namespace", `Invalid value: ${quote(asked)}: must match metadata.namespace`);
+      problem("spec.resourceAttributes.namespace", `Invalid value: ${goQuote(asked)}: must match metadata.namespace`);
     }
     if (hasPath) {
       const value = goStruct(fieldOf(spec, "nonResourceAttributes"));
@@ -165,7 +166,7 @@ function accessReviewProblems(kind: AccessReviewKind, review: KubeObject | undef
 }
 
 function goStruct(attributes: unknown): string {
-  const field = (name: string) => quote(textOf(fieldOf(attributes, name)));
+  const field = (name: string) => goQuote(textOf(fieldOf(attributes, name)));
   return `authorization.NonResourceAttributes{Path:${field("path")}, Verb:${field("verb")}}`;
 }
 

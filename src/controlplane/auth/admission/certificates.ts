@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../api/meta.js";
 import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
+import { goQuote } from "../../schema/go-text.js";
 import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
-import { fieldOf, quote, textOf } from "../reading.js";
+import { fieldOf, textOf } from "../reading.js";
 import type { UserInfo } from "../user.js";
 import { admissionForbidden } from "./refuse.js";
 
@@ -22,7 +23,7 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
       if (!isCsrUpdate(attributes, "approval")) return;
       const signerName = signerNameOf(attributes.oldObject);
       if (await isAuthorizedForSignerName(authorizer, attributes.user, "approve", signerName)) return;
-      const why = `user not permitted to approve requests with signerName ${quote(signerName)}`;
+      const why = `user not permitted to approve requests with signerName ${goQuote(signerName)}`;
       throw admissionForbidden(attributes, why);
     },
   };
@@ -43,7 +44,10 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
       if (isSame("certificate") && isSame("conditions")) return;
       const signerName = signerNameOf(oldObject);
       if (await isAuthorizedForSignerName(authorizer, attributes.user, "sign", signerName)) return;
-      throw admissionForbidden(attributes, `user not permitted to sign requests with signerName ${quote(signerName)}`);
+      throw admissionForbidden(
+        attributes,
+        `user not permitted to sign requests with signerName ${goQuote(signerName)}`,
+      );
     },
   };
 }

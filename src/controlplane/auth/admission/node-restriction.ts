@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, OwnerReference } from "../../../api/meta.js";
 import { notFound, StatusError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
+import { goQuote } from "../../schema/go-text.js";
 import { nodeNameOf } from "../authorization/node-identity.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../contracts.js";
 import { isMirrorPod, MIRROR_POD_ANNOTATION, podReferences } from "../pod-references.js";
-import { fieldOf, quote, recordsOf, textOf } from "../reading.js";
+import { fieldOf, recordsOf, textOf } from "../reading.js";
 import { forbiddenLabelChanges } from "./node-labels.js";
 import { admissionForbidden, admittedName } from "./refuse.js";
 
@@ -26,7 +27,7 @@ export class NodeRestriction implements AdmissionPlugin {
     const nodeName = nodeNameOf(attributes.user);
     if (nodeName === undefined || attributes.operation === "CONNECT") return attributes.object;
     if (nodeName === "") {
-      const user = quote(attributes.user.username);
+      const user = goQuote(attributes.user.username);
       throw admissionForbidden(attributes, `could not determine node from user ${user}`);
     }
     await this.#check(nodeName, attributes);
@@ -63,7 +64,7 @@ export class NodeRestriction implements AdmissionPlugin {
         if ((await this.#boundTo(attributes)) === nodeName) return;
         throw admissionForbidden(attributes, `node ${nodeName} can only evict pods with spec.nodeName set to itself`);
       default: {
-        const subresource = quote(attributes.subresource);
+        const subresource = goQuote(attributes.subresource);
         const why = `unexpected pod subresource ${subresource}, only 'status' and 'eviction' are allowed`;
         throw admissionForbidden(attributes, why);
       }
@@ -71,7 +72,7 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   async #checkPodItself(nodeName: string, attributes: AdmissionAttributes): Promise<void> {
-    const node = quote(nodeName);
+    const node = goQuote(nodeName);
     switch (attributes.operation) {
       case "CREATE":
         return this.#checkMirrorPod(nodeName, attributes);
@@ -79,7 +80,7 @@ export class NodeRestriction implements AdmissionPlugin {
         if ((await this.#boundTo(attributes)) === nodeName) return;
         throw admissionForbidden(attributes, `node ${node} can only delete pods with spec.nodeName set to itself`);
       default: {
-        const operation = quote(attributes.operation);
+        const operation = goQuote(attributes.operation);
         const why = `unexpected operation ${operation}, node ${node} can only create and delete mirror pods`;
         throw admissionForbidden(attributes, why);
       }
@@ -95,7 +96,7 @@ export class NodeRestriction implements AdmissionPlugin {
   /** Mirrors admitPodCreate. */
   async #checkMirrorPod(nodeName: string, attributes: AdmissionAttributes): Promise<void> {
     const { object: pod } = attributes;
-    const node = quote(nodeName);
+    const node = goQuote(nodeName);
     const refuse = (why: string) => admissionForbidden(attributes, why);
     if (pod === undefined) throw refuse("unexpected type");
     if (!isMirrorPod(pod)) {
@@ -153,7 +154,7 @@ function unexpected(attributes: AdmissionAttributes, operation: string): StatusE
 
 /** Exactly one owner, the node, as a controller that does not block its own deletion. */
 function mirrorPodOwnerProblem(owners: readonly OwnerReference[], nodeName: string): string | undefined {
-  const node = quote(nodeName);
+  const node = goQuote(nodeName);
   const [owner] = owners;
   if (owners.length > 1) return `node ${node} can only create pods with a single owner reference set to itself`;
   if (owner === undefined || owner.apiVersion !== "v1" || owner.kind !== "Node" || owner.name !== nodeName) {
@@ -179,8 +180,8 @@ function referencedKind(pod: KubeObject): string | undefined {
 /** Mirrors admitPodStatus. */
 function checkPodStatus(nodeName: string, attributes: AdmissionAttributes): void {
   const { operation, object, oldObject } = attributes;
-  if (operation !== "UPDATE") throw unexpected(attributes, quote(operation));
-  const node = quote(nodeName);
+  if (operation !== "UPDATE") throw unexpected(attributes, goQuote(operation));
+  const node = goQuote(nodeName);
   if (textOf(fieldOf(oldObject?.["spec"], "nodeName")) !== nodeName) {
     const why = `node ${node} can only update pod status for pods with spec.nodeName set to itself`;
     throw admissionForbidden(attributes, why);
@@ -193,10 +194,10 @@ function checkPodStatus(nodeName: string, attributes: AdmissionAttributes): void
 /** Mirrors admitNode. */
 function checkNode(nodeName: string, attributes: AdmissionAttributes): void {
   const { operation, object, oldObject } = attributes;
-  const node = quote(nodeName);
+  const node = goQuote(nodeName);
   const refuse = (why: string) => admissionForbidden(attributes, why);
   const asked = admittedName(attributes);
-  if (asked !== nodeName) throw refuse(`node ${node} is not allowed to modify node ${quote(asked)}`);
+  if (asked !== nodeName) throw refuse(`node ${node} is not allowed to modify node ${goQuote(asked)}`);
   const configSource = fieldOf(object?.["spec"], "configSource") ?? undefined;
   if (operation === "CREATE") {
     if (configSource !== undefined) {
@@ -221,9 +222,9 @@ function checkNode(nodeName: string, attributes: AdmissionAttributes): void {
 /** Mirrors admitPVCStatus. Differs: the refusal does not show what changed. */
 function checkClaimStatus(nodeName: string, attributes: AdmissionAttributes): void {
   const { operation, object, oldObject } = attributes;
-  if (operation !== "UPDATE") throw unexpected(attributes, quote(operation));
+  if (operation !== "UPDATE") throw unexpected(attributes, goQuote(operation));
   if (isDeepStrictEqual(withoutCapacity(object), withoutCapacity(oldObject))) return;
-  const why = `node ${quote(nodeName)} is not allowed to update fields other than status.capacity and status.conditions`;
+  const why = `node ${goQuote(nodeName)} is not allowed to update fields other than status.capacity and status.conditions`;
   throw admissionForbidden(attributes, why);
 }
 

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../api/meta.js";
 import { forbidden, notFound } from "../../errors.js";
+import { goQuote } from "../../schema/go-text.js";
 import type { RbacAuthorizer } from "../authorization/rbac.js";
 import { type PolicyRule, RBAC_GROUP, type RoleRef, roleRefOf, rulesOf } from "../authorization/rbac-types.js";
 import { compactRules, uncovered } from "../authorization/rule-matching.js";
 import { PRIVILEGED_GROUP } from "../authorization/union.js";
 import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
-import { quote, quoteList } from "../reading.js";
+import { quoteList } from "../reading.js";
 import type { UserInfo } from "../user.js";
 
 export interface EscalationDeps {
@@ -102,7 +103,7 @@ async function escalationProblem(
   const lacking = uncovered(rules, wanted);
   if (lacking.length === 0) return undefined;
   const lines = [...new Set(compactRules(lacking).map(ruleText))].sort();
-  const who = `user ${quote(user.username)} (groups=${quoteList(user.groups)})`;
+  const who = `user ${goQuote(user.username)} (groups=${quoteList(user.groups)})`;
   const errors = missing.length === 0 ? "" : `; resolution errors: [${missing.join(" ")}]`;
   return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join("\n")}${errors}`;
 }

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../../api/meta.js";
 import type { Clock } from "../../../util/clock.js";
 import { StatusError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
+import { goQuote } from "../../schema/go-text.js";
 import { fieldOf, quoteList, stringsOf, textOf } from "../reading.js";
 import { asAuthenticated } from "./groups.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
@@ -123,7 +124,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const namespace = textOf(fieldOf(bound, "namespace"));
     const account = readReference(fieldOf(bound, "serviceaccount"));
     const live = await this.#get("serviceaccounts", namespace, account.name);
-    if (live === undefined) return `serviceaccounts ${JSON.stringify(account.name)} not found`;
+    if (live === undefined) return `serviceaccounts ${goQuote(account.name)} not found`;
     if (this.#isDeleted(live)) return `service account ${namespace}/${account.name} has been deleted`;
     if (live.metadata.uid !== account.uid) {
       return `service account UID (${live.metadata.uid}) does not match claim (${account.uid})`;

@@ -1,6 +1,6 @@
 import { forbidden, type StatusError, statusError } from "../../errors.js";
+import { goQuote } from "../../schema/go-text.js";
 import type { AuthorizationAttributes } from "../contracts.js";
-import { quote } from "../reading.js";
 
 /**
  * The 403 for a request that nobody allowed, in the API server's words.
@@ -16,12 +16,12 @@ export function forbiddenRequest(attributes: AuthorizationAttributes, reason: st
 }
 
 function forbiddenMessage(attributes: AuthorizationAttributes): string {
-  const user = quote(attributes.user.username);
-  if (!attributes.isResourceRequest) return `User ${user} cannot ${attributes.verb} path ${quote(attributes.path)}`;
+  const user = goQuote(attributes.user.username);
+  if (!attributes.isResourceRequest) return `User ${user} cannot ${attributes.verb} path ${goQuote(attributes.path)}`;
   const resource =
     attributes.subresource === "" ? attributes.resource : `${attributes.resource}/${attributes.subresource}`;
   const where =
-    attributes.namespace === "" ? "at the cluster scope" : `in the namespace ${quote(attributes.namespace)}`;
-  const group = quote(attributes.apiGroup);
-  return `User ${user} cannot ${attributes.verb} resource ${quote(resource)} in API group ${group} ${where}`;
+    attributes.namespace === "" ? "at the cluster scope" : `in the namespace ${goQuote(attributes.namespace)}`;
+  const group = goQuote(attributes.apiGroup);
+  return `User ${user} cannot ${attributes.verb} resource ${goQuote(resource)} in API group ${group} ${where}`;
 }

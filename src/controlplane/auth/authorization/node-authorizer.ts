@@ -1,3 +1,4 @@
+import { goQuote } from "../../schema/go-text.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
 import type { UserInfo } from "../user.js";
 import type { NodeGraph, ReachableKind } from "./node-graph.js";
@@ -30,7 +31,7 @@ export class NodeAuthorizer implements Authorizer {
   async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
     const nodeName = nodeNameOf(attributes.user);
     if (nodeName === undefined) return NO_OPINION;
-    if (nodeName === "") return refused(`unknown node for user ${JSON.stringify(attributes.user.username)}`);
+    if (nodeName === "") return refused(`unknown node for user ${goQuote(attributes.user.username)}`);
     if (!attributes.isResourceRequest) return this.#byRules(attributes);
     switch (`${attributes.resource}.${attributes.apiGroup}`) {
       case "secrets.":
@@ -41,8 +42,9 @@ export class NodeAuthorizer implements Authorizer {
         if (attributes.subresource === "status") return this.#authorizeStatusUpdate(nodeName, "pvc", attributes);
         return this.#authorizeGet(nodeName, "pvc", attributes);
       case "persistentvolumes.":
+        return this.#authorizeGet(nodeName, "pv", attributes);
       case "volumeattachments.storage.k8s.io":
-        return this.#authorizeGet(nodeName, undefined, attributes);
+        return this.#authorizeGet(nodeName, "va", attributes);
       case "serviceaccounts.":
         return this.#authorizeCreateToken(nodeName, attributes);
       case "leases.coordination.k8s.io":
@@ -72,7 +74,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.#authorizeRelated(nodeName, kind, attributes);
   }
 
-  async #authorizeGet(nodeName: string, kind: ReachableKind | undefined, attributes: AuthorizationAttributes) {
+  async #authorizeGet(nodeName: string, kind: ReachableKind, attributes: AuthorizationAttributes) {
     if (attributes.verb !== "get") return refused("can only get individual resources of this type");
     if (attributes.subresource !== "") return refused("cannot get subresource");
     return this.#authorizeRelated(nodeName, kind, attributes);
@@ -93,15 +95,11 @@ export class NodeAuthorizer implements Authorizer {
 
   async #authorizeRelated(
     nodeName: string,
-    kind: ReachableKind | undefined,
+    kind: ReachableKind,
     { namespace, name }: AuthorizationAttributes,
   ): Promise<AuthorizationDecision> {
     if (name === "") return refused("No Object name found");
-    if (kind !== undefined) {
-      if (this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
-      await this.graph.pods.catchUp();
-      if (this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
-    }
+    if (await this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
     return refused(`no relationship found between node '${nodeName}' and this object`);
   }
 }

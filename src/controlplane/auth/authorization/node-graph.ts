@@ -1,31 +1,61 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { StatusError } from "../../errors.js";
+import type { Registry } from "../../registry/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 import { isMirrorPod, podReferences } from "../pod-references.js";
 import { fieldOf, textOf } from "../reading.js";
 
-/** What a node may reach through its pods. */
-export type ReachableKind = "secret" | "configmap" | "pvc" | "serviceaccount";
+/** What pods refer to by name. */
+type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount";
+
+/** What a node may reach: through its pods, through their claims (pv), or because it is attached to it (va). */
+export type ReachableKind = ReferredKind | "pv" | "va";
 
 /**
  * Which nodes reach which objects by way of a pod that is bound to them.
  *
- * Mirrors plugin/pkg/auth/authorizer/node/graph.go. Differs: every path here is one step long (object <- pod <- node), so
- * a count per object and node takes the place of the graph; persistent volumes are not served and have no edges.
+ * Mirrors plugin/pkg/auth/authorizer/node/graph.go. Differs: nearly every path is one step long (object <- pod <- node),
+ * so a count per object and node takes the place of the graph; volumes and attachments are looked up when they are asked
+ * for, and the secrets that volume drivers name are not reachable.
  */
 export class NodeGraph {
   readonly pods: ObjectView;
+  readonly #registry: () => Registry;
   /** object -> node name -> number of its pods that refer to the object */
   readonly #reach = new Map<string, Map<string, number>>();
 
   constructor(deps: ObjectViewDeps) {
+    this.#registry = deps.registry;
     this.pods = new ObjectView("pods", deps, (previous, next) => {
       if (previous !== undefined) this.#count(previous, -1);
       if (next !== undefined) this.#count(next, 1);
     });
   }
 
-  reaches(nodeName: string, kind: ReachableKind, namespace: string, name: string): boolean {
-    return this.#reach.get(vertex(kind, namespace, name))?.has(nodeName) === true;
+  /** A no is only said after the picture has caught up with the store. */
+  async reaches(nodeName: string, kind: ReachableKind, namespace: string, name: string): Promise<boolean> {
+    if (kind === "va") {
+      const attachment = await this.#get("volumeattachments.storage.k8s.io", name);
+      return textOf(fieldOf(attachment, "spec", "nodeName")) === nodeName;
+    }
+    if (kind === "pv") {
+      const claim = fieldOf(await this.#get("persistentvolumes", name), "spec", "claimRef");
+      const claimName = textOf(fieldOf(claim, "name"));
+      return claimName !== "" && this.reaches(nodeName, "pvc", textOf(fieldOf(claim, "namespace")), claimName);
+    }
+    const hasEdge = () => this.#reach.get(vertex(kind, namespace, name))?.has(nodeName) === true;
+    if (hasEdge()) return true;
+    await this.pods.catchUp();
+    return hasEdge();
+  }
+
+  async #get(resource: string, name: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.#registry().store(resource).get(undefined, name);
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    }
   }
 
   #count(pod: KubeObject, step: 1 | -1): void {
@@ -54,6 +84,6 @@ export class NodeGraph {
   }
 }
 
-function vertex(kind: ReachableKind, namespace: string, name: string): string {
+function vertex(kind: ReferredKind, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`;
 }

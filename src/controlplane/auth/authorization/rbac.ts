@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { goQuote } from "../../schema/go-text.js";
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,
@@ -7,7 +8,6 @@ import type {
   ResourceRule,
 } from "../contracts.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
-import { quote } from "../reading.js";
 import type { UserInfo } from "../user.js";
 import {
   type PolicyRule,
@@ -173,7 +173,7 @@ export class RbacAuthorizer implements Authorizer {
 
 /** `clusterrole.rbac.authorization.k8s.io "x" not found`: the kind in lower case, as upstream's listers say it. */
 export function roleNotFound(roleRef: RoleRef): string {
-  return `${roleRef.kind.toLowerCase()}.${RBAC_GROUP} ${quote(roleRef.name)} not found`;
+  return `${roleRef.kind.toLowerCase()}.${RBAC_GROUP} ${goQuote(roleRef.name)} not found`;
 }
 
 /** Mirrors pkg/registry/rbac/validation/rule.go (appliesToUser). */
@@ -197,10 +197,11 @@ function appliesTo(subject: Subject, user: UserInfo, namespace: string): boolean
 function describeBinding(binding: KubeObject, subject: Subject, namespace: string): string {
   const roleRef = roleRefOf(binding);
   const name = binding.metadata.name ?? "";
-  const kind = namespace === "" ? `ClusterRoleBinding ${quote(name)}` : `RoleBinding ${quote(`${name}/${namespace}`)}`;
+  const kind =
+    namespace === "" ? `ClusterRoleBinding ${goQuote(name)}` : `RoleBinding ${goQuote(`${name}/${namespace}`)}`;
   const subjectName =
     subject.kind === "ServiceAccount" ? `${subject.name}/${subject.namespace || namespace}` : subject.name;
-  return `${kind} of ${roleRef.kind} ${quote(roleRef.name)} to ${subject.kind} ${quote(subjectName)}`;
+  return `${kind} of ${roleRef.kind} ${goQuote(roleRef.name)} to ${subject.kind} ${goQuote(subjectName)}`;
 }
 
 /** Go's errors of a list: one as it is, several in brackets. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate). */

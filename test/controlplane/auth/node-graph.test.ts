@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "vitest";
+import type { KubeObject } from "../../../src/api/meta.js";
+import { type AuthLab, attributes, startAuth, user } from "./fixtures.js";
+
+const n1 = user("system:node:n1", "system:nodes");
+let lab: AuthLab;
+beforeEach(async () => {
+  lab = await startAuth();
+});
+afterEach(async () => {
+  await lab.auth.close();
+});
+
+function putPod(name: string, nodeName: string | undefined, spec: object, metadata: object = {}): void {
+  const pod: KubeObject = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "a", ...metadata },
+    spec: { nodeName, ...spec },
+  };
+  lab.registry.put("pods", pod);
+}
+
+async function mayGet(resource: string, name: string, namespace = "a"): Promise<boolean> {
+  return (await lab.auth.authorizer.authorize(attributes(n1, "get", resource, namespace, name))).allowed;
+}
+
+const container = (fields: object) => ({ containers: [{ name: "c", ...fields }] });
+const volume = (source: object) => ({ volumes: [{ name: "v", ...source }] });
+const references: readonly (readonly [string, object, string])[] = [
+  ["a secret volume", volume({ secret: { secretName: "x" } }), "secrets"],
+  ["a projected secret", volume({ projected: { sources: [{ secret: { name: "x" } }] } }), "secrets"],
+  ["a pull secret", { imagePullSecrets: [{ name: "x" }] }, "secrets"],
+  ["a CSI volume's secret", volume({ csi: { nodePublishSecretRef: { name: "x" } } }), "secrets"],
+  ["env of a secret", container({ env: [{ valueFrom: { secretKeyRef: { name: "x" } } }] }), "secrets"],
+  ["envFrom a secret", container({ envFrom: [{ secretRef: { name: "x" } }] }), "secrets"],
+  ["an init container's secret", { initContainers: [{ envFrom: [{ secretRef: { name: "x" } }] }] }, "secrets"],
+  ["a config map volume", volume({ configMap: { name: "x" } }), "configmaps"],
+  ["env of a config map", container({ env: [{ valueFrom: { configMapKeyRef: { name: "x" } } }] }), "configmaps"],
+  ["a claim", volume({ persistentVolumeClaim: { claimName: "x" } }), "persistentvolumeclaims"],
+];
+for (const [what, spec, resource] of references) {
+  test(`${what} is readable by the node that the pod is bound to, and by no other`, async () => {
+    putPod("p", "n2", spec);
+    assert.equal(await mayGet(resource, "x"), false);
+    putPod("p", "n1", spec);
+    assert.equal(await mayGet(resource, "x"), true);
+    assert.equal(await mayGet(resource, "y"), false);
+    assert.equal(await mayGet(resource, "x", "b"), false);
+  });
+}
+
+test("two pods of a node hold an object until the last is gone", async () => {
+  const spec = volume({ secret: { secretName: "x" } });
+  putPod("p", "n1", spec);
+  putPod("q", "n1", spec);
+  assert.equal(await mayGet("secrets", "x"), true);
+  lab.registry.remove("pods", "a", "p");
+  await turn();
+  assert.equal(await mayGet("secrets", "x"), true);
+  lab.registry.remove("pods", "a", "q");
+  await turn();
+  assert.equal(await mayGet("secrets", "x"), false);
+});
+
+test("a pod that is not bound, or is a mirror pod, gives nothing", async () => {
+  const spec = volume({ secret: { secretName: "x" } });
+  putPod("p", undefined, spec);
+  putPod("m", "n1", spec, { annotations: { "kubernetes.io/config.mirror": "h" } });
+  assert.equal(await mayGet("secrets", "x"), false);
+});
+
+test("a pod counts before its watch event has arrived", async () => {
+  lab.registry.holdEvents = true;
+  assert.equal(await mayGet("secrets", "x"), false);
+  putPod("p", "n1", volume({ secret: { secretName: "x" } }));
+  assert.equal(await mayGet("secrets", "x"), true);
+});
+
+test("a volume is reached through the claim it is bound to, an attachment by the node it names", async () => {
+  const put = (resource: string, name: string, spec: object) =>
+    lab.registry.put(resource, { apiVersion: "v1", kind: "X", metadata: { name }, spec });
+  put("persistentvolumes", "pv", { claimRef: { namespace: "a", name: "x" } });
+  put("persistentvolumes", "free", {});
+  put("volumeattachments.storage.k8s.io", "mine", { nodeName: "n1" });
+  put("volumeattachments.storage.k8s.io", "other", { nodeName: "n2" });
+  const may = (resource: string, name: string) => mayGet(resource, name, "");
+  assert.equal(await may("persistentvolumes", "pv"), false);
+  putPod("p", "n1", volume({ persistentVolumeClaim: { claimName: "x" } }));
+  assert.equal(await may("persistentvolumes", "pv"), true);
+  assert.equal(await may("persistentvolumes", "free"), false);
+  assert.equal(await may("persistentvolumes", "missing"), false);
+  assert.equal(await may("volumeattachments.storage.k8s.io", "mine"), true);
+  assert.equal(await may("volumeattachments.storage.k8s.io", "other"), false);
+});
+
+/** Lets watch events that are on their way arrive. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
