@@ -36,6 +36,8 @@ export interface Signer {
   readonly upstream: { readonly file: string; readonly func: string };
   /** in the order in which upstream asks: the first that fails gives the message */
   readonly rules: readonly SignerRule[];
+  /** what the API server's admission refuses before there is an object: the signer never sees it */
+  readonly creationRules: readonly SignerRule[];
   /** usages that a well-made request has; key encipherment may be added for each */
   readonly typicalUsages: readonly string[];
 }
@@ -115,6 +117,16 @@ const hasClientAuth: SignerRule = {
     usages.includes("client auth") ? undefined : "missing required usage for client certificate: client auth",
 };
 
+/** Whoever is in this group may do everything, and RBAC cannot take it back. */
+const notSystemMasters: SignerRule = {
+  name: "O is not system:masters (asked when the object is created)",
+  seen: ({ request }) => list(request.subject.organization.map((one) => `O=${one}`)),
+  problem: ({ request }) =>
+    request.subject.organization.includes("system:masters")
+      ? `use of ${KUBE_APISERVER_CLIENT} signer with system:masters group is not allowed`
+      : undefined,
+};
+
 /**
  * The signers that a cluster's own CA serves, each with all its rules: the signing controller, the approver and
  * `csr inspect` ask the same ones.
@@ -134,6 +146,7 @@ export const SIGNERS: readonly Signer[] = [
       commonNameIsNode,
       usagesAre("client auth"),
     ],
+    creationRules: [],
     typicalUsages: ["digital signature", "client auth"],
   },
   {
@@ -149,6 +162,7 @@ export const SIGNERS: readonly Signer[] = [
       usagesAre("server auth"),
       commonNameIsNode,
     ],
+    creationRules: [],
     typicalUsages: ["digital signature", "server auth"],
   },
   {
@@ -157,6 +171,7 @@ export const SIGNERS: readonly Signer[] = [
     approval: "by hand; O=system:masters is refused when the object is created",
     upstream: { file: "pkg/controller/certificates/signer/signer.go", func: "validAPIServerClientUsages" },
     rules: [onlyClientUsages, hasClientAuth],
+    creationRules: [notSystemMasters],
     typicalUsages: ["digital signature", "client auth"],
   },
 ];
@@ -168,7 +183,11 @@ export function findSigner(signerName: string): Signer | undefined {
 
 /** Asks every rule, also after one that failed: a learner wants to see all that is wrong. */
 export function evaluateSigner(signer: Signer, question: SignerQuestion): RuleOutcome[] {
-  return signer.rules.map((rule) => {
+  return evaluateRules(signer.rules, question);
+}
+
+export function evaluateRules(rules: readonly SignerRule[], question: SignerQuestion): RuleOutcome[] {
+  return rules.map((rule) => {
     const message = rule.problem(question);
     const seen = rule.seen(question);
     return message === undefined ? { rule: rule.name, seen, ok: true } : { rule: rule.name, seen, ok: false, message };

@@ -86,8 +86,13 @@ async function parseObject(text: string): Promise<CertificateSigningRequest | un
     return undefined; // Not YAML either: the caller says what was expected.
   }
   if (typeof value !== "object" || value === null) return undefined;
-  const { kind, metadata, spec } = value as { kind?: unknown; metadata?: unknown; spec?: { request?: unknown } };
-  const isCsr = kind === "CertificateSigningRequest" && typeof spec?.request === "string";
+  const { kind, metadata, spec } = value as {
+    kind?: unknown;
+    metadata?: unknown;
+    spec?: { request?: unknown; signerName?: unknown };
+  };
+  const isCsr =
+    kind === "CertificateSigningRequest" && typeof spec?.request === "string" && typeof spec.signerName === "string";
   return isCsr
     ? ({ metadata: {}, ...value, ...(metadata ? { metadata } : {}) } as CertificateSigningRequest)
     : undefined;

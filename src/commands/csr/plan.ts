@@ -1,0 +1,138 @@
+import { isIP } from "node:net";
+import type { RequestPlan } from "../../kubelet/certificate/by-hand/create.js";
+import { checkNodeName, nodeSubject } from "../../kubelet/certificate/node-identity.js";
+import type { KeyType } from "../../pki/keys.js";
+import type { DistinguishedName } from "../../pki/name.js";
+import { NO_SANS } from "../../pki/sans.js";
+import { findSigner, KUBE_APISERVER_CLIENT, KUBE_APISERVER_CLIENT_KUBELET, SIGNERS } from "../../pki/signers.js";
+import { ALL_USAGES } from "../../pki/usages.js";
+import { LabError } from "../../util/errors.js";
+
+/** The flags that say what to ask for. */
+export interface PlanOptions {
+  readonly name?: string;
+  readonly node?: string;
+  readonly subject?: string;
+  readonly cn?: string;
+  readonly org?: readonly string[];
+  readonly signer?: string;
+  readonly usages?: readonly string[];
+  readonly keyType?: KeyType;
+  readonly dns?: readonly string[];
+  readonly ip?: readonly string[];
+  /** ms */
+  readonly expiration?: number;
+}
+
+/** The API server refuses less: expirationSeconds must be 600 at least. */
+const MIN_EXPIRATION_SECONDS = 600;
+
+/** @throws LabError USAGE for what cannot be asked for: before any key is made or any cluster is started */
+export function planFrom(options: PlanOptions): RequestPlan {
+  const subject = subjectFrom(options);
+  const { name, usages, keyType, dns = [], ip = [], expiration } = options;
+  const expirationSeconds = expiration === undefined ? undefined : Math.floor(expiration / 1000);
+  if (expirationSeconds !== undefined && expirationSeconds < MIN_EXPIRATION_SECONDS) {
+    throw new LabError("USAGE", `--expiration ${expirationSeconds}s is too short`, "Ask for 10m (600 s) at least.");
+  }
+  return {
+    subject,
+    sans: { ...NO_SANS, dns, ip },
+    signerName: signerFrom(options),
+    ...(name === undefined ? {} : { name }),
+    ...(usages === undefined ? {} : { usages }),
+    ...(keyType === undefined ? {} : { keyType }),
+    ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+  };
+}
+
+function subjectFrom({ node, subject, cn, org = [] }: PlanOptions): DistinguishedName {
+  const given = [node, subject, cn].filter((one) => one !== undefined);
+  if (given.length !== 1) {
+    throw new LabError(
+      "USAGE",
+      given.length === 0 ? "for whom is the certificate?" : "--node, --subject and --cn exclude each other",
+      "Say --node n1 (a kubelet), --cn jane --org devs (a user), or --subject /O=devs/CN=jane.",
+    );
+  }
+  if (cn !== undefined) return { commonName: cn, organization: org };
+  if (org.length > 0) throw new LabError("USAGE", "--org goes with --cn only", "Put the O into --subject.");
+  if (node !== undefined) return nodeSubject(checkNodeName(node));
+  return parseSubject(subject ?? "");
+}
+
+/** `kubelet-serving` is short for `kubernetes.io/kubelet-serving`. */
+function signerFrom({ signer, node }: PlanOptions): string {
+  if (signer === undefined) return node === undefined ? KUBE_APISERVER_CLIENT : KUBE_APISERVER_CLIENT_KUBELET;
+  if (signer.includes("/")) return signer;
+  const name = `kubernetes.io/${signer}`;
+  if (findSigner(name) !== undefined) return name;
+  throw new LabError(
+    "USAGE",
+    `--signer ${JSON.stringify(signer)} is not a signer's name`,
+    `The cluster's own are ${SIGNERS.map((one) => one.name.split("/")[1]).join(", ")}; others look like example.com/name.`,
+  );
+}
+
+/** Which attributes a subject may have, by openssl's short names. */
+const ATTRIBUTES = {
+  C: "country",
+  O: "organization",
+  OU: "organizationalUnit",
+  L: "locality",
+  ST: "province",
+} as const;
+
+/** Parses `/O=system:nodes/CN=system:node:n1`, as openssl's -subj takes it (`\/` is a slash). */
+export function parseSubject(text: string): DistinguishedName {
+  const lists: Record<string, string[]> = { organization: [] };
+  let commonName = "";
+  const wrong = (why: string) =>
+    new LabError(
+      "USAGE",
+      `--subject ${JSON.stringify(text)}: ${why}`,
+      "Write it like /O=system:nodes/CN=system:node:n1",
+    );
+  if (!text.startsWith("/")) throw wrong("it does not begin with a slash");
+  for (const part of text.slice(1).split(/(?<!\\)\//)) {
+    const [, type = "", value = ""] = /^([A-Za-z]+)=([\s\S]+)$/.exec(part) ?? [];
+    if (type === "") throw wrong(`${JSON.stringify(part)} is not NAME=VALUE`);
+    const unescaped = value.replace(/\\(.)/g, "$1");
+    if (type === "CN") {
+      commonName = unescaped;
+      continue;
+    }
+    if (!(type in ATTRIBUTES)) throw wrong(`known are CN, ${Object.keys(ATTRIBUTES).join(", ")}, not ${type}`);
+    const field = ATTRIBUTES[type as keyof typeof ATTRIBUTES];
+    lists[field] = [...(lists[field] ?? []), unescaped];
+  }
+  return { commonName, organization: [], ...lists };
+}
+
+/** For a flag that may be given several times, each time with several values between commas. */
+export function collect(text: string, before: readonly string[] = []): string[] {
+  const values = text.split(",").map((one) => one.trim());
+  return [...before, ...values.filter((one) => one !== "")];
+}
+
+export function collectIps(text: string, before: readonly string[] = []): string[] {
+  for (const one of collect(text)) {
+    if (isIP(one) === 0) {
+      throw new LabError("USAGE", `--ip ${JSON.stringify(one)} is not an IP address`, "Names go with --dns.");
+    }
+  }
+  return collect(text, before);
+}
+
+export function collectUsages(text: string, before: readonly string[] = []): string[] {
+  for (const one of collect(text)) {
+    if (!ALL_USAGES.includes(one)) {
+      throw new LabError(
+        "USAGE",
+        `--usages: ${JSON.stringify(one)} is no usage`,
+        `Known are: ${ALL_USAGES.join(", ")}.`,
+      );
+    }
+  }
+  return collect(text, before);
+}

@@ -1,0 +1,195 @@
+import { resolve } from "node:path";
+import type { CertificateSigningRequest } from "../../api/certificates.js";
+import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
+import type { KubeClient } from "../../client/client.js";
+import { createClient } from "../../client/create-client.js";
+import { prepareRequest, submitRequest } from "../../kubelet/certificate/by-hand/create.js";
+import { type Decision, decide, getCsr } from "../../kubelet/certificate/by-hand/decide.js";
+import { fetchCertificate } from "../../kubelet/certificate/by-hand/fetch.js";
+import { type RequestFiles, requestFiles } from "../../kubelet/certificate/by-hand/files.js";
+import { inspect } from "../../kubelet/certificate/by-hand/inspect.js";
+import { inspectionText } from "../../kubelet/certificate/by-hand/report.js";
+import { readSourceFile, sourceFromFile, sourceFromObject } from "../../kubelet/certificate/by-hand/source.js";
+import type { WaitDeps } from "../../kubelet/certificate/wait.js";
+import { parseCertificatePem } from "../../pki/certificate.js";
+import { LabError } from "../../util/errors.js";
+import { type PlanOptions, planFrom } from "./plan.js";
+
+export interface FileOptions {
+  readonly outDir: string;
+  readonly prefix: string;
+}
+
+export interface CreateOptions extends PlanOptions, FileOptions, TargetOptions {
+  readonly dryRun?: boolean;
+  readonly print?: boolean;
+  readonly approve?: boolean;
+  readonly wait?: boolean;
+  readonly timeout: number;
+}
+
+function filesFrom(context: CliContext, options: FileOptions): RequestFiles {
+  return requestFiles(resolve(context.cwd, options.outDir), options.prefix);
+}
+
+export async function runCreate(context: CliContext, options: CreateOptions): Promise<void> {
+  const plan = planFrom(options);
+  const files = options.dryRun === true ? undefined : filesFrom(context, options);
+  if (files === undefined || options.print === true) {
+    const { trace } = context.session(options);
+    const { object } = await trace.chapter("csr", () => prepareRequest({ trace }, plan, files));
+    const { stringify } = await import("yaml");
+    context.print({ text: stringify(object, { lineWidth: 0 }), json: object });
+    return;
+  }
+  await withCluster(context, "csr create", options, true, async (deps, target) => {
+    // A folder that cannot be written to is found before anything is sent.
+    const prepared = await prepareRequest(deps, plan, files);
+    const created = await submitRequest(deps, prepared, context.signal);
+    const name = created.metadata.name ?? "";
+    if (options.approve === true) await decide(deps, name, APPROVED, context.signal);
+    const isDone = options.wait === true;
+    if (isDone) await waitWithProgress(context, deps, created, files, options.timeout);
+    if (!isDone) whatNext(deps, target, name, options.approve === true);
+    const certificate = isDone ? files.certificate : null;
+    context.print({
+      text: [name, ...(isDone ? [files.key, files.certificate] : [])].join("\n"),
+      json: { name, key: files.key, request: files.request, certificate, signerName: plan.signerName },
+    });
+  });
+}
+
+function whatNext({ trace }: WaitDeps, target: Target, name: string, isApproved: boolean): void {
+  const text =
+    target.kind === "embedded"
+      ? "This control plane ends with this command, and the CSR with it: say --approve --wait to go all the way, or keep one running with `kubelab cluster up`."
+      : `Next: ${isApproved ? "" : `kubelab csr approve ${name}, then `}kubelab csr fetch ${name}`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
+}
+
+const APPROVED: Decision = {
+  type: "Approved",
+  reason: "KubelabApprove",
+  message: "This CSR was approved by kubelab csr approve.",
+};
+const DENIED: Decision = {
+  type: "Denied",
+  reason: "KubelabDeny",
+  message: "This CSR was denied by kubelab csr deny.",
+};
+
+export interface DecideOptions extends TargetOptions {
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export async function runDecide(
+  context: CliContext,
+  type: Decision["type"],
+  names: readonly string[],
+  options: DecideOptions,
+): Promise<void> {
+  const standard = type === "Approved" ? APPROVED : DENIED;
+  const { reason = standard.reason, message = standard.message } = options;
+  const command = type === "Approved" ? "csr approve" : "csr deny";
+  await withCluster(context, command, options, true, async (deps) => {
+    const decided = [];
+    for (const name of names) {
+      const { isNew } = await decide(deps, name, { type, reason, message }, context.signal);
+      decided.push({ name, condition: type, isNew });
+    }
+    const word = type.toLowerCase();
+    const text = decided.map(({ name, isNew }) => `CSR ${name} ${isNew ? word : `was ${word} before`}`).join("\n");
+    context.print({ text, json: decided });
+  });
+}
+
+export interface FetchOptions extends FileOptions, TargetOptions {
+  readonly timeout: number;
+}
+
+export async function runFetch(context: CliContext, name: string, options: FetchOptions): Promise<void> {
+  const files = filesFrom(context, options);
+  await withCluster(context, "csr fetch", options, false, async (deps) => {
+    const csr = await getCsr(deps.client, name, context.signal);
+    await waitWithProgress(context, deps, csr, files, options.timeout);
+    context.print({ text: files.certificate, json: { name, certificate: files.certificate, key: files.key } });
+  });
+}
+
+async function waitWithProgress(
+  context: CliContext,
+  deps: WaitDeps,
+  csr: CertificateSigningRequest,
+  files: RequestFiles,
+  timeoutMs: number,
+): Promise<void> {
+  const progress = context.progress(`waiting for the certificate of CSR ${csr.metadata.name}`);
+  try {
+    await fetchCertificate(deps, csr, files, timeoutMs, context.signal);
+  } finally {
+    progress.stop();
+  }
+}
+
+export interface InspectOptions extends TargetOptions {
+  readonly usages?: readonly string[];
+  readonly ca?: string;
+}
+
+/** Least columns of the report; a wider terminal gets more. */
+const REPORT_WIDTH = 80;
+
+export async function runInspect(context: CliContext, what: string, options: InspectOptions): Promise<void> {
+  const ca = options.ca === undefined ? undefined : await readCa(resolve(context.cwd, options.ca));
+  const bytes = await readSourceFile(resolve(context.cwd, what));
+  const show = (source: Parameters<typeof inspect>[0], nowMs: number) => {
+    const { usages } = options;
+    const inspection = inspect(source, {
+      nowMs,
+      ...(usages === undefined ? {} : { usages }),
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const width = Math.max(REPORT_WIDTH, context.streams.stdout.columns ?? REPORT_WIDTH);
+    context.print({ text: inspectionText(inspection, width), json: inspection });
+  };
+  if (bytes !== undefined) return show(await sourceFromFile(bytes, what), context.session(options).clock.now());
+  if (what.includes("/")) {
+    throw new LabError("BAD_FILE", `there is no file ${what}`, "Name a PEM file, or a CSR of the cluster.");
+  }
+  await withCluster(context, "csr inspect", options, false, async (deps) => {
+    show(sourceFromObject(await getCsr(deps.client, what, context.signal)), deps.clock.now());
+  });
+}
+
+async function readCa(path: string) {
+  const bytes = await readSourceFile(path);
+  try {
+    return parseCertificatePem(bytes?.toString("utf8") ?? "");
+  } catch (cause) {
+    const why = bytes === undefined ? "there is no such file" : "it holds no certificate";
+    throw new LabError("BAD_FILE", `--ca ${path}: ${why}`, "Name the PEM file of the CA.", { cause });
+  }
+}
+
+/** Opens the target and the administrator's client, asks before writing to a real cluster, and closes both. */
+async function withCluster(
+  context: CliContext,
+  command: string,
+  options: TargetOptions,
+  writes: boolean,
+  body: (deps: WaitDeps & { readonly client: KubeClient }, target: Target) => Promise<void>,
+): Promise<void> {
+  await using target = await context.openTarget(command, options);
+  if (writes && target.kind === "real") {
+    const question = `Write to the ${target.description}?`;
+    const agreed = await context.confirm(question, { yes: options.yes === true, flag: "--yes" });
+    if (!agreed) {
+      throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on without a question.");
+    }
+  }
+  const { trace, clock } = context.session(options);
+  const { random } = context;
+  await using client = createClient(target.admin, { trace, clock, random, actor: "user" });
+  await trace.chapter("csr", () => body({ client, clock, random, trace }, target));
+}
