@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { afterAll, describe, test } from "vitest";
+import { afterAll, test } from "vitest";
 import {
   createApiServerCertificate,
   createAuthority,
@@ -8,16 +8,20 @@ import {
 } from "../../src/pki/authority.js";
 import { parseCertificatePem } from "../../src/pki/certificate.js";
 import { createCertificateRequest, parseCertificateRequestPem, requestSignatureProblem } from "../../src/pki/csr.js";
+import { shapeOf } from "../../src/pki/der-shapes.js";
+import { walkDer } from "../../src/pki/der-walk.js";
 import { issueCertificate } from "../../src/pki/issue.js";
 import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyFacts } from "../../src/pki/keys.js";
+import { decodePem } from "../../src/pki/pem.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
-import { hasOpenssl, Openssl } from "./openssl.js";
+import { suiteNeeding } from "../support/requirements.js";
+import { Openssl } from "./openssl.js";
 
 // OpenSSL judges by the wall clock.
 const deps = { clock: new SystemClock(), random: new SystemRandom() };
 
-describe.skipIf(!hasOpenssl)("interop with openssl (skipped where it is not installed)", () => {
+suiteNeeding(["openssl"], "interop with openssl", () => {
   const openssl = new Openssl();
   afterAll(() => openssl.close());
 
@@ -168,5 +172,32 @@ describe.skipIf(!hasOpenssl)("interop with openssl (skipped where it is not inst
         "",
       ],
     );
+  });
+
+  test("our walk finds every value where openssl asn1parse finds it", async () => {
+    const ca = await createAuthority(deps, { commonName: "kubernetes", keyType: "rsa" });
+    const server = await createApiServerCertificate(ca, deps);
+    const key = await generatePrivateKey("ec");
+    const request = createCertificateRequest(key, {
+      subject: { commonName: "n", organization: ["a", "b"] },
+      sans: { dns: ["n"], ip: ["::1"], email: [], uri: [] },
+    });
+    for (const pem of [ca.certificatePem, server.certificatePem, request]) {
+      const [block] = decodePem(pem);
+      assert.ok(block);
+      const ours = walkDer(block.der, shapeOf(block.type));
+      assert.equal(ours.problem, undefined);
+      const places = new Set(ours.rows.map((row) => `${row.offset} ${row.headerLength} ${row.length}`));
+      const parsed = openssl.run(["asn1parse"], pem).stdout;
+      const theirs = [...parsed.matchAll(/^ *(\d+):d=\d+ +hl=(\d+) l= *(\d+)/gm)].map(([, ...place]) =>
+        place.join(" "),
+      );
+      assert.ok(theirs.length > 20, parsed);
+      assert.deepEqual(
+        theirs.filter((place) => !places.has(place)),
+        [],
+      );
+      assert.ok(ours.rows.length > theirs.length, "and it opens what is wrapped in strings");
+    }
   });
 });

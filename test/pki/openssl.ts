@@ -3,9 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Whether the machine has the openssl program; interop tests are skipped visibly without it. */
-export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
-
 export interface OpensslResult {
   readonly ok: boolean;
   readonly stdout: string;
