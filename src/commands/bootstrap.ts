@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
 import { type JoinOptions, type JoinPlan, planJoin } from "./bootstrap/plan.js";
 
@@ -14,6 +15,11 @@ interface BootstrapCommandOptions extends JoinOptions {
 export function nodesFolder(env: Readonly<Record<string, string | undefined>>): string {
   const state = env["XDG_STATE_HOME"] || join(env["HOME"] ?? homedir(), ".local", "state");
   return join(state, "kubelab", "nodes");
+}
+
+/** What `planJoin` wants to know of the process. */
+export function joinPlace({ env, streams }: CliContext) {
+  return { home: nodesFolder(env), canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true };
 }
 
 /** The flags of the node itself, for every command that may have to join one. */
@@ -61,7 +67,7 @@ export function addBootstrapCommand(program: Command, context: CliContext): void
 }
 
 async function runBootstrap(context: CliContext, options: BootstrapCommandOptions): Promise<void> {
-  const plan = planJoin(options, nodesFolder(context.env));
+  const plan = planJoin(options, joinPlace(context));
   const store = await openStore(plan);
   await using target =
     plan.discovery.kind === "by-target" ? await context.openTarget("bootstrap", targetOptions(options)) : undefined;
@@ -70,7 +76,7 @@ async function runBootstrap(context: CliContext, options: BootstrapCommandOption
   await trace.chapter("bootstrap", async () => {
     const node = await joinNode({ context, clock, trace, plan, kubeVersion, target, store });
     await using _agent = node.agent;
-    print(context, plan, node, target?.description ?? `the cluster at ${node.config.server}`);
+    print(context, plan, node, store, target?.description ?? `the cluster at ${node.config.server}`);
     if (options.keep !== true) return;
     trace.emit({ kind: "note", text: "Staying a node until Ctrl-C." }, { actor: "kubelet" });
     const { expirationSeconds } = plan;
@@ -78,10 +84,9 @@ async function runBootstrap(context: CliContext, options: BootstrapCommandOption
   });
 }
 
-function print(context: CliContext, plan: JoinPlan, node: JoinedNode, cluster: string): void {
-  const { store, lease } = node;
+function print(context: CliContext, plan: JoinPlan, node: JoinedNode, store: CertificateStore, cluster: string): void {
+  const { renewTime } = node;
   const until = new Date(node.notAfterMs).toISOString().replace(".000", "");
-  const renewTime = lease.type === "failed" ? "" : lease.renewTime;
   const text = [
     `node ${plan.nodeName} has joined ${cluster} and is Ready`,
     `  certificate  system:node:${plan.nodeName}, until ${until}${node.skippedBootstrap ? " (it was there already)" : ""}`,

@@ -185,7 +185,7 @@ export class NodeAgent {
   }
 }
 
-/** Runs loops side by side; the first that ends (only by an error) ends the others. */
+/** Runs loops side by side; the first that ends, or fails, ends the others. */
 export async function allUntilOneEnds(
   signal: AbortSignal,
   loops: readonly ((signal: AbortSignal) => Promise<void>)[],

@@ -10,7 +10,6 @@ import type { CsrObject } from "../../kubelet/certificate/csr.js";
 import { discoverCluster } from "../../kubelet/certificate/discovery.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
 import { NodeAgent } from "../../kubelet/node.js";
-import type { LeaseOutcome } from "../../kubelet/nodelease/controller.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -18,18 +17,21 @@ import { writeFileAtomic } from "../../util/files.js";
 import { Administrator } from "./administrator.js";
 import type { JoinPlan } from "./plan.js";
 
-/** A node that has joined: its agent is registered, Ready and has renewed its lease once. */
-export interface JoinedNode {
+/** A node that has an identity, and an agent that acts with it; the agent has done nothing yet. */
+export interface PreparedNode {
   readonly agent: NodeAgent;
-  readonly store: CertificateStore;
   readonly config: RestConfig;
-  readonly lease: LeaseOutcome;
   readonly notAfterMs: number;
   readonly csrName: string | undefined;
   readonly skippedBootstrap: boolean;
 }
 
-interface Session {
+/** A node that has joined: it is registered, Ready and has renewed its lease once. */
+export interface JoinedNode extends PreparedNode {
+  readonly renewTime: string;
+}
+
+export interface JoinSession {
   readonly context: CliContext;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -54,35 +56,47 @@ export async function openStore(plan: JoinPlan): Promise<CertificateStore> {
 }
 
 /**
- * Joins a node: certificate, registration, Ready, first renewal of the lease.
+ * Joins a node: certificate, registration, Ready, first renewal of the lease. The caller closes the agent.
  * @throws LabError
  */
-export async function joinNode(session: Session): Promise<JoinedNode> {
-  const { context, plan, trace, store } = session;
-  const { signal } = context;
-  const decision = await decide(session);
-  const own = decision.needed ? await bootstrap(session, decision) : decision;
-  const agent = new NodeAgent(
-    own.config,
-    { clock: session.clock, trace, random: context.random },
-    { nodeName: plan.nodeName, kubeVersion: session.kubeVersion, resources: plan.resources, jitter: plan.jitter },
-  );
+export async function joinNode(session: JoinSession): Promise<JoinedNode> {
+  const node = await prepareNode(session);
   try {
-    await agent.testClient(signal);
-    const lease = await agent.start(signal);
-    if (lease.type === "failed") {
-      throw new LabError("FAILED", `the Lease of ${plan.nodeName} was not written: ${lease.why}`, "Run it again.");
-    }
-    const csrName = "csrName" in own ? own.csrName : undefined;
-    const { notAfterMs } = own.certificate;
-    return { agent, store, config: own.config, lease, notAfterMs, csrName, skippedBootstrap: !decision.needed };
+    const lease = await node.agent.start(session.context.signal);
+    if (lease.type !== "failed") return { ...node, renewTime: lease.renewTime };
+    const { nodeName } = session.plan;
+    throw new LabError(
+      "FAILED",
+      `the Lease of ${nodeName} was not written: ${lease.why}`,
+      "Run the same command again.",
+    );
   } catch (error) {
-    await agent.close();
+    await node.agent.close();
     throw error;
   }
 }
 
-function decide({ plan, clock, trace, target, store }: Session): Promise<BootstrapDecision> {
+/** Gets the node its identity, with a token if need be, and tests it. The caller closes the agent. */
+export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
+  const { context, plan, trace, clock, kubeVersion } = session;
+  const decision = await decide(session);
+  const own = decision.needed ? await bootstrap(session, decision.why) : { ...decision, csrName: undefined };
+  const agent = new NodeAgent(
+    own.config,
+    { clock, trace, random: context.random },
+    { nodeName: plan.nodeName, kubeVersion, resources: plan.resources, jitter: plan.jitter },
+  );
+  try {
+    await agent.testClient(context.signal);
+  } catch (error) {
+    await agent.close();
+    throw error;
+  }
+  const { config, csrName, certificate } = own;
+  return { agent, config, csrName, notAfterMs: certificate.notAfterMs, skippedBootstrap: !decision.needed };
+}
+
+function decide({ plan, clock, trace, target, store }: JoinSession): Promise<BootstrapDecision> {
   const upstream = { file: "pkg/kubelet/certificate/bootstrap/bootstrap.go", func: "isClientConfigStillValid" };
   return trace.step("kubelet", "Does this node need to bootstrap?", { upstream }, async () => {
     const caPem = target?.admin.caPem;
@@ -99,13 +113,13 @@ function decide({ plan, clock, trace, target, store }: Session): Promise<Bootstr
   });
 }
 
-async function bootstrap(session: Session, decision: { readonly why: string }): Promise<BootstrapResult> {
+async function bootstrap(session: JoinSession, why: string): Promise<BootstrapResult> {
   const { target, trace, clock, context, plan } = session;
   if (target === undefined) {
     const cluster = await discover(session);
     return requestAsNode(session, cluster, requireToken(plan), undefined);
   }
-  await askFirst(session, target, decision.why);
+  await askFirst(session, target, why);
   const administrator = new Administrator(target, { trace, clock, random: context.random });
   try {
     const token = plan.token ?? (await administrator.makeToken(plan.nodeName, plan.approval, plan.timeoutMs));
@@ -132,7 +146,7 @@ function requireToken(plan: JoinPlan): BootstrapToken {
   return plan.token;
 }
 
-async function discover({ plan, trace, clock, context }: Session): Promise<RestConfig> {
+async function discover({ plan, trace, clock, context }: JoinSession): Promise<RestConfig> {
   const { discovery } = plan;
   if (discovery.kind === "unverified") return { server: discovery.server, insecureSkipTlsVerify: true };
   if (discovery.kind === "by-target") throw new Error("a target needs no discovery");
@@ -141,17 +155,17 @@ async function discover({ plan, trace, clock, context }: Session): Promise<RestC
   return discoverCluster(deps, { server, caCertHashes, token: requireToken(plan) }, context.signal);
 }
 
-async function askFirst({ context, plan, trace }: Session, target: Target, why: string): Promise<void> {
+async function askFirst({ context, plan, trace }: JoinSession, target: Target, why: string): Promise<void> {
   if (target.kind !== "real") return;
   const text = `With your identity: ${plan.token === undefined ? "a bootstrap token is made and deleted again; " : ""}the node's request is approved if no controller does it. With the node's: Node ${plan.nodeName} and its Lease are made, and stay.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
   const question = `Join node ${plan.nodeName} to ${target.description}? (${why})`;
-  const agreed = await context.confirm(question, { flag: "--yes" });
+  const agreed = await context.confirm(question, { yes: plan.yes, flag: "--yes" });
   if (!agreed) throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
 }
 
 async function requestAsNode(
-  session: Session,
+  session: JoinSession,
   cluster: RestConfig,
   token: BootstrapToken,
   administrator: Administrator | undefined,
@@ -175,7 +189,7 @@ async function requestAsNode(
 
 /** Whoever approves, beside the wait of the node. What it throws ends the wait. */
 async function approve(
-  session: Session,
+  session: JoinSession,
   csr: CsrObject,
   administrator: Administrator | undefined,
   signal: AbortSignal,
@@ -199,7 +213,7 @@ async function approve(
     }
     if (!(await administrator.isPending(name, signal))) return;
     const question = `Approve CSR ${name}: a client certificate for system:node:${plan.nodeName}?`;
-    const agreed = await context.confirm(question, { flag: "--approve auto" });
+    const agreed = await context.confirm(question, { yes: plan.yes, flag: "--approve auto" });
     await administrator.judge(name, agreed ? "Approved" : "Denied", signal);
   } catch (error) {
     // The certificate came meanwhile, or the wait has ended otherwise: nobody asks for a verdict any more.
@@ -208,7 +222,11 @@ async function approve(
 }
 
 /** Prints what to do in another terminal; for a cluster of this process, with a kubeconfig to do it with. */
-async function printKubectlLine({ plan, target, trace }: Session, csrName: string, signal: AbortSignal): Promise<void> {
+async function printKubectlLine(
+  { plan, target, trace }: JoinSession,
+  csrName: string,
+  signal: AbortSignal,
+): Promise<void> {
   let kubectl = "kubectl";
   if (target?.kind === "embedded") {
     const path = join(plan.folder, "admin.config");

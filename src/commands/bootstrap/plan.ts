@@ -46,16 +46,19 @@ export interface JoinPlan {
   readonly expirationSeconds: number | undefined;
   readonly insecureSkipTlsVerify: boolean;
   readonly jitter: boolean;
+  /** every question is answered with yes */
+  readonly yes: boolean;
 }
 
 const MIN_CERT_DURATION_MS = 600_000;
 
 /**
  * Checks all that can be wrong with the flags, before a folder is touched or anybody is asked.
- * @param home where nodes' folders are kept when no --dir is given
+ * @param place.home where nodes' folders are kept when no --dir is given
+ * @param place.canAsk there is a terminal to ask on
  * @throws LabError USAGE
  */
-export function planJoin(options: JoinOptions, home: string): JoinPlan {
+export function planJoin(options: JoinOptions, place: { readonly home: string; readonly canAsk: boolean }): JoinPlan {
   const nodeName = checkNodeName(options.node);
   const discovery = planDiscovery(options);
   if (discovery.kind !== "by-target" && options.token === undefined) {
@@ -67,6 +70,9 @@ export function planJoin(options: JoinOptions, home: string): JoinPlan {
       "Use --approve auto or manual, or join with --kubeconfig.",
     );
   }
+  if (options.approve === "ask" && options.yes !== true && !place.canAsk) {
+    throw usage("--approve ask needs a terminal to ask on", "Use --approve auto or manual.");
+  }
   const { certDuration } = options;
   if (certDuration !== undefined && certDuration < MIN_CERT_DURATION_MS) {
     throw usage(
@@ -76,7 +82,7 @@ export function planJoin(options: JoinOptions, home: string): JoinPlan {
   }
   return {
     nodeName,
-    folder: options.dir ?? join(home, nodeName),
+    folder: options.dir ?? join(place.home, nodeName),
     resources: checkResources(options),
     token: options.token === undefined ? undefined : parseToken(options.token),
     discovery,
@@ -86,6 +92,7 @@ export function planJoin(options: JoinOptions, home: string): JoinPlan {
     expirationSeconds: certDuration === undefined ? undefined : Math.floor(certDuration / 1000),
     insecureSkipTlsVerify: options.insecureSkipTlsVerify === true,
     jitter: options.jitter === true,
+    yes: options.yes === true,
   };
 }
 

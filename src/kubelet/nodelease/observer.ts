@@ -1,0 +1,215 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { KubeClient } from "../../client/client.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../../client/paths.js";
+import { type ReflectEvent, reflect } from "../../client/reflect.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import { conditionOf, type NodeObject, type Taint, taintText } from "../nodestatus/node.js";
+
+export interface ObserverDeps {
+  /** somebody who may watch nodes, pods and events: an administrator, not the node */
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface PodObject extends KubeObject {
+  readonly spec?: { readonly nodeName?: string; readonly tolerations?: readonly Toleration[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
+interface EventObject extends KubeObject {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string };
+}
+
+/** What is to be seen of one node through the API. */
+export interface NodeView {
+  readonly node: NodeObject | undefined;
+  /** by `namespace/name` */
+  readonly pods: ReadonlyMap<string, PodObject>;
+  /** `namespace/name` of pods that were given a deletionTimestamp or went */
+  readonly evicted: ReadonlySet<string>;
+}
+
+/**
+ * Watches one node, its pods and the Events about them, and reports what changes. It sees what kubectl sees: who changed
+ * something is to be told from what was changed.
+ */
+export class NodeObserver {
+  #node: NodeObject | undefined;
+  readonly #pods = new Map<string, PodObject>();
+  readonly #evicted = new Set<string>();
+  #waiters: (() => void)[] = [];
+
+  constructor(
+    readonly deps: ObserverDeps,
+    readonly nodeName: string,
+  ) {}
+
+  get view(): NodeView {
+    return { node: this.#node, pods: this.#pods, evicted: this.#evicted };
+  }
+
+  /** Watches until `signal` aborts (a normal end). @throws LabError as `reflect` does */
+  async run(signal: AbortSignal): Promise<void> {
+    const { nodeName } = this;
+    const node = { path: collectionPath(NODES), fieldSelector: `metadata.name=${nodeName}` };
+    const pods = { path: collectionPath(PODS), fieldSelector: `spec.nodeName=${nodeName}` };
+    const about = `involvedObject.kind=Node,involvedObject.name=${nodeName}`;
+    const nodeEvents = { path: collectionPath(EVENTS), fieldSelector: about };
+    const evictions = { path: collectionPath(EVENTS), fieldSelector: "reason=TaintManagerEviction" };
+    await Promise.all([
+      this.#each<NodeObject>(node, signal, (event) => this.#seeNode(event)),
+      this.#each<PodObject>(pods, signal, (event) => this.#seePod(event)),
+      this.#each<EventObject>(nodeEvents, signal, (event, isNews) => this.#seeEvent(event, isNews)),
+      this.#each<EventObject>(evictions, signal, (event, isNews) => this.#seeEvent(event, isNews)),
+    ]);
+  }
+
+  async #each<T extends KubeObject>(
+    options: Parameters<typeof reflect>[1],
+    signal: AbortSignal,
+    see: (event: ReflectEvent<T>, isNews: boolean) => void,
+  ): Promise<void> {
+    let isNews = false;
+    for await (const event of reflect<T>(this.deps, options, signal)) {
+      see(event, isNews);
+      if (event.type === "init") isNews = false;
+      if (event.type === "initDone") isNews = true;
+      this.#wake();
+    }
+  }
+
+  /**
+   * Resolves as soon as the view is as wanted; looks again at each change.
+   * @throws the signal's reason
+   */
+  async until(isWanted: (view: NodeView) => boolean, signal: AbortSignal): Promise<void> {
+    while (!isWanted(this.view)) {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          signal.removeEventListener("abort", wake);
+          resolve();
+        };
+        signal.addEventListener("abort", wake, { once: true });
+        this.#waiters.push(wake);
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiters.splice(0)) wake();
+  }
+
+  #seeNode(event: ReflectEvent<NodeObject>): void {
+    if (event.type === "deleted") {
+      this.#state(`Node ${this.nodeName}`, "object", "deleted");
+      this.#node = undefined;
+    }
+    if (event.type !== "applied") return;
+    const before = this.#node;
+    this.#node = event.object;
+    if (before === undefined) return;
+    for (const condition of event.object.status?.conditions ?? []) {
+      const from = conditionOf(before, condition.type)?.status;
+      if (from === condition.status) continue;
+      const to = `${condition.status} (${condition.reason}: ${condition.message})`;
+      this.#state(`Node ${this.nodeName}`, condition.type, to, from);
+    }
+    const had = taintsOf(before).map(taintText);
+    const has = taintsOf(event.object).map(taintText);
+    for (const taint of has) if (!had.includes(taint)) this.#state(`Node ${this.nodeName}`, "taint", `+ ${taint}`);
+    for (const taint of had) if (!has.includes(taint)) this.#state(`Node ${this.nodeName}`, "taint", `- ${taint}`);
+  }
+
+  #seePod(event: ReflectEvent<PodObject>): void {
+    if (event.type !== "applied" && event.type !== "deleted") return;
+    const { object } = event;
+    const podKey = `${object.metadata.namespace}/${object.metadata.name}`;
+    const before = this.#pods.get(podKey);
+    if (event.type === "deleted") {
+      this.#pods.delete(podKey);
+      this.#evicted.add(podKey);
+      this.#state(`Pod ${podKey}`, "object", "gone");
+      return;
+    }
+    this.#pods.set(podKey, object);
+    if (before === undefined) return;
+    const from = readyOf(before);
+    const to = readyOf(object);
+    if (from !== to && to !== undefined) this.#state(`Pod ${podKey}`, "Ready", to, from);
+    const { deletionTimestamp } = object.metadata;
+    if (deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
+      this.#evicted.add(podKey);
+      const to = `${deletionTimestamp}; it stays until its node says that it has ended`;
+      this.#state(`Pod ${podKey}`, "deletionTimestamp", to);
+    }
+  }
+
+  #seeEvent(event: ReflectEvent<EventObject>, isNews: boolean): void {
+    if (event.type !== "applied" || !isNews) return;
+    const { involvedObject, reason = "", message = "", type, source } = event.object;
+    if (involvedObject?.kind === "Pod" && !this.#hasPodNamed(involvedObject.name)) return;
+    // The kubelet's own are in the trace already, from where it recorded them.
+    if ((source as { component?: string } | undefined)?.component === "kubelet") return;
+    const object = `${involvedObject?.kind}/${involvedObject?.name}`;
+    const kind = type === "Warning" ? "Warning" : "Normal";
+    this.deps.trace.emit({ kind: "event", type: kind, reason, message, object }, { actor: "controller" });
+  }
+
+  #hasPodNamed(name: string | undefined): boolean {
+    return [...this.#pods.values()].some((pod) => pod.metadata.name === name);
+  }
+
+  #state(subject: string, what: string, to: string, from?: string): void {
+    const fact = { kind: "state", subject, what, to, ...(from === undefined ? {} : { from }) } as const;
+    this.deps.trace.emit(fact, { actor: "apiserver" });
+  }
+}
+
+export function taintsOf(node: NodeObject | undefined): readonly Taint[] {
+  return node?.spec?.taints ?? [];
+}
+
+function readyOf(pod: PodObject): string | undefined {
+  return pod.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+}
+
+/**
+ * How long a pod stays on a node with these taints: the least tolerationSeconds of the tolerations that match them.
+ *
+ * Mirrors pkg/controller/nodelifecycle/scheduler/taint_manager.go (getMinTolerationTime, processPodOnNode). Pure.
+ * @returns seconds; 0: at once; undefined: for ever
+ */
+export function tolerationSeconds(pod: PodObject, taints: readonly Taint[]): number | undefined {
+  let least: number | undefined;
+  for (const taint of taints) {
+    if (taint.effect !== "NoExecute") continue;
+    const matching = (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint));
+    if (matching.length === 0) return 0;
+    for (const { tolerationSeconds: seconds } of matching) {
+      if (seconds !== undefined) least = Math.min(least ?? Number.POSITIVE_INFINITY, Math.max(0, seconds));
+    }
+  }
+  return least;
+}
+
+/** Mirrors ToleratesTaint in k8s.io/api/core/v1/toleration.go, for taints without a value. */
+function tolerates(toleration: Toleration, taint: Taint): boolean {
+  if (toleration.effect !== undefined && toleration.effect !== "" && toleration.effect !== taint.effect) return false;
+  if (toleration.key !== undefined && toleration.key !== "" && toleration.key !== taint.key) return false;
+  return toleration.operator === "Exists" || (taint.value ?? "") === "";
+}
