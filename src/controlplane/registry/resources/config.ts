@@ -108,28 +108,9 @@ function dockerConfigErrors(values: Readonly<Record<string, unknown>>): FieldErr
     });
 }
 
-/** `stringData` is write-only: its values overwrite those of `data`. Mirrors Convert_v1_Secret_To_core_Secret. */
-function withStringData(secret: KubeObject): KubeObject {
-  const { stringData, ...rest } = secret;
-  if (stringData === undefined) return secret;
-  const encoded = Object.fromEntries(
-    Object.entries(fields(stringData)).map(([key, value]) => [key, Buffer.from(text(value)).toString("base64")]),
-  );
-  return { ...rest, data: { ...fields(secret.data), ...encoded } } as KubeObject;
-}
-
-const DEFAULT_TYPE = "Opaque";
-
-function prepareSecret(secret: KubeObject): KubeObject {
-  const merged = withStringData(secret);
-  return text(merged.type) === "" ? { ...merged, type: DEFAULT_TYPE } : merged;
-}
-
-/** Mirrors pkg/registry/core/secret/strategy.go. An update without a type keeps the old one. */
+/** Mirrors pkg/registry/core/secret/strategy.go. The schema has folded stringData into data. */
 const secretStrategy: Strategy = {
   allowUnconditionalUpdate: true,
-  prepareForCreate: prepareSecret,
-  prepareForUpdate: (secret, old) => prepareSecret(text(secret.type) === "" ? { ...secret, type: old.type } : secret),
   validate: validateSecret,
   validateUpdate(secret: KubeObject, old: KubeObject, _context: StrategyContext) {
     const errors: FieldError[] = [];

@@ -56,25 +56,15 @@ function validateServicePort(port: Fields, field: string, isNameRequired: boolea
 }
 
 /** What an allocator would have settled: one family, and clusterIPs beside clusterIP. Mirrors pkg/registry/core/service/storage. */
-function withServiceDefaults(service: KubeObject): KubeObject {
+function withAddresses(service: KubeObject): KubeObject {
   const spec = fields(service.spec);
   if (spec.type === "ExternalName") return service;
   const clusterIp = text(spec.clusterIP);
-  const ports = items(spec.ports).map((one) => {
-    const port = fields(one);
-    return isSet(port.targetPort) && port.targetPort !== 0 && port.targetPort !== ""
-      ? port
-      : { ...port, targetPort: port.port };
-  });
-  const isExternal = spec.type === "NodePort" || spec.type === "LoadBalancer";
   return {
     ...service,
     spec: {
       ...spec,
-      ...(ports.length === 0 ? {} : { ports }),
       ...(clusterIp === "" || isSet(spec.clusterIPs) ? {} : { clusterIPs: [clusterIp] }),
-      internalTrafficPolicy: spec.internalTrafficPolicy ?? "Cluster",
-      ...(isExternal && !isSet(spec.externalTrafficPolicy) ? { externalTrafficPolicy: "Cluster" } : {}),
       ipFamilies: spec.ipFamilies ?? ["IPv4"],
       ipFamilyPolicy: spec.ipFamilyPolicy ?? "SingleStack",
     },
@@ -85,8 +75,8 @@ const serviceStrategy: Strategy = specAndStatus({
   freshStatus: () => ({ loadBalancer: {} }),
   strategy: {
     validateName: isDns1035Label,
-    prepareForCreate: withServiceDefaults,
-    prepareForUpdate: withServiceDefaults,
+    prepareForCreate: withAddresses,
+    prepareForUpdate: withAddresses,
     validate: validateService,
     validateUpdate: validateService,
   },

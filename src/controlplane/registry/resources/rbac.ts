@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../api/meta.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy } from "../definition.js";
-import { type Fields, fields, isSet, items, semanticallyEqual, text } from "./access.js";
+import { type Fields, fields, items, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { goValue, invalidValue, notSupported, required } from "./field-errors.js";
 import { isDns1123Subdomain, isPathSegmentName } from "./names.js";
@@ -58,21 +58,6 @@ function roleStrategy(isNamespaced: boolean): Strategy {
   };
 }
 
-/** An empty apiGroup is filled in by kind. Mirrors SetDefaults_Subject and SetDefaults_RoleRef in pkg/apis/rbac/v1/defaults.go. */
-function withBindingDefaults(binding: KubeObject): KubeObject {
-  const roleRef = fields(binding.roleRef);
-  const subjects = items(binding.subjects).map((one) => {
-    const subject = fields(one);
-    const isNamed = subject.kind === "User" || subject.kind === "Group";
-    return isNamed && text(subject.apiGroup) === "" ? { ...subject, apiGroup: GROUP } : one;
-  });
-  return {
-    ...binding,
-    ...(isSet(binding.subjects) ? { subjects } : {}),
-    roleRef: text(roleRef.apiGroup) === "" ? { ...roleRef, apiGroup: GROUP } : roleRef,
-  };
-}
-
 function validateBinding(binding: KubeObject, isNamespaced: boolean): FieldError[] {
   const roleRef = fields(binding.roleRef);
   const errors: FieldError[] = [];
@@ -117,8 +102,6 @@ function bindingStrategy(isNamespaced: boolean): Strategy {
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
     validateName: isPathSegmentName,
-    prepareForCreate: withBindingDefaults,
-    prepareForUpdate: withBindingDefaults,
     validate: (binding) => validateBinding(binding, isNamespaced),
     validateUpdate(binding, old) {
       const errors = validateBinding(binding, isNamespaced);
@@ -185,4 +168,5 @@ export const RBAC = [
   row(GROUP_VERSION, "RoleBinding", "rolebindings", bindingStrategy(true), {
     table: bindingTable("The role or cluster role whose rights are given in this namespace.", "roleBinding"),
   }),
+  row(GROUP_VERSION, "Role", "roles", roleStrategy(true), { table: ROLE_TABLE }),
 ];

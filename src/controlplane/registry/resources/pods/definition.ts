@@ -8,17 +8,6 @@ import { POD_TABLE } from "./table.js";
 import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.js";
 import { validatePodCreate } from "./validation.js";
 
-/**
- * `serviceAccount` is the old name of `serviceAccountName`: both are shown, with one value.
- * Mirrors Convert_v1_PodSpec_To_core_PodSpec and its way back.
- */
-export function withServiceAccountAlias(pod: KubeObject): KubeObject {
-  const spec = fields(pod.spec);
-  const name = text(spec.serviceAccountName) === "" ? text(spec.serviceAccount) : text(spec.serviceAccountName);
-  if (name === "" || (spec.serviceAccountName === name && spec.serviceAccount === name)) return pod;
-  return { ...pod, spec: { ...spec, serviceAccountName: name, serviceAccount: name } };
-}
-
 /** podIP is the first of podIPs, and wins where they differ. Mirrors Convert_v1_PodStatus_To_core_PodStatus. */
 function withPodIps(pod: KubeObject): KubeObject {
   const status = fields(pod.status);
@@ -34,11 +23,11 @@ function withPodIps(pod: KubeObject): KubeObject {
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
   prepareForCreate(pod) {
-    return { ...withServiceAccountAlias(pod), status: { phase: "Pending", qosClass: podQosClass(pod) } };
+    return { ...pod, status: { phase: "Pending", qosClass: podQosClass(pod) } };
   },
   validate: validatePodCreate,
   prepareForUpdate(pod, old) {
-    return { ...withServiceAccountAlias(pod), status: old.status };
+    return { ...pod, status: old.status };
   },
   validateUpdate: validatePodUpdate,
   gracePeriodSeconds,
@@ -74,6 +63,9 @@ const statusStrategy: Strategy = {
   validateUpdate: validatePodStatusUpdate,
 };
 
+/** The one way to a node: the special handler, or the scheduler, has set nodeName. Nothing is checked again. */
+const BINDING_STRATEGY: Pick<Strategy, "prepareForUpdate"> = {};
+
 /** Mirrors ToSelectableFields in pkg/registry/core/pod/strategy.go. */
 function selectableFields(pod: KubeObject): Record<string, string> {
   const spec = fields(pod.spec);
@@ -101,7 +93,7 @@ export const PODS = row("v1", "Pod", "pods", strategy, {
   table: POD_TABLE,
   subresources: [
     special("attach", "PodAttachOptions", STREAM_VERBS),
-    special("binding", "Binding", ["create"]),
+    { ...special("binding", "Binding", ["create"]), strategy: BINDING_STRATEGY },
     { name: "ephemeralcontainers", verbs: ["get", "patch", "update"], strategy: EPHEMERAL_CONTAINERS_STRATEGY },
     special("eviction", "Eviction", ["create"], "policy/v1"),
     special("exec", "PodExecOptions", STREAM_VERBS),

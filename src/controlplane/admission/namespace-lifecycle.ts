@@ -1,0 +1,59 @@
+import type { KubeObject } from "../../api/meta.js";
+import { admissionForbidden } from "../auth/admission/refuse.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
+import { forbidden, notFound, StatusError } from "../errors.js";
+import type { Registry } from "../registry/registry.js";
+import { fields } from "../registry/resources/access.js";
+
+/** A cluster without these does not work. */
+const IMMORTAL_NAMESPACES = ["default", "kube-system", "kube-public"];
+
+const NAMESPACES = { group: "", resource: "namespaces" };
+
+/**
+ * Nothing is created in a namespace that is not there or on its way out, and three namespaces never go.
+ *
+ * Mirrors k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go (Lifecycle.Admit).
+ * Differs: the store is asked, and not a cache that may be late.
+ */
+export class NamespaceLifecycle implements AdmissionPlugin {
+  readonly name = "NamespaceLifecycle";
+
+  constructor(readonly registry: () => Registry) {}
+
+  async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
+    const { operation, group, resource, namespace, name, object } = attributes;
+    if (group === "" && resource === "namespaces") {
+      if (operation === "DELETE" && IMMORTAL_NAMESPACES.includes(name)) {
+        throw forbidden(NAMESPACES, name, "this namespace may not be deleted");
+      }
+      return object;
+    }
+    if (namespace === "" || operation === "DELETE") return object;
+    const found = await this.#find(namespace);
+    if (operation === "CREATE" && fields(found.status).phase === "Terminating") throw terminating(attributes);
+    return object;
+  }
+
+  async #find(namespace: string): Promise<KubeObject> {
+    try {
+      return await this.registry().store("namespaces").get(undefined, namespace);
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) throw notFound(NAMESPACES, namespace);
+      throw error;
+    }
+  }
+}
+
+/** Clients that clean up recognize the cause, and let it pass. */
+function terminating(attributes: AdmissionAttributes): StatusError {
+  const { namespace } = attributes;
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const { status } = admissionForbidden(attributes, why);
+  const cause = {
+    reason: "NamespaceTerminating",
+    message: `namespace ${namespace} is being terminated`,
+    field: "metadata.namespace",
+  };
+  return new StatusError({ ...status, details: { ...status.details, causes: [cause] } });
+}

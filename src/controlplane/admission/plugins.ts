@@ -1,0 +1,41 @@
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { AdmissionPlugin } from "../auth/contracts.js";
+import type { AuthAdmission } from "../auth/create-auth.js";
+import type { Registry } from "../registry/registry.js";
+import { NamespaceLifecycle } from "./namespace-lifecycle.js";
+import { Priority } from "./priority.js";
+import { RuntimeClass } from "./runtime-class.js";
+import { ServiceAccount } from "./service-account.js";
+import { defaultTolerationSeconds, taintNodesByCondition } from "./tolerations.js";
+
+export interface AdmissionDeps {
+  /** a getter: the registry is made with these plugins */
+  readonly registry: () => Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** the plugins that decide by rights and identities */
+  readonly auth: AuthAdmission;
+}
+
+/**
+ * What is on by default, in upstream's order.
+ *
+ * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: without LimitRanger, ResourceQuota,
+ * PodSecurity, the webhooks and the plugins for storage, which need controllers or policies that a lab does not have.
+ */
+export function admissionPlugins({ registry, clock, random, auth }: AdmissionDeps): AdmissionPlugin[] {
+  return [
+    auth.rbacEscalation,
+    new NamespaceLifecycle(registry),
+    new ServiceAccount({ registry, clock, random }),
+    auth.nodeRestriction,
+    taintNodesByCondition,
+    new Priority(registry),
+    defaultTolerationSeconds,
+    new RuntimeClass(registry),
+    auth.certificateApproval,
+    auth.certificateSigning,
+    auth.certificateSubjectRestriction,
+  ];
+}
