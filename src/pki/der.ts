@@ -122,9 +122,10 @@ export function derChildren(node: DerNode): DerNode[] {
   return children;
 }
 
-/** True for a value with this universal tag. */
+/** True for a value with this universal tag; SEQUENCE and SET must be constructed, the others must not (DER). */
 export function isUniversal(node: DerNode | undefined, tag: number): node is DerNode {
-  return node !== undefined && node.tagClass === "universal" && node.tag === tag;
+  if (node === undefined || node.tagClass !== "universal" || node.tag !== tag) return false;
+  return node.constructed === (tag === Tag.SEQUENCE || tag === Tag.SET);
 }
 
 /** True for `[tag]`, implicit or explicit. */
@@ -175,13 +176,18 @@ export function stringValue(node: DerNode): string | undefined {
     case Tag.T61_STRING:
       return node.content.toString("latin1");
     case Tag.BMP_STRING:
+      if (node.content.length % 2 !== 0) return undefined;
       return Buffer.from(node.content).swap16().toString("utf16le");
     default:
       return undefined;
   }
 }
 
-/** The bytes of a BIT STRING whose length is a multiple of eight: keys and signatures. */
+/**
+ * The bytes of a BIT STRING whose length is a multiple of eight: keys and signatures.
+ * @throws DerError for any other
+ */
 export function bitStringBytes(node: DerNode): Buffer {
+  if (node.content[0] !== 0) throw syntaxError("invalid padding bits in BIT STRING", node.offset);
   return node.content.subarray(1);
 }
