@@ -17,6 +17,8 @@ export interface ControlPlaneOptions {
   readonly withoutControllers?: readonly string[];
   /** how long certificates are valid that the signer issues, when the request does not say; ms, default one year */
   readonly clusterSigningDurationMs?: number;
+  /** the rights of the cluster that the recordings were made on: without what `kubeadm init` adds for `kubeadm join` */
+  readonly likeRecorded?: boolean;
 }
 
 /** An embedded control plane: an API server on loopback and its controllers. Reached only over HTTPS. */

@@ -1,0 +1,148 @@
+/**
+ * Writes answers. Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go.
+ */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { Status } from "../../api/meta.js";
+import { StatusError, statusError } from "../errors.js";
+import type { Exchange } from "./exchange.js";
+import { JSON_TYPE, negotiateForError, YAML_TYPE } from "./media-types.js";
+
+/** Go's net/http sends a length for what fits its first buffer, and chunks for what does not. */
+const CHUNKED_ABOVE_BYTES = 2048;
+/**
+ * Upstream's objects carry managedFields, which are not kept here: some 20 bytes for each of the object's fields. They
+ * count when it is decided how an answer is framed, so that a client sees the same framing.
+ */
+const MANAGED_BYTES_PER_FIELD = 20;
+const COUNT_FIELDS_ABOVE_BYTES = 600;
+/** Upstream compresses from here on, for clients that say they can read it. */
+const GZIP_ABOVE_BYTES = 128 * 1024;
+
+const gzipAsync = promisify(gzip);
+
+export interface ValueOptions {
+  /** default JSON */
+  readonly mediaType?: string;
+  readonly pretty?: boolean;
+  /** the value's compact JSON, when somebody made it already */
+  readonly text?: string;
+  /** a flat list of names and values */
+  readonly headers?: readonly string[];
+  /** the value is a stored object, or holds some */
+  readonly isStored?: boolean;
+}
+
+export interface BodyOptions {
+  /** a flat list of names and values */
+  readonly headers?: readonly string[];
+  /** how long the body counts as when its framing is chosen; default: as long as it is. 0: its length is always told */
+  readonly framedBytes?: number;
+}
+
+/** Writes a complete body. */
+export async function writeBody(
+  exchange: Exchange,
+  code: number,
+  body: string | Buffer,
+  contentType: string | undefined,
+  { headers = [], framedBytes }: BodyOptions = {},
+): Promise<void> {
+  const { response } = exchange;
+  let bytes = typeof body === "string" ? Buffer.from(body) : body;
+  let isChunked = (framedBytes ?? bytes.length) > CHUNKED_ABOVE_BYTES;
+  const all = commonHeaders(exchange);
+  if (contentType !== undefined) all.push("Content-Type", contentType);
+  all.push(...headers);
+  if (bytes.length > GZIP_ABOVE_BYTES && acceptsGzip(exchange)) {
+    bytes = await gzipAsync(bytes, { level: 1 });
+    isChunked = true;
+    all.push("Content-Encoding", "gzip");
+    if (exchange.vary.length === 0) all.push("Vary", "Accept-Encoding");
+  }
+  if (isChunked) all.push("Transfer-Encoding", "chunked");
+  else all.push("Content-Length", String(bytes.length));
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(code, all);
+  response.end(bytes);
+}
+
+/** The headers of every answer, as a flat list. */
+export function commonHeaders(exchange: Exchange): string[] {
+  const headers = ["Audit-Id", exchange.auditId, "Cache-Control", exchange.cacheControl];
+  // Named, so that Node does not add a Keep-Alive header of its own.
+  headers.push("Connection", exchange.response.shouldKeepAlive ? "keep-alive" : "close");
+  for (const value of exchange.vary) headers.push("Vary", value);
+  for (const text of exchange.warnings) headers.push("Warning", `299 - "${escapeQuoted(text)}"`);
+  return headers;
+}
+
+function escapeQuoted(text: string): string {
+  // A header holds no line breaks: upstream replaces control characters too.
+  return text.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, (char) => `\\${char}`);
+}
+
+function acceptsGzip(exchange: Exchange): boolean {
+  const accepted = exchange.request.headers["accept-encoding"];
+  return exchange.method === "GET" && typeof accepted === "string" && accepted.includes("gzip");
+}
+
+/** A value as JSON or YAML. */
+export async function writeValue(
+  exchange: Exchange,
+  code: number,
+  value: unknown,
+  options: ValueOptions = {},
+): Promise<void> {
+  const mediaType = options.mediaType ?? JSON_TYPE;
+  const text = await encode(exchange, value, mediaType, options);
+  await writeBody(exchange, code, text, mediaType, {
+    ...(options.headers === undefined ? {} : { headers: options.headers }),
+    ...(options.isStored === true ? { framedBytes: framedBytes(text) } : {}),
+  });
+}
+
+function framedBytes(text: string): number {
+  if (text.length < COUNT_FIELDS_ABOVE_BYTES || text.length > CHUNKED_ABOVE_BYTES) return text.length;
+  return text.length + MANAGED_BYTES_PER_FIELD * (text.split('":').length - 1);
+}
+
+async function encode(exchange: Exchange, value: unknown, mediaType: string, options: ValueOptions): Promise<string> {
+  if (mediaType === YAML_TYPE) {
+    const { toYaml } = await import("./yaml.js");
+    return toYaml(value);
+  }
+  if (options.pretty === true || exchange.isPretty) return JSON.stringify(value, null, 2);
+  return `${options.text ?? JSON.stringify(value)}\n`;
+}
+
+/** `404 page not found` and its like. Mirrors net/http's Error. */
+export async function writeText(exchange: Exchange, code: number, text: string): Promise<void> {
+  await writeBody(exchange, code, text, "text/plain; charset=utf-8", {
+    headers: ["X-Content-Type-Options", "nosniff"],
+  });
+}
+
+/** Outside the API's paths, what does not exist is told in plain text. */
+export function writePageNotFound(exchange: Exchange): Promise<void> {
+  return writeText(exchange, 404, "404 page not found\n");
+}
+
+/** @param headers further ones, as a flat list of names and values */
+export async function writeStatus(
+  exchange: Exchange,
+  status: Status & { readonly code: number },
+  headers: readonly string[] = [],
+): Promise<void> {
+  const { mediaType } = negotiateForError(exchange.accept);
+  const retryAfter = status.details?.retryAfterSeconds;
+  if (retryAfter !== undefined) headers = [...headers, "Retry-After", String(retryAfter)];
+  await writeValue(exchange, status.code, status, { mediaType, headers });
+}
+
+/** Any thrown thing as a Status; what is no StatusError is our own failure. */
+export function asStatusError(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return statusError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { UserInfo } from "../auth/user.js";
+import type { RequestContext } from "../registry/registry.js";
+import { isPretty } from "./media-types.js";
+import type { RequestInfo } from "./request-info.js";
+
+/** One request on its way through the filters and handlers, and what its answer must carry. */
+export class Exchange {
+  readonly warnings: string[] = [];
+  /** set by the authentication filter, changed by impersonation */
+  user: UserInfo | undefined;
+  cacheControl = "no-cache, private";
+  /** refused by a filter, before any handler: upstream marks exactly these answers as not to be sniffed */
+  refusedByFilter = false;
+  /** values of Vary, for answers that differ by request headers */
+  vary: readonly string[] = [];
+
+  constructor(
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    readonly info: RequestInfo,
+    readonly query: URLSearchParams,
+    readonly auditId: string,
+  ) {}
+
+  get method(): string {
+    return this.request.method ?? "";
+  }
+
+  get accept(): string | undefined {
+    return this.request.headers.accept;
+  }
+
+  get isPretty(): boolean {
+    return isPretty(this.query, this.request.headers["user-agent"]);
+  }
+
+  /** For handlers: who asks, and where warnings go. */
+  context(): RequestContext {
+    if (this.user === undefined) throw new Error("a handler ran before authentication");
+    return {
+      user: this.user,
+      auditId: this.auditId,
+      warnings: this.warnings,
+      ...(this.query.size > 0 && this.query.has("dryRun") ? { dryRun: true } : {}),
+    };
+  }
+
+  /** Aborts when the client goes away before its answer is complete. */
+  abortSignal(): AbortSignal {
+    const abort = new AbortController();
+    this.response.once("close", () => abort.abort());
+    return abort.signal;
+  }
+}

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { commonHeaders, writeBody } from "./answer.js";
+import type { Exchange } from "./exchange.js";
+import { groupVersionName, type Routes } from "./routes.js";
+
+/** Makes the OpenAPI v3 document of one group-version. */
+export type DocumentOf = (group: string, version: string) => Promise<unknown>;
+
+interface Document {
+  readonly text: string;
+  readonly hash: string;
+}
+
+const V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const INDEX_PATH = "/openapi/v3";
+
+/**
+ * /openapi/v3: an index and a document per group-version, made when first asked for; /openapi/v2: a document without
+ * paths, for clients that insist on one.
+ *
+ * Mirrors k8s.io/kube-openapi/pkg/handler3/handler.go and .../pkg/handler/handler.go.
+ */
+export class OpenApi {
+  readonly #documents = new Map<string, Promise<Document>>();
+
+  constructor(
+    readonly routes: Routes,
+    readonly documentOf: DocumentOf,
+    readonly version: string,
+    readonly startedAt: Date,
+  ) {}
+
+  /** @returns false when the path is none of OpenAPI's */
+  async answer(exchange: Exchange): Promise<boolean> {
+    const { path } = exchange.info;
+    if (path === "/openapi/v2") await this.#v2(exchange);
+    else if (path === INDEX_PATH || path === `${INDEX_PATH}/`) await this.#index(exchange);
+    else if (path.startsWith(`${INDEX_PATH}/`)) await this.#document(exchange, path.slice(INDEX_PATH.length + 1));
+    else return false;
+    return true;
+  }
+
+  async #index(exchange: Exchange): Promise<void> {
+    const paths: Record<string, { serverRelativeURL: string }> = {};
+    for (const { group, version } of this.routes.all()) {
+      const name = group === "" ? `api/${version}` : `apis/${groupVersionName(group, version)}`;
+      const { hash } = await this.#load(group, version, name);
+      paths[name] = { serverRelativeURL: `${INDEX_PATH}/${name}?hash=${hash}` };
+    }
+    const sorted = Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const text = JSON.stringify({ paths: sorted });
+    await this.#send(exchange, text, "text/plain; charset=utf-8", hashOf(text));
+  }
+
+  async #document(exchange: Exchange, name: string): Promise<void> {
+    const found = this.routes
+      .all()
+      .find(({ group, version }) => name === (group === "" ? `api/${version}` : `apis/${group}/${version}`));
+    if (found === undefined) return writeBody(exchange, 404, "", undefined);
+    const { text, hash } = await this.#load(found.group, found.version, name);
+    await this.#send(exchange, text, "application/json", hash);
+  }
+
+  async #v2(exchange: Exchange): Promise<void> {
+    const title = "Kubernetes";
+    const wantsProtobuf = exchange.accept?.includes(V2_PROTOBUF) === true;
+    const text = JSON.stringify({
+      swagger: "2.0",
+      info: { title, version: this.version },
+      paths: {},
+      definitions: {},
+    });
+    exchange.vary = ["Accept-Encoding", "Accept"];
+    if (wantsProtobuf) {
+      await this.#send(exchange, v2Protobuf(title, this.version), "application/octet-stream", hashOf(text));
+    } else {
+      await this.#send(exchange, text, "text/plain; charset=utf-8", hashOf(text));
+    }
+  }
+
+  #load(group: string, version: string, name: string): Promise<Document> {
+    let document = this.#documents.get(name);
+    if (document === undefined) {
+      document = this.documentOf(group, version).then((value) => {
+        const text = JSON.stringify(value);
+        return { text, hash: hashOf(text) };
+      });
+      this.#documents.set(name, document);
+    }
+    return document;
+  }
+
+  async #send(exchange: Exchange, body: string | Buffer, contentType: string, hash: string): Promise<void> {
+    const etag = `"${hash}"`;
+    const headers = ["Etag", etag, "Last-Modified", this.startedAt.toUTCString(), "Accept-Ranges", "bytes"];
+    if (exchange.request.headers["if-none-match"] === etag) {
+      exchange.response.writeHead(304, [...commonHeaders(exchange), ...headers]);
+      exchange.response.end();
+      return;
+    }
+    await writeBody(exchange, 200, body, contentType, { headers, framedBytes: 0 });
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash("sha512").update(text).digest("hex").toUpperCase();
+}
+
+/** The same empty document as gnostic's protobuf message: swagger = 1, info = 2 { title = 1, version = 2 }, paths = 8. */
+function v2Protobuf(title: string, version: string): Buffer {
+  const info = Buffer.concat([field(1, title), field(2, version)]);
+  return Buffer.concat([field(1, "2.0"), field(2, info), field(8, Buffer.alloc(0))]);
+}
+
+/** A length-delimited protobuf field shorter than 128 bytes. */
+function field(number: number, value: string | Buffer): Buffer {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);
+}

@@ -1,0 +1,164 @@
+/**
+ * What a request asks for, read off its method and path alone: authorization needs it before anything is looked up.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/request/requestinfo.go (NewRequestInfo).
+ */
+export interface RequestInfo {
+  readonly isResourceRequest: boolean;
+  /** decoded, with the leading slash */
+  readonly path: string;
+  /** get list watch create update patch delete deletecollection; for other paths the method in lower case */
+  readonly verb: string;
+  /** `api`, `apis` or "" */
+  readonly apiPrefix: string;
+  readonly apiGroup: string;
+  readonly apiVersion: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** path segments from the resource on: `["nodes", "n1", "status"]` */
+  readonly parts: readonly string[];
+  /** the old `/api/v1/watch/...` form */
+  readonly isWatchPath: boolean;
+  /** the path has `/namespaces/<namespace>/` before the resource */
+  readonly inNamespace: boolean;
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  POST: "create",
+  GET: "get",
+  HEAD: "get",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/** After these, `/namespaces/<name>/<word>` is still about the namespace itself. */
+const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
+
+/**
+ * Path and query of a request target, also of one in absolute form (`https://host/path`).
+ * @returns undefined when the path cannot be decoded
+ */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } | undefined {
+  const question = target.indexOf("?");
+  let path = question < 0 ? target : target.slice(0, question);
+  const query = question < 0 ? "" : target.slice(question + 1);
+  if (!path.startsWith("/")) {
+    const afterScheme = path.indexOf("://");
+    if (afterScheme < 0) return undefined;
+    const slash = path.indexOf("/", afterScheme + 3);
+    path = slash < 0 ? "/" : path.slice(slash);
+  }
+  if (!path.includes("%")) return { path, query };
+  try {
+    // Decoded before it is split, as Go does: an encoded slash separates segments for authorization and routing alike.
+    return { path: decodeURIComponent(path), query };
+  } catch {
+    return undefined;
+  }
+}
+
+export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo {
+  const segments = splitPath(path);
+  const [prefix = "", ...rest] = segments;
+  const isGroupless = prefix === "api";
+  if (segments.length < 3 || (!isGroupless && prefix !== "apis")) return nonResource(method, path);
+  if (!isGroupless && rest.length < 3) return nonResource(method, path);
+
+  const apiGroup = isGroupless ? "" : (rest.shift() ?? "");
+  const apiVersion = rest.shift() ?? "";
+  let verb = VERBS[method] ?? "";
+  let parts = rest;
+  const isWatchPath = parts[0] === "watch";
+  if (isWatchPath) {
+    if (parts.length < 2) return nonResource(method, path);
+    verb = "watch";
+    parts = parts.slice(1);
+  }
+  const [namespace, inNamespace, about] = namespaceOf(parts);
+  const resource = about[0] ?? "";
+  let name = about[1] ?? "";
+  if (name === "" && verb === "get") {
+    verb = isWatch(query) ? "watch" : "list";
+    name = nameInFieldSelector(query) ?? "";
+  } else if (isWatchPath && name === "") {
+    name = nameInFieldSelector(query) ?? "";
+  }
+  if (name === "" && verb === "delete") verb = "deletecollection";
+  return {
+    isResourceRequest: true,
+    path,
+    verb,
+    apiPrefix: prefix,
+    apiGroup,
+    apiVersion,
+    namespace,
+    resource,
+    subresource: about[2] ?? "",
+    name,
+    parts: about,
+    isWatchPath,
+    inNamespace,
+  };
+}
+
+/** The namespace, whether it is a prefix of the path, and the segments from the resource on. */
+function namespaceOf(parts: string[]): [namespace: string, inNamespace: boolean, about: string[]] {
+  if (parts[0] !== "namespaces" || parts.length < 2) return ["", false, parts];
+  const namespace = parts[1] ?? "";
+  // The namespace itself is asked for: it counts as its own namespace.
+  if (parts.length === 2 || NAMESPACE_SUBRESOURCES.has(parts[2] ?? "")) return [namespace, false, parts];
+  return [namespace, true, parts.slice(2)];
+}
+
+function nonResource(method: string, path: string): RequestInfo {
+  return {
+    isResourceRequest: false,
+    path,
+    verb: method.toLowerCase(),
+    apiPrefix: "",
+    apiGroup: "",
+    apiVersion: "",
+    namespace: "",
+    resource: "",
+    subresource: "",
+    name: "",
+    parts: [],
+    isWatchPath: false,
+    inNamespace: false,
+  };
+}
+
+function splitPath(path: string): string[] {
+  let start = 0;
+  let end = path.length;
+  while (start < end && path[start] === "/") start++;
+  while (end > start && path[end - 1] === "/") end--;
+  return start === end ? [] : path.slice(start, end).split("/");
+}
+
+/** Upstream's reading of a boolean parameter: present and neither `false` nor `0`; also `watch=` and `watch=yes`. */
+export function isTrue(query: URLSearchParams, parameter: string): boolean {
+  const value = query.get(parameter);
+  if (value === null) return false;
+  const lower = value.toLowerCase();
+  return lower !== "false" && lower !== "0";
+}
+
+function isWatch(query: URLSearchParams): boolean {
+  return query.size > 0 && isTrue(query, "watch");
+}
+
+/** A list with `fieldSelector=metadata.name=x` counts as a request for x: that is how a node may watch one secret. */
+function nameInFieldSelector(query: URLSearchParams): string | undefined {
+  const selector = query.size === 0 ? null : query.get("fieldSelector");
+  if (selector === null) return undefined;
+  for (const term of selector.split(",")) {
+    const match = /^metadata\.name={1,2}([^=!]+)$/.exec(term);
+    const name = match?.[1];
+    if (name !== undefined && name !== "." && name !== ".." && !/[/%]/.test(name)) return name;
+  }
+  return undefined;
+}

@@ -1,0 +1,86 @@
+import type { KubeList, KubeObject } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import type { ResourceDefinition } from "../registry/definition.js";
+import { writeValue } from "./answer.js";
+import type { Exchange } from "./exchange.js";
+import { JSON_TYPE, type Representation } from "./media-types.js";
+import type { Serializer } from "./serialize.js";
+import { includeObjectOf, isAList, notAList, partialListOf, partialOf, tableOf } from "./table.js";
+
+/** Shows objects and lists in the form that was asked for. */
+export class Presenter {
+  constructor(
+    readonly serializer: Serializer,
+    readonly clock: Clock,
+  ) {}
+
+  /** @throws StatusError 406 when the asked form does not fit */
+  async object(
+    exchange: Exchange,
+    code: number,
+    definition: ResourceDefinition,
+    object: KubeObject,
+    shown: Representation,
+  ): Promise<void> {
+    const { as, asVersion } = shown;
+    if (as === "") {
+      const { kind, apiVersion, ...rest } = object;
+      const plain = () => ({ kind, apiVersion, ...rest });
+      return this.#write(exchange, code, shown, plain, () => this.serializer.object(object));
+    }
+    if (as === "PartialObjectMetadataList") throw notAList(goType(definition));
+    if (as === "PartialObjectMetadata") return this.#write(exchange, code, shown, partialOf(object, asVersion));
+    const metadata = { resourceVersion: object.metadata.resourceVersion ?? "" };
+    return this.#write(exchange, code, shown, this.#table(exchange, definition, metadata, [object], shown));
+  }
+
+  async list(exchange: Exchange, definition: ResourceDefinition, list: KubeList, shown: Representation): Promise<void> {
+    const { as, asVersion } = shown;
+    if (as === "") {
+      const plain = () => ({
+        ...list,
+        items: list.items.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest),
+      });
+      return this.#write(exchange, 200, shown, plain, () => this.serializer.list(list));
+    }
+    if (as === "PartialObjectMetadata") throw isAList(`${goType(definition)}List`);
+    if (as === "PartialObjectMetadataList") return this.#write(exchange, 200, shown, partialListOf(list, asVersion));
+    return this.#write(exchange, 200, shown, this.#table(exchange, definition, list.metadata, list.items, shown));
+  }
+
+  #table(
+    exchange: Exchange,
+    definition: ResourceDefinition,
+    metadata: KubeList["metadata"],
+    objects: readonly KubeObject[],
+    { asVersion }: Representation,
+  ): unknown {
+    return tableOf(definition, metadata, objects, {
+      version: asVersion,
+      nowMs: this.clock.now(),
+      include: includeObjectOf(exchange.query),
+      withColumns: true,
+    });
+  }
+
+  /** @param compact the value's text, when it may be known already */
+  #write(
+    exchange: Exchange,
+    code: number,
+    shown: Representation,
+    value: unknown,
+    compact?: () => string,
+  ): Promise<void> {
+    const pretty = shown.pretty || exchange.isPretty;
+    if (compact !== undefined && shown.mediaType === JSON_TYPE && !pretty) {
+      return writeValue(exchange, code, undefined, { text: compact(), isStored: true });
+    }
+    const whole = typeof value === "function" ? (value as () => unknown)() : value;
+    return writeValue(exchange, code, whole, { mediaType: shown.mediaType, pretty, isStored: true });
+  }
+}
+
+/** `*core.Pod`: what upstream's texts call an object of this kind. */
+function goType({ group, kind }: ResourceDefinition): string {
+  return `*${group === "" ? "core" : (group.split(".")[0] ?? group)}.${kind}`;
+}

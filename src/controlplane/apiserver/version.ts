@@ -1,0 +1,18 @@
+/**
+ * What /version says. Mirrors k8s.io/apimachinery/pkg/version (Info).
+ * Differs: the build metadata after `+` says who answers; there is no commit, no Go and no Go compiler to tell of.
+ */
+export function versionInfo(kubeVersion: string): Record<string, string> {
+  const [major = "1", minor = "25"] = kubeVersion.split(".");
+  return {
+    major,
+    minor,
+    gitVersion: `v${major}.${minor}.0+kubelab`,
+    gitCommit: "",
+    gitTreeState: "",
+    buildDate: "1970-01-01T00:00:00Z",
+    goVersion: "",
+    compiler: "",
+    platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+  };
+}
