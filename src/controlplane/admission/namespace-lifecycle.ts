@@ -19,7 +19,7 @@ const NAMESPACES = { group: "", resource: "namespaces" };
 export class NamespaceLifecycle implements AdmissionPlugin {
   readonly name = "NamespaceLifecycle";
 
-  constructor(readonly registry: () => Registry) {}
+  constructor(readonly registry: Registry) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const { operation, group, resource, namespace, name, object } = attributes;
@@ -37,7 +37,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   async #find(namespace: string): Promise<KubeObject> {
     try {
-      return await this.registry().store("namespaces").get(undefined, namespace);
+      return await this.registry.store("namespaces").get(undefined, namespace);
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) throw notFound(NAMESPACES, namespace);
       throw error;

@@ -23,7 +23,7 @@ const NO_CLASS: PodPriority = { className: "", value: 0, preemptionPolicy: "Pree
 export class Priority implements AdmissionPlugin {
   readonly name = "Priority";
 
-  constructor(readonly registry: () => Registry) {}
+  constructor(readonly registry: Registry) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const { object: pod, oldObject } = attributes;
@@ -56,7 +56,7 @@ export class Priority implements AdmissionPlugin {
   async #priorityOf(attributes: AdmissionAttributes, className: string): Promise<PodPriority> {
     if (className === "") return this.#defaultPriority();
     try {
-      return priorityOf(await this.registry().store(STORE).get(undefined, className));
+      return priorityOf(await this.registry.store(STORE).get(undefined, className));
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;
       throw admissionForbidden(attributes, `no PriorityClass with name ${className} was found`);
@@ -65,7 +65,7 @@ export class Priority implements AdmissionPlugin {
 
   /** Of several default classes, the one with the lowest value: whoever else was first keeps his place. */
   async #defaultPriority(): Promise<PodPriority> {
-    const { items } = await this.registry().store(STORE).list(undefined);
+    const { items } = await this.registry.store(STORE).list(undefined);
     const defaults = items.filter((one) => one.globalDefault === true).map(priorityOf);
     const [lowest] = defaults.sort((a, b) => a.value - b.value);
     return lowest ?? NO_CLASS;

@@ -13,7 +13,7 @@ import { isNewPod } from "./attributes.js";
 export class RuntimeClass implements AdmissionPlugin {
   readonly name = "RuntimeClass";
 
-  constructor(readonly registry: () => Registry) {}
+  constructor(readonly registry: Registry) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const { object: pod } = attributes;
@@ -29,7 +29,7 @@ export class RuntimeClass implements AdmissionPlugin {
 
   async #find(attributes: AdmissionAttributes, name: string): Promise<KubeObject> {
     try {
-      return await this.registry().store("runtimeclasses.node.k8s.io").get(undefined, name);
+      return await this.registry.store("runtimeclasses.node.k8s.io").get(undefined, name);
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;
       throw admissionForbidden(attributes, `pod rejected: RuntimeClass "${name}" not found`);

@@ -21,7 +21,7 @@ const DEFAULT_ACCOUNT_ATTEMPTS = 10;
 const RETRY_INTERVAL_MS = 100;
 
 export interface ServiceAccountDeps {
-  readonly registry: () => Registry;
+  readonly registry: Registry;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -63,7 +63,7 @@ export class ServiceAccount implements AdmissionPlugin {
     const attempts = name === DEFAULT_ACCOUNT ? DEFAULT_ACCOUNT_ATTEMPTS : 1;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await registry().store("serviceaccounts").get(namespace, name);
+        return await registry.store("serviceaccounts").get(namespace, name);
       } catch (error) {
         if (!(error instanceof StatusError) || error.code !== 404) throw error;
         if (attempt >= attempts) {

@@ -10,8 +10,7 @@ import { ServiceAccount } from "./service-account.js";
 import { defaultTolerationSeconds, taintNodesByCondition } from "./tolerations.js";
 
 export interface AdmissionDeps {
-  /** a getter: the registry is made with these plugins */
-  readonly registry: () => Registry;
+  readonly registry: Registry;
   readonly clock: Clock;
   readonly random: Random;
   /** the plugins that decide by rights and identities */
@@ -24,7 +23,7 @@ export interface AdmissionDeps {
  * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: without LimitRanger, ResourceQuota,
  * PodSecurity, the webhooks and the plugins for storage, which need controllers or policies that a lab does not have.
  */
-export function admissionPlugins({ registry, clock, random, auth }: AdmissionDeps): AdmissionPlugin[] {
+export function createAdmission({ registry, clock, random, auth }: AdmissionDeps): AdmissionPlugin[] {
   return [
     auth.rbacEscalation,
     new NamespaceLifecycle(registry),

@@ -1,0 +1,92 @@
+import type { KubeObject } from "../../../api/meta.js";
+import { SYSTEM_PRIORITIES } from "./policies.js";
+
+/** Mirrors pkg/controlplane/controller/systemnamespaces. `default` comes last, as upstream creates it. */
+const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease", "default"];
+
+/** The first address of the default service range. */
+const SERVICE_IP = "10.96.0.1";
+const SERVICE_NAME = "kubernetes";
+const SERVICE_PORT_NAME = "https";
+
+/**
+ * What a new API server creates by itself, but for roles and bindings: namespaces, priority classes, its own service.
+ * Complete as they are stored, except for uid and creationTimestamp. A namespace comes before what is in it.
+ *
+ * Mirrors pkg/controlplane/instance.go (its post-start hooks) and pkg/controlplane/controller.go.
+ */
+export function seedObjects(): KubeObject[] {
+  return [
+    ...SYSTEM_NAMESPACES.map(namespaceObject),
+    ...Object.entries(SYSTEM_PRIORITIES).map(priorityClass),
+    service(),
+  ];
+}
+
+function namespaceObject(name: string): KubeObject {
+  return {
+    kind: "Namespace",
+    apiVersion: "v1",
+    metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
+    spec: { finalizers: ["kubernetes"] },
+    status: { phase: "Active" },
+  };
+}
+
+const PRIORITY_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  "system-cluster-critical":
+    "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+  "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+};
+
+function priorityClass([name, value]: [name: string, value: number]): KubeObject {
+  return {
+    kind: "PriorityClass",
+    apiVersion: "scheduling.k8s.io/v1",
+    metadata: { name, generation: 1 },
+    value,
+    description: PRIORITY_DESCRIPTIONS[name] ?? "",
+    preemptionPolicy: "PreemptLowerPriority",
+  };
+}
+
+const OWN_LABELS = { component: "apiserver", provider: "kubernetes" };
+
+/** Pods find the API server by it; nothing in the lab routes its address. */
+function service(): KubeObject {
+  return {
+    kind: "Service",
+    apiVersion: "v1",
+    metadata: { name: SERVICE_NAME, namespace: "default", labels: OWN_LABELS },
+    spec: {
+      ports: [{ name: SERVICE_PORT_NAME, protocol: "TCP", port: 443, targetPort: 6443 }],
+      clusterIP: SERVICE_IP,
+      clusterIPs: [SERVICE_IP],
+      type: "ClusterIP",
+      sessionAffinity: "None",
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      internalTrafficPolicy: "Cluster",
+    },
+    status: { loadBalancer: {} },
+  };
+}
+
+/**
+ * Where the service `kubernetes` leads, once the server listens.
+ *
+ * Mirrors pkg/controlplane/reconcilers/instancecount.go (ReconcileEndpoints). Differs: upstream refuses loopback
+ * addresses and then has no endpoints; in a lab the loopback address is the true one.
+ */
+export function apiServerEndpoints(ip: string, port: number): KubeObject {
+  return {
+    kind: "Endpoints",
+    apiVersion: "v1",
+    metadata: {
+      name: SERVICE_NAME,
+      namespace: "default",
+      labels: { "endpointslice.kubernetes.io/skip-mirror": "true" },
+    },
+    subsets: [{ addresses: [{ ip }], ports: [{ name: SERVICE_PORT_NAME, port, protocol: "TCP" }] }],
+  };
+}
