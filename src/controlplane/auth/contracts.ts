@@ -42,6 +42,8 @@ export interface AuthorizationAttributes {
   readonly name: string;
   /** for non-resource requests, and always the full URL path */
   readonly path: string;
+  /** of a list or watch, as it was sent, "" for none; absent when the caller cannot say */
+  readonly fieldSelector?: string;
 }
 
 export interface AuthorizationDecision {

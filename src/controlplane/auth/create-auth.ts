@@ -1,4 +1,5 @@
 import type { CertificateAuthority } from "../../pki/authority.js";
+import { factFor, OLDEST_RELEASE } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { SpecialHandlers } from "../apiserver/special.js";
@@ -29,6 +30,8 @@ export interface AuthDeps {
   readonly ca: Pick<CertificateAuthority, "certificatePem">;
   readonly clock: Clock;
   readonly random: Random;
+  /** default: the oldest release */
+  readonly kubeVersion?: string;
 }
 
 export interface AuthOptions {
@@ -65,12 +68,14 @@ export interface AuthAdmission {
 
 /** Builds authentication, authorization and their admission plugins. Reads nothing before `ready` or the first request. */
 export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
-  const { registry, ca, clock, random } = deps;
+  const { registry, ca, clock, random, kubeVersion = OLDEST_RELEASE } = deps;
   const issuer = options.issuer ?? DEFAULT_ISSUER;
   const apiAudiences = [issuer];
   const tokens = new ServiceAccountTokens({
     registry,
     clock,
+    random,
+    kubeVersion,
     issuer,
     apiAudiences,
     ...(options.serviceAccountKeyPem === undefined ? {} : { privateKeyPem: options.serviceAccountKeyPem }),
@@ -78,13 +83,14 @@ export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
   const bootstrapTokens = new BootstrapTokenAuthenticator({ registry, clock, apiAudiences });
   const authenticator = new RequestAuthenticator({
     certificates: new ClientCertificateAuthenticator(ca.certificatePem, clock),
-    tokens: new TokenCache([tokens, bootstrapTokens], clock, random),
+    tokens: new TokenCache([tokens, bootstrapTokens], factFor("tokenCacheTtl", kubeVersion), clock, random),
     apiAudiences,
   });
 
   const rbac = new RbacAuthorizer({ registry, clock });
   const graph = new NodeGraph({ registry, clock });
-  const authorizer = new UnionAuthorizer([new NodeAuthorizer(graph, nodeRules()), rbac]);
+  const withSelectors = factFor("authorizeNodeWithSelectors", kubeVersion);
+  const authorizer = new UnionAuthorizer([new NodeAuthorizer(graph, nodeRules(), { withSelectors }), rbac]);
   const views = [...rbac.views, graph.pods];
   const stop = new AbortController();
   let following: readonly Promise<void>[] = [];

@@ -30,7 +30,8 @@ export async function startAuth(options: AuthOptions & Partial<RbacSeedOptions> 
     registry.put(`${object.kind.toLowerCase()}s.rbac.authorization.k8s.io`, object);
   }
   const ca = await createAuthority({ clock, random }, { commonName: "kubernetes" });
-  const auth = createAuth({ registry: () => registry, ca, clock, random }, options);
+  const { kubeVersion = "1.25" } = options;
+  const auth = createAuth({ registry: () => registry, ca, clock, random, kubeVersion }, options);
   await auth.ready();
   return { auth, registry, clock, ca };
 }
@@ -63,7 +64,7 @@ export function user(username: string, ...groups: string[]): UserInfo {
   return { username, groups };
 }
 
-/** `get pods/log.apps in ns named x`: verb, then resource[/subresource][.group], namespace and name */
+/** @param what `pods/log`, `leases.coordination.k8s.io` or a path */
 export function attributes(
   who: UserInfo,
   verb: string,

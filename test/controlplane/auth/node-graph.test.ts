@@ -95,6 +95,48 @@ test("a volume is reached through the claim it is bound to, an attachment by the
   assert.equal(await may("volumeattachments.storage.k8s.io", "other"), false);
 });
 
+const since132 = [
+  // verb, resource, name, field selector ("none": the caller cannot say), refusal in v1.32 ("" = allowed)
+  ["get", "nodes", "n1", "", ""],
+  ["get", "nodes", "n2", "", "node 'n1' cannot read 'n2', only its own Node object"],
+  ["list", "nodes", "", "", "node 'n1' cannot read all nodes, only its own Node object"],
+  ["patch", "nodes/status", "n1", "", ""],
+  ["get", "pods", "mine", "", ""],
+  ["get", "pods", "foreign", "", "no relationship found between node 'n1' and this object"],
+  ["list", "pods", "", "spec.nodeName=n1", ""],
+  ["watch", "pods", "", "status.phase=Running,spec.nodeName==n1", ""],
+  ["list", "pods", "", "none", ""],
+  ["list", "pods", "", "", "can only list/watch pods with spec.nodeName field selector"],
+  ["list", "pods", "", "spec.nodeName=n2", "can only list/watch pods with spec.nodeName field selector"],
+  ["list", "pods", "", "spec.nodeName!=n1", "can only list/watch pods with spec.nodeName field selector"],
+  ["list", "pods", "mine", "metadata.name=mine", ""],
+  ["create", "pods", "", "", ""],
+] as const;
+for (const [verb, resource, name, fieldSelector, refusal] of since132) {
+  test(`v1.32: ${verb} ${resource} ${name} [${fieldSelector}]: ${refusal || "allowed"}`, async () => {
+    const request = { ...attributes(n1, verb, resource, resource.startsWith("nodes") ? "" : "a", name) };
+    const asked = fieldSelector === "none" ? request : { ...request, fieldSelector };
+    const newer = await startAuth({ kubeVersion: "1.32" });
+    for (const { registry } of [lab, newer]) {
+      for (const [pod, nodeName] of [
+        ["mine", "n1"],
+        ["foreign", "n2"],
+      ]) {
+        registry.put("pods", {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: pod ?? "", namespace: "a", annotations: { "kubernetes.io/config.mirror": "h" } },
+          spec: { nodeName },
+        });
+      }
+    }
+    const decision = await newer.auth.authorizer.authorize(asked);
+    assert.deepEqual(decision, { allowed: refusal === "", reason: refusal });
+    assert.equal((await lab.auth.authorizer.authorize(asked)).allowed, true, "v1.25 allows all of these");
+    await newer.auth.close();
+  });
+}
+
 /** Lets watch events that are on their way arrive. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -183,6 +183,35 @@ describe("what is issued", () => {
   }
 });
 
+test("from v1.30 on a token has an id of its own and names its pod's node", async () => {
+  const newer = await startAuth({
+    kubeVersion: "1.30",
+    serviceAccountKeyPem: privateKeyPem(await generatePrivateKey("ec")),
+  });
+  const { registry, auth } = newer;
+  registry.put("serviceaccounts", account);
+  registry.put("nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n1", uid: "node-uid" } });
+  const bound = registry.put("pods", { ...pod, spec: { nodeName: "n1" } });
+  const { token } = await auth.tokens.issue({
+    serviceAccount: account,
+    pod: bound,
+    audiences: [],
+    expirationSeconds: 600,
+  });
+  const { jti } = claimsOf(token);
+  assert.match(String(jti), /^[0-9a-f-]{36}$/);
+  const { user } = await auth.authenticator.authenticateToken(token);
+  await auth.close();
+  assert.deepEqual(user?.extra, {
+    "authentication.kubernetes.io/pod-name": ["p"],
+    "authentication.kubernetes.io/pod-uid": [pod.metadata.uid],
+    "authentication.kubernetes.io/node-name": ["n1"],
+    "authentication.kubernetes.io/node-uid": ["node-uid"],
+    "authentication.kubernetes.io/credential-id": [`JTI=${jti}`],
+  });
+  assert.equal(claimsOf((await issue({ pod })).token)["jti"], undefined, "v1.25 has none");
+});
+
 describe("discovery", () => {
   test("the published key verifies an issued token", async () => {
     const { token } = await issue();

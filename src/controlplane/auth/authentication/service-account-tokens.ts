@@ -1,5 +1,7 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { factFor } from "../../../release/facts.js";
 import type { Clock } from "../../../util/clock.js";
+import type { Random } from "../../../util/random.js";
 import { StatusError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
 import { goQuote } from "../../schema/go-text.js";
@@ -19,6 +21,9 @@ export interface ServiceAccountTokenDeps {
   readonly clock: Clock;
   readonly issuer: string;
   readonly apiAudiences: readonly string[];
+  readonly random: Random;
+  /** `1.25`: which claims a token has */
+  readonly kubeVersion: string;
   /** PEM, EC P-256 or RSA; absent: an RSA key is made when the first token is asked for */
   readonly privateKeyPem?: string;
 }
@@ -57,8 +62,10 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       exp: nowSeconds + (isExtended ? EXTENDED_EXPIRATION_SECONDS : expirationSeconds),
       iat: nowSeconds,
       iss: this.deps.issuer,
+      ...(this.#hasFact("serviceAccountTokenJti") ? { jti: this.deps.random.uuid() } : {}),
       "kubernetes.io": {
         namespace,
+        ...(pod === undefined ? {} : await this.#nodeClaim(pod)),
         ...(pod === undefined ? {} : { pod: referenceTo(pod) }),
         ...(secret === undefined || pod !== undefined ? {} : { secret: referenceTo(secret) }),
         serviceaccount: referenceTo(serviceAccount),
@@ -70,6 +77,18 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const token = signJwt(claims, await this.#signingKey());
     const endMs = (nowSeconds + expirationSeconds) * 1_000;
     return { token, expirationTimestamp: `${new Date(endMs).toISOString().slice(0, 19)}Z` };
+  }
+
+  #hasFact(name: "serviceAccountTokenJti" | "serviceAccountTokenPodNodeInfo"): boolean {
+    return factFor(name, this.deps.kubeVersion);
+  }
+
+  /** The node that the pod runs on, as far as it is known. */
+  async #nodeClaim(pod: KubeObject): Promise<object> {
+    const name = textOf(fieldOf(pod["spec"], "nodeName"));
+    if (name === "" || !this.#hasFact("serviceAccountTokenPodNodeInfo")) return {};
+    const node = await this.#get("nodes", undefined, name);
+    return { node: { name, ...(node?.metadata.uid === undefined ? {} : { uid: node.metadata.uid }) } };
   }
 
   async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenResult> {
@@ -85,7 +104,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     }
     const claimProblem = timeProblem(jwt.claims, this.deps.clock.now()) ?? (await this.#boundObjectProblem(jwt.claims));
     if (claimProblem !== undefined) return { outcome: "rejected", why: claimProblem };
-    return { ...userOf(jwt.claims["kubernetes.io"]), outcome: "authenticated", audiences: common };
+    return { ...userOf(jwt.claims), outcome: "authenticated", audiences: common };
   }
 
   /** The body of `/.well-known/openid-configuration`. @param serverUrl `https://127.0.0.1:PORT` */
@@ -149,7 +168,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     return at !== undefined && Date.parse(at) < this.deps.clock.now() - LEEWAY_SECONDS * 1_000;
   }
 
-  async #get(resource: string, namespace: string, name: string): Promise<KubeObject | undefined> {
+  async #get(resource: string, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     try {
       return await this.deps.registry().store(resource).get(namespace, name);
     } catch (error) {
@@ -176,19 +195,31 @@ function readReference(claim: unknown): { readonly name: string; readonly uid: s
 }
 
 /** Mirrors k8s.io/apiserver/pkg/authentication/serviceaccount/util.go (UserInfo). */
-function userOf(bound: unknown): Pick<Extract<TokenResult, { outcome: "authenticated" }>, "user" | "how"> {
+function userOf(
+  claims: Readonly<Record<string, unknown>>,
+): Pick<Extract<TokenResult, { outcome: "authenticated" }>, "user" | "how"> {
+  const bound = claims["kubernetes.io"];
   const namespace = textOf(fieldOf(bound, "namespace"));
   const account = readReference(fieldOf(bound, "serviceaccount"));
-  const pod = fieldOf(bound, "pod") === undefined ? undefined : readReference(fieldOf(bound, "pod"));
-  const extra = pod && {
-    "authentication.kubernetes.io/pod-name": [pod.name],
-    "authentication.kubernetes.io/pod-uid": [pod.uid],
+  const extra = {
+    ...extraOf("pod", fieldOf(bound, "pod")),
+    ...extraOf("node", fieldOf(bound, "node")),
+    ...(textOf(claims["jti"]) === "" ? {} : { [`${EXTRA_PREFIX}/credential-id`]: [`JTI=${textOf(claims["jti"])}`] }),
   };
   const user = asAuthenticated({
     username: `system:serviceaccount:${namespace}:${account.name}`,
     uid: account.uid,
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
-    ...(extra === undefined ? {} : { extra }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
   });
   return { user, how: `token of service account ${namespace}/${account.name}` };
+}
+
+const EXTRA_PREFIX = "authentication.kubernetes.io";
+
+function extraOf(kind: "pod" | "node", claim: unknown): Readonly<Record<string, readonly string[]>> {
+  if (claim === undefined) return {};
+  const { name, uid } = readReference(claim);
+  const known = uid === "" ? {} : { [`${EXTRA_PREFIX}/${kind}-uid`]: [uid] };
+  return { [`${EXTRA_PREFIX}/${kind}-name`]: [name], ...known };
 }

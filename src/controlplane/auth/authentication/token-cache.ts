@@ -3,13 +3,10 @@ import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import type { TokenAuthenticator, TokenResult } from "./token-authenticator.js";
 
-/** How long a token that was found good stays good without another look. */
-export const TOKEN_SUCCESS_TTL_MS = 10_000;
-
 const MAX_REMEMBERED = 4_096;
 
 /**
- * Remembers good tokens for ten seconds: a token may outlive its secret or its expiry by that much.
+ * Remembers good tokens for a while (ten seconds): a token may outlive its secret or its expiry by that much.
  *
  * Mirrors k8s.io/apiserver/pkg/authentication/token/cache/cached_token_authenticator.go. Refusals are not remembered, as
  * kube-apiserver sets it up. Tokens are kept as keyed hashes only.
@@ -20,6 +17,8 @@ export class TokenCache implements TokenAuthenticator {
 
   constructor(
     readonly authenticators: readonly TokenAuthenticator[],
+    /** how long a token that was found good stays good without another look, ms */
+    readonly successTtlMs: number,
     readonly clock: Clock,
     random: Random,
   ) {
@@ -35,7 +34,7 @@ export class TokenCache implements TokenAuthenticator {
     this.#remembered.delete(key);
     const result = await this.#askAll(token, audiences);
     if (result.outcome === "authenticated") {
-      this.#remembered.set(key, { result, untilMs: this.clock.now() + TOKEN_SUCCESS_TTL_MS });
+      this.#remembered.set(key, { result, untilMs: this.clock.now() + this.successTtlMs });
       if (this.#remembered.size > MAX_REMEMBERED) this.#forgetOldest();
     }
     return result;

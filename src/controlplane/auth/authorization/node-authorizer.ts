@@ -15,6 +15,11 @@ function refused(reason: string): AuthorizationDecision {
   return { allowed: false, reason };
 }
 
+export interface NodeAuthorizerOptions {
+  /** a node reads itself and its own pods only; before, all nodes and all pods */
+  readonly withSelectors: boolean;
+}
+
 /**
  * What kubelets may do: secrets, config maps, claims and service account tokens of their own pods, their own lease and
  * CSINode, and for the rest the rules of the cluster role `system:node`.
@@ -26,6 +31,7 @@ export class NodeAuthorizer implements Authorizer {
   constructor(
     readonly graph: NodeGraph,
     readonly nodeRules: readonly PolicyRule[],
+    readonly options: NodeAuthorizerOptions,
   ) {}
 
   async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
@@ -51,6 +57,12 @@ export class NodeAuthorizer implements Authorizer {
         return authorizeLease(nodeName, attributes);
       case "csinodes.storage.k8s.io":
         return authorizeCsiNode(nodeName, attributes);
+      case "nodes.":
+        if (!this.options.withSelectors) return this.#byRules(attributes);
+        return authorizeNodeRead(nodeName, attributes) ?? this.#byRules(attributes);
+      case "pods.":
+        if (!this.options.withSelectors) return this.#byRules(attributes);
+        return this.#authorizePodRead(nodeName, attributes);
       default:
         return this.#byRules(attributes);
     }
@@ -68,10 +80,20 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   async #authorizeRead(nodeName: string, kind: ReachableKind, attributes: AuthorizationAttributes) {
-    if (!["get", "list", "watch"].includes(attributes.verb)) return refused("can only read resources of this type");
+    if (!READ_VERBS.includes(attributes.verb)) return refused("can only read resources of this type");
     if (attributes.subresource !== "") return refused("cannot read subresource");
     if (attributes.namespace === "") return refused("can only read namespaced object of this type");
     return this.#authorizeRelated(nodeName, kind, attributes);
+  }
+
+  /** Mirrors authorizePod, in force since v1.32. */
+  async #authorizePodRead(nodeName: string, attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
+    const { verb, subresource, name, fieldSelector } = attributes;
+    if (subresource !== "" || !READ_VERBS.includes(verb)) return this.#byRules(attributes);
+    if (verb === "get") return this.#authorizeGet(nodeName, "pod", attributes);
+    if (fieldSelector === undefined || selectsNode(fieldSelector, nodeName)) return this.#byRules(attributes);
+    if (name !== "") return this.#authorizeRelated(nodeName, "pod", attributes);
+    return refused("can only list/watch pods with spec.nodeName field selector");
   }
 
   async #authorizeGet(nodeName: string, kind: ReachableKind, attributes: AuthorizationAttributes) {
@@ -102,6 +124,24 @@ export class NodeAuthorizer implements Authorizer {
     if (await this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
     return refused(`no relationship found between node '${nodeName}' and this object`);
   }
+}
+
+const READ_VERBS = ["get", "list", "watch"];
+
+function selectsNode(fieldSelector: string, nodeName: string): boolean {
+  const terms = fieldSelector.split(",");
+  return terms.includes(`spec.nodeName=${nodeName}`) || terms.includes(`spec.nodeName==${nodeName}`);
+}
+
+/** Mirrors authorizeNode, in force since v1.32: by name, so that a kubelet may ask for its node before it exists. */
+function authorizeNodeRead(
+  nodeName: string,
+  { verb, subresource, name }: AuthorizationAttributes,
+): AuthorizationDecision | undefined {
+  if (subresource !== "" || !READ_VERBS.includes(verb)) return undefined;
+  if (name === nodeName) return ALLOWED;
+  const what = name === "" ? "all nodes" : `'${name}'`;
+  return refused(`node '${nodeName}' cannot read ${what}, only its own Node object`);
 }
 
 const OWN_OBJECT_VERBS = ["get", "create", "update", "patch", "delete"];

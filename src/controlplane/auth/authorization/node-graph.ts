@@ -6,9 +6,9 @@ import { isMirrorPod, podReferences } from "../pod-references.js";
 import { fieldOf, textOf } from "../reading.js";
 
 /** What pods refer to by name. */
-type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount";
+type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount" | "pod";
 
-/** What a node may reach: through its pods, through their claims (pv), or because it is attached to it (va). */
+/** What a node may reach: its pods, what they refer to, through their claims (pv), or because it is attached to it (va). */
 export type ReachableKind = ReferredKind | "pv" | "va";
 
 /**
@@ -60,9 +60,11 @@ export class NodeGraph {
 
   #count(pod: KubeObject, step: 1 | -1): void {
     const nodeName = textOf(fieldOf(pod["spec"], "nodeName"));
+    if (nodeName === "") return;
+    const { namespace = "", name: podName = "" } = pod.metadata;
+    this.#edge(vertex("pod", namespace, podName), nodeName, step);
     // A node makes mirror pods itself: if they gave access, it could give itself access to anything.
-    if (nodeName === "" || isMirrorPod(pod)) return;
-    const namespace = pod.metadata.namespace ?? "";
+    if (isMirrorPod(pod)) return;
     const references = podReferences(pod);
     for (const name of references.secrets) this.#edge(vertex("secret", namespace, name), nodeName, step);
     for (const name of references.configMaps) this.#edge(vertex("configmap", namespace, name), nodeName, step);
