@@ -1,0 +1,264 @@
+import { expect, test } from "vitest";
+import type { KubeObject, OwnerReference } from "../../../src/api/meta.js";
+import { detachedSignature } from "../../../src/controlplane/controllers/bootstrap/jws.js";
+import { rfc3339 } from "../../../src/controlplane/controllers/support/objects.js";
+import { CA_PEM, errorsOf, SERVER_URL, type StoreHarness, startOnStore } from "./support/on-store.js";
+
+const NAMESPACES = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+function object(
+  kind: string,
+  name: string,
+  namespace: string | undefined,
+  more: Record<string, unknown> = {},
+): KubeObject {
+  const { metadata, ...rest } = more;
+  return {
+    apiVersion: "v1",
+    kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), ...(metadata as object) },
+    ...rest,
+  };
+}
+
+function owner(of: KubeObject, more: Partial<OwnerReference> = {}): OwnerReference {
+  return {
+    apiVersion: of.apiVersion,
+    kind: of.kind,
+    name: of.metadata.name ?? "",
+    uid: of.metadata.uid ?? "",
+    ...more,
+  };
+}
+
+async function namesOf({ admin }: StoreHarness, resource: string, namespace?: string): Promise<string[]> {
+  return (await admin.list(resource, namespace)).map(({ metadata }) => metadata.name ?? "").sort();
+}
+
+test("controllers carry upstream's names", async () => {
+  await using on = await startOnStore({ without: [] });
+  expect([...on.names].sort()).toEqual([
+    "bootstrapsigner",
+    "csrapproving",
+    "csrcleaner",
+    "csrsigning",
+    "event-ttl",
+    "garbagecollector",
+    "namespace",
+    "nodeipam",
+    "nodelifecycle",
+    "podgc",
+    "root-ca-cert-publisher",
+    "serviceaccount",
+    "taint-eviction-controller",
+    "tokencleaner",
+    "ttl",
+  ]);
+});
+
+test("a new cluster gets service accounts, the CA and cluster-info, and then all is quiet", async () => {
+  await using on = await startOnStore();
+  const accounts = await on.admin.list("serviceaccounts");
+  expect(accounts.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()).toEqual(
+    NAMESPACES.map((namespace) => `${namespace}/default`),
+  );
+  for (const namespace of NAMESPACES) {
+    const published = await on.admin.get("configmaps", namespace, "kube-root-ca.crt");
+    expect(published?.["data"]).toEqual({ "ca.crt": CA_PEM });
+    expect(published?.metadata.annotations?.["kubernetes.io/description"]).toMatch(/^Contains a CA bundle/);
+  }
+  const info = await on.admin.get("configmaps", "kube-public", "cluster-info");
+  expect(info?.["data"]).toEqual({ kubeconfig: expect.stringContaining(`server: ${SERVER_URL}\n`) });
+  const before = await on.admin.list("configmaps");
+  await on.clock.advance(120_000);
+  expect(await on.admin.list("configmaps")).toEqual(before); // not written again
+  expect(errorsOf(on.facts)).toEqual([]);
+});
+
+test("what controllers keep comes back when somebody deletes or changes it", async () => {
+  await using on = await startOnStore();
+  await on.admin.delete("serviceaccounts", "default", "default");
+  await on.admin.delete("configmaps", "default", "kube-root-ca.crt");
+  await on.admin.modify("configmaps", "kube-public", "kube-root-ca.crt", (current) => ({
+    ...current,
+    data: { "ca.crt": "x" },
+  }));
+  await on.clock.advance(0);
+  expect(await on.admin.get("serviceaccounts", "default", "default")).toBeDefined();
+  expect((await on.admin.get("configmaps", "default", "kube-root-ca.crt"))?.["data"]).toEqual({ "ca.crt": CA_PEM });
+  expect((await on.admin.get("configmaps", "kube-public", "kube-root-ca.crt"))?.["data"]).toEqual({ "ca.crt": CA_PEM });
+});
+
+function token(id: string, fields: Record<string, string>): KubeObject {
+  const all = { "token-id": id, "token-secret": "0123456789abcdef", ...fields };
+  const data = Object.fromEntries(
+    Object.entries(all).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  );
+  return object("Secret", `bootstrap-token-${id}`, "kube-system", { type: "bootstrap.kubernetes.io/token", data });
+}
+
+test("an expired token is deleted within the second, one without an expiration stays", async () => {
+  await using on = await startOnStore();
+  const expiration = rfc3339(on.clock.now() + 90_000);
+  await on.create("secrets", token("aaaaaa", { expiration }));
+  await on.create("secrets", token("bbbbbb", {}));
+  await on.create("secrets", token("cccccc", { expiration: "some day" }));
+  await on.clock.advance(0);
+  expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-aaaaaa", "bootstrap-token-bbbbbb"]);
+  await on.clock.advance(89_000);
+  expect(await namesOf(on, "secrets")).toContain("bootstrap-token-aaaaaa");
+  await on.clock.advance(1_000);
+  expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-bbbbbb"]);
+});
+
+test("a token whose expiration is put off is not deleted at the old time", async () => {
+  await using on = await startOnStore();
+  await on.create("secrets", token("aaaaaa", { expiration: rfc3339(on.clock.now() + 60_000) }));
+  await on.clock.advance(30_000);
+  const later = Buffer.from(rfc3339(on.clock.now() + 3_600_000)).toString("base64");
+  await on.admin.modify("secrets", "kube-system", "bootstrap-token-aaaaaa", (secret) => ({
+    ...secret,
+    data: { ...(secret["data"] as object), expiration: later },
+  }));
+  await on.clock.advance(60_000);
+  expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-aaaaaa"]);
+});
+
+test("cluster-info is signed by the tokens that may, and by no other", async () => {
+  await using on = await startOnStore();
+  await on.create("secrets", token("signer", { "usage-bootstrap-signing": "true" }));
+  await on.create("secrets", token("others", { "usage-bootstrap-authentication": "true" }));
+  await on.clock.advance(0);
+  const signatures = async () => {
+    const info = await on.admin.get("configmaps", "kube-public", "cluster-info");
+    const { kubeconfig = "", ...rest } = (info?.["data"] ?? {}) as Record<string, string>;
+    return { kubeconfig, rest };
+  };
+  const { kubeconfig, rest } = await signatures();
+  expect(rest).toEqual({ "jws-kubeconfig-signer": detachedSignature(kubeconfig, "signer", "0123456789abcdef") });
+  await on.admin.delete("secrets", "kube-system", "bootstrap-token-signer");
+  await on.clock.advance(0);
+  expect((await signatures()).rest).toEqual({});
+  // secrets do not reach the trace
+  expect(JSON.stringify(on.facts)).not.toContain("0123456789abcdef");
+});
+
+test("a detached signature is what upstream computes", () => {
+  const content = "Hello from the other side. I must have called a thousand times.";
+  expect(detachedSignature(content, "joshua", "my voice is my passcode")).toBe(
+    "eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..VShe2taLd-YTrmWuRkcL_8QTNDHYxQIEBsAYYiIj1_8",
+  );
+});
+
+test("a terminating namespace is emptied after 5 s and goes with its last object", async () => {
+  await using on = await startOnStore();
+  await on.create("namespaces", object("Namespace", "lab", undefined));
+  await on.clock.advance(0);
+  await on.create("configmaps", object("ConfigMap", "one", "lab", { data: {} }));
+  await on.create("secrets", object("Secret", "two", "lab", { metadata: { finalizers: ["example.com/hold"] } }));
+  await on.admin.delete("namespaces", undefined, "lab");
+  await on.clock.advance(4_900);
+  expect(await namesOf(on, "configmaps", "lab")).toContain("one");
+  await on.clock.advance(200);
+  expect(await namesOf(on, "configmaps", "lab")).toEqual([]);
+  const held = await on.admin.get("namespaces", undefined, "lab");
+  const { conditions } = (held?.["status"] ?? { conditions: [] }) as {
+    conditions: { type: string; status: string; message: string }[];
+  };
+  expect(conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+    "NamespaceDeletionDiscoveryFailure=False",
+    "NamespaceDeletionGroupVersionParsingFailure=False",
+    "NamespaceDeletionContentFailure=False",
+    "NamespaceContentRemaining=True",
+    "NamespaceFinalizersRemaining=True",
+  ]);
+  expect(conditions[3]?.message).toBe("Some resources are remaining: secrets. has 1 resource instances");
+  expect(conditions[4]?.message).toBe(
+    "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances",
+  );
+  await on.admin.modify("secrets", "lab", "two", ({ metadata: { finalizers: _, ...metadata }, ...secret }) => ({
+    ...secret,
+    metadata,
+  }));
+  await on.clock.advance(10_000);
+  expect(await on.admin.get("namespaces", undefined, "lab")).toBeUndefined();
+  expect(errorsOf(on.facts)).toEqual([]);
+});
+
+for (const [policy, dependentStays, ownerGoesFirst] of [
+  ["Background", false, true],
+  ["Foreground", false, false],
+  ["Orphan", true, true],
+] as const) {
+  test(`${policy} deletion: the dependent ${dependentStays ? "stays without its owner" : "goes too"}`, async () => {
+    await using on = await startOnStore();
+    const top = await on.create("configmaps", object("ConfigMap", "top", "default", { data: {} }));
+    const ownerReferences = [owner(top, { blockOwnerDeletion: true })];
+    await on.create("configmaps", object("ConfigMap", "leaf", "default", { data: {}, metadata: { ownerReferences } }));
+    await on.clock.advance(0);
+    const gone: string[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const item of on.admin.reflect("configmaps", stop.signal, { namespace: "default" })) {
+        if (item.type === "deleted") gone.push(item.object.metadata.name ?? "");
+      }
+    })();
+    await on.clock.advance(0);
+    await on.admin.delete("configmaps", "default", "top", { propagationPolicy: policy });
+    await on.clock.advance(1_000);
+    stop.abort();
+    await watching;
+    expect(gone).toEqual(dependentStays ? ["top"] : ownerGoesFirst ? ["top", "leaf"] : ["leaf", "top"]);
+    const leaf = await on.admin.get("configmaps", "default", "leaf");
+    expect(leaf?.metadata.ownerReferences).toBeUndefined();
+    expect(leaf !== undefined).toBe(dependentStays);
+    expect(errorsOf(on.facts)).toEqual([]);
+  });
+}
+
+test("an object with one living owner stays, and forgets the one that is gone", async () => {
+  await using on = await startOnStore();
+  const [a, b] = [
+    await on.create("configmaps", object("ConfigMap", "a", "default", { data: {} })),
+    await on.create("configmaps", object("ConfigMap", "b", "default", { data: {} })),
+  ];
+  const ownerReferences = [owner(a), owner(b)];
+  await on.create("secrets", object("Secret", "both", "default", { metadata: { ownerReferences } }));
+  await on.clock.advance(0);
+  await on.admin.delete("configmaps", "default", "a");
+  await on.clock.advance(1_000);
+  const both = await on.admin.get("secrets", "default", "both");
+  expect(both?.metadata.ownerReferences).toEqual([owner(b)]);
+});
+
+test("an owner that never was, or has another uid, takes its dependent along; an unknown kind does not", async () => {
+  await using on = await startOnStore();
+  const other: OwnerReference = { apiVersion: "v1", kind: "ConfigMap", name: "kube-root-ca.crt", uid: "not-its-uid" };
+  const widget: OwnerReference = { apiVersion: "example.com/v1", kind: "Widget", name: "w", uid: "w" };
+  await on.create("secrets", object("Secret", "stray", "default", { metadata: { ownerReferences: [other] } }));
+  await on.create("secrets", object("Secret", "widgets", "default", { metadata: { ownerReferences: [widget] } }));
+  await on.clock.advance(1_000);
+  expect(await namesOf(on, "secrets", "default")).toEqual(["widgets"]);
+});
+
+test("events go an hour after their last change", async () => {
+  await using on = await startOnStore();
+  const event = (name: string) =>
+    object("Event", name, "default", {
+      involvedObject: { kind: "Pod", name: "p", namespace: "default" },
+      reason: "Test",
+      message: "m",
+      type: "Normal",
+      count: 1,
+      firstTimestamp: rfc3339(on.clock.now()),
+      lastTimestamp: rfc3339(on.clock.now()),
+    });
+  await on.create("events", event("quiet"));
+  await on.create("events", event("repeated"));
+  await on.clock.advance(1_800_000);
+  await on.admin.modify("events", "default", "repeated", (current) => ({ ...current, count: 2 }));
+  await on.clock.advance(1_800_000);
+  expect(await namesOf(on, "events")).toEqual(["repeated"]);
+  await on.clock.advance(1_800_000);
+  expect(await namesOf(on, "events")).toEqual([]);
+});

@@ -1,0 +1,76 @@
+import type { KubeObject } from "../../../../src/api/meta.js";
+import { SYSTEM_APISERVER } from "../../../../src/controlplane/auth/user.js";
+import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
+import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
+import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";
+import type { LocalClient } from "../../../../src/controlplane/registry/registry.js";
+import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
+import { seedCluster } from "../../../../src/controlplane/seed.js";
+import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
+import type { TraceEvent } from "../../../../src/trace/events.js";
+import { Trace } from "../../../../src/trace/trace.js";
+import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
+
+export interface StoreHarness extends AsyncDisposable {
+  readonly clock: FakeClock;
+  /** an administrator, without admission */
+  readonly admin: LocalClient;
+  readonly facts: TraceEvent[];
+  readonly names: readonly string[];
+  create(resource: string, object: KubeObject): Promise<KubeObject>;
+}
+
+export const CA_PEM = "-----BEGIN CERTIFICATE-----\nQ0E=\n-----END CERTIFICATE-----\n";
+export const SERVER_URL = "https://127.0.0.1:6443";
+
+/** All controllers (or all but some; the signer by default) over the real registry and the real storage in memory, on a fake clock. */
+export async function startOnStore(
+  options: { kubeVersion?: string; without?: readonly string[] } = {},
+): Promise<StoreHarness> {
+  const clock = new FakeClock();
+  const random = new FakeRandom();
+  const kubeVersion = options.kubeVersion ?? "1.25";
+  const trace = new Trace(clock);
+  const facts: TraceEvent[] = [];
+  trace.addSink({ write: (event) => facts.push(event) });
+  const storage = new MemoryStorage({ clock });
+  const definitions = resourcesFor(kubeVersion);
+  await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: true });
+  const registry = createRegistry({ storage, clock, random, admission: [], kubeVersion, definitions });
+  const running = startControllers(
+    {
+      clientFor: (user) => createLocalClient(registry, user),
+      clock,
+      random,
+      trace,
+      kubeVersion,
+      ca: { certificatePem: CA_PEM, privateKeyPem: "" },
+      authorizer: {
+        authorize: async () => ({ allowed: false, reason: "" }),
+        rulesFor: async () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
+      },
+      serverUrl: SERVER_URL,
+      definitions: registry.definitions,
+    },
+    // The signer needs a CA with a key, which costs more than the rest of a test: it has tests of its own.
+    { without: options.without ?? ["csrsigning"] },
+  );
+  const admin = createLocalClient(registry, SYSTEM_APISERVER);
+  await clock.advance(0);
+  return {
+    clock,
+    admin,
+    facts,
+    names: running.names,
+    create: (resource, object) => admin.create(resource, object.metadata.namespace, object),
+    async [Symbol.asyncDispose]() {
+      await running.close();
+      await storage.close();
+    },
+  };
+}
+
+/** What went wrong, in words: empty when all is well. */
+export function errorsOf(facts: readonly TraceEvent[]): string[] {
+  return facts.flatMap((fact) => (fact.kind === "error" && fact.level < 3 ? [fact.message] : []));
+}
