@@ -3,7 +3,16 @@ import { parseType } from "./notation.js";
 import type { Field, TypeSchema, TypeTable } from "./schema.js";
 import { apps } from "./types/apps.js";
 import { authentication, authorization, certificates, rbac } from "./types/auth.js";
-import { coordination, discovery, events, nodeGroup, policy, scheduling, storage } from "./types/cluster-groups.js";
+import {
+  autoscaling,
+  coordination,
+  discovery,
+  events,
+  nodeGroup,
+  policy,
+  scheduling,
+  storage,
+} from "./types/cluster-groups.js";
 import { coreCluster } from "./types/core-cluster.js";
 import { coreConfig } from "./types/core-config.js";
 import { coreContainer } from "./types/core-container.js";
@@ -36,6 +45,7 @@ const TABLES: readonly TypeTable[] = [
   discovery,
   storage,
   apps,
+  autoscaling,
 ];
 
 /** What was read out of the tables so far: they are constants, so this is a cache and no state. */

@@ -30,6 +30,17 @@ export function diagnose(type: string, text: string): Diagnosis {
   return { error: walker.savedError, strictErrors: walker.strictErrors };
 }
 
+/** Keys that stand twice in an object, in a text without a type (a patch): `duplicate field "spec.x"`. */
+export function duplicateFields(text: string): readonly string[] {
+  const walker = new Walker(text);
+  walker.value(UNTYPED);
+  return walker.strictErrors;
+}
+
+/** Any JSON: an object's values, and a list's elements, are any JSON again. */
+const UNTYPED: FieldType & { values: FieldType } = { type: "map", values: { type: "string" } };
+UNTYPED.values = UNTYPED;
+
 const MAX_STRICT_ERRORS = 100;
 
 class Abort extends Error {
@@ -52,7 +63,8 @@ class Walker {
     this.#skipSpace();
     if (isSelfDecoding(type)) this.#selfDecoding(type);
     else if (this.text[this.#at] === "{") this.#object(type);
-    else if (this.text[this.#at] === "[") this.#array(type);
+    else if (this.text[this.#at] === "[") this.#array(type === UNTYPED ? { type: "array", items: UNTYPED } : type);
+    else if (type === UNTYPED) this.#skipValue();
     else this.#literal(type);
   }
 

@@ -67,7 +67,7 @@ export function groupOfPackage(packageName: string): string {
   const name = packageName.split(".").at(-2) ?? "";
   if (name === "core" || name === "meta") return "";
   if (name === "rbac") return "rbac.authorization.k8s.io";
-  return name === "apps" || name === "policy" ? name : `${name}.k8s.io`;
+  return ["apps", "autoscaling", "policy"].includes(name) ? name : `${name}.k8s.io`;
 }
 
 function isRegistered(group: string, kind: string): boolean {

@@ -42,15 +42,10 @@ function typeOf({ apiVersion, kind }: Json): string {
   return apiVersion === "events.k8s.io/v1" && String(kind).startsWith("Event") ? `events.${kind}` : String(kind);
 }
 
-/** The recorder left parts out: an ellipsis says so, and pods of lists without their spec. */
+/** The recorder left parts out: an ellipsis says so, a pod has no spec, a token was taken apart, a time is missing. */
 function isCut(value: unknown): boolean {
+  const { kind, spec, metadata } = value as Json;
   const text = JSON.stringify(value);
-  return (
-    text.includes("…") || text === JSON.stringify({ metadata: (value as Json).metadata }) || isPodWithoutSpec(value)
-  );
-}
-
-function isPodWithoutSpec(value: unknown): boolean {
-  const { kind, spec } = value as Json;
-  return kind === "Pod" && spec === undefined;
+  const isWithoutTimes = kind !== "Status" && !Object.hasOwn(metadata as object, "creationTimestamp");
+  return text.includes("…") || text.includes('"token":{') || isWithoutTimes || (kind === "Pod" && spec === undefined);
 }

@@ -20,6 +20,14 @@ export const coreDefaults: Readonly<Record<string, DefaultsFunction>> = {
     metadata.labels = { ...structOf(metadata.labels), "kubernetes.io/metadata.name": metadata.name };
   },
 
+  /** Mirrors Convert_v1_NodeSpec_To_core_NodeSpec: the single range wins over the list. */
+  NodeSpec(spec) {
+    const first = Array.isArray(spec.podCIDRs) ? spec.podCIDRs[0] : undefined;
+    if (spec.podCIDR === undefined) {
+      if (first !== undefined) spec.podCIDR = first;
+    } else if (spec.podCIDR !== first) spec.podCIDRs = [spec.podCIDR];
+  },
+
   NodeStatus(status) {
     if (status.capacity !== undefined) status.allocatable ??= { ...structOf(status.capacity) };
   },

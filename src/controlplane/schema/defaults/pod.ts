@@ -17,6 +17,14 @@ export const podDefaults: Readonly<Record<string, DefaultsFunction>> = {
     spec.serviceAccount = name;
   },
 
+  /** Mirrors Convert_v1_PodStatus_To_core_PodStatus: the single address wins over the list. */
+  PodStatus(status) {
+    const first = structsOf(status.podIPs)[0]?.ip;
+    if (status.podIP === undefined) {
+      if (first !== undefined) status.podIP = first;
+    } else if (status.podIP !== first) status.podIPs = [{ ip: status.podIP }];
+  },
+
   Container: setImagePullPolicy,
   EphemeralContainer: setImagePullPolicy,
 

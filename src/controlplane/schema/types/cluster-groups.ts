@@ -185,6 +185,13 @@ export const storage: TypeTable = {
       6 allowVolumeExpansion *bool
       7 volumeBindingMode *string default=Immediate
       8 allowedTopologies []TopologySelectorTerm`,
+    CSIStorageCapacity: `
+      TypeMeta
+      1 metadata ObjectMeta
+      2 nodeTopology *LabelSelector
+      3 storageClassName string!
+      4 capacity *quantity
+      5 maximumVolumeSize *quantity`,
     VolumeAttachment: `
       TypeMeta
       1 metadata ObjectMeta
@@ -205,5 +212,22 @@ export const storage: TypeTable = {
     VolumeError: `
       1 time time
       2 message string`,
+  },
+};
+
+/** Mirrors k8s.io/api/autoscaling/v1/types.go: the scale subresource. */
+export const autoscaling: TypeTable = {
+  package: "io.k8s.api.autoscaling.v1",
+  types: {
+    Scale: `
+      TypeMeta
+      1 metadata ObjectMeta
+      2 spec ScaleSpec
+      3 status ScaleStatus`,
+    ScaleSpec: `
+      1 replicas int32`,
+    ScaleStatus: `
+      1 replicas int32!
+      2 selector string`,
   },
 };

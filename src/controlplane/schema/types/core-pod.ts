@@ -77,6 +77,29 @@ export const corePod: TypeTable = {
       TypeMeta
       1 metadata ObjectMeta
       2 template PodTemplateSpec`,
+    ReplicationController: `
+      TypeMeta
+      1 metadata ObjectMeta
+      2 spec ReplicationControllerSpec
+      3 status ReplicationControllerStatus`,
+    ReplicationControllerSpec: `
+      1 replicas *int32 default=1
+      4 minReadySeconds int32
+      2 selector map:string
+      3 template *PodTemplateSpec`,
+    ReplicationControllerStatus: `
+      1 replicas int32!
+      2 fullyLabeledReplicas int32
+      4 readyReplicas int32
+      5 availableReplicas int32
+      3 observedGeneration int64
+      6 conditions []ReplicationControllerCondition merge=type`,
+    ReplicationControllerCondition: `
+      1 type string!
+      2 status string!
+      3 lastTransitionTime time
+      4 reason string
+      5 message string`,
     PodTemplateSpec: `
       1 metadata ObjectMeta
       2 spec PodSpec`,
