@@ -34,9 +34,8 @@ function namespaceObject(name: string): KubeObject {
 }
 
 const PRIORITY_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  "system-cluster-critical":
-    "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
-  "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+  "system-cluster-critical": "For pods that the cluster cannot do without, on whichever node.",
+  "system-node-critical": "For pods that their node cannot do without.",
 };
 
 function priorityClass([name, value]: [name: string, value: number]): KubeObject {

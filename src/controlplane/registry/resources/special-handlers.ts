@@ -1,0 +1,42 @@
+import type { Clock } from "../../../util/clock.js";
+import type { SpecialHandler, SpecialHandlers } from "../../apiserver/special.js";
+import type { AdmissionPlugin } from "../../auth/contracts.js";
+import { componentStatuses } from "./component-statuses.js";
+import { bindingHandler } from "./pods/binding.js";
+import { evictPod } from "./pods/eviction.js";
+import { podLog, podPortForward, podStream } from "./pods/streams.js";
+import { admitSpecial, type SpecialTarget } from "./special-admission.js";
+import { type TokenIssuer, tokenRequestHandler } from "./token-request.js";
+
+export interface SpecialHandlerDeps {
+  readonly clock: Clock;
+  readonly tokens: TokenIssuer;
+  /** read at each request */
+  readonly admission: readonly AdmissionPlugin[];
+}
+
+/** All requests of the table's rows that are no plain reads and writes, but for the reviews, which are auth's. */
+export function createSpecialHandlers({ clock, tokens, admission }: SpecialHandlerDeps): SpecialHandlers {
+  const admitted =
+    (target: SpecialTarget, handler: SpecialHandler): SpecialHandler =>
+    async (request) => {
+      const body = await admitSpecial(admission, request, target);
+      return handler({ ...request, body });
+    };
+  const pods = (subresource: string, kind: string): SpecialTarget => ({ resource: "pods", subresource, kind });
+  const binding = bindingHandler(clock);
+  return new Map<string, SpecialHandler>([
+    ["POST bindings", binding],
+    ["POST pods/binding", binding],
+    ["POST pods/eviction", admitted(pods("eviction", "Eviction"), evictPod)],
+    ["GET pods/log", podLog],
+    ["GET pods/exec", podStream],
+    ["POST pods/exec", podStream],
+    ["GET pods/attach", podStream],
+    ["POST pods/attach", podStream],
+    ["GET pods/portforward", podPortForward],
+    ["POST pods/portforward", podPortForward],
+    ["POST serviceaccounts/token", tokenRequestHandler({ clock, tokens, admission })],
+    ["GET componentstatuses", componentStatuses],
+  ]);
+}

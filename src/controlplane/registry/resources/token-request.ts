@@ -1,0 +1,118 @@
+import type { KubeObject } from "../../../api/meta.js";
+import type { Clock } from "../../../util/clock.js";
+import type { SpecialHandler, SpecialRequest } from "../../apiserver/special.js";
+import type { AdmissionPlugin } from "../../auth/contracts.js";
+import { badRequest, conflict, type FieldError, invalid } from "../../errors.js";
+import { timestamp } from "../object-meta.js";
+import { type Fields, fields, isSet, items, number, text } from "./access.js";
+import { invalidValue } from "./field-errors.js";
+import { admitSpecial } from "./special-admission.js";
+
+const MIN_EXPIRATION_SECONDS = 10 * 60;
+const MAX_EXPIRATION_SECONDS = 2 ** 32;
+const TOKEN_REQUEST = { group: "authentication.k8s.io", kind: "TokenRequest" };
+
+/** Signs tokens. See `ServiceAccountTokens` of auth. */
+export interface TokenIssuer {
+  readonly deps: { readonly apiAudiences: readonly string[] };
+  issue(options: {
+    readonly serviceAccount: KubeObject;
+    readonly pod?: KubeObject;
+    readonly secret?: KubeObject;
+    readonly audiences: readonly string[];
+    readonly expirationSeconds: number;
+  }): Promise<{ readonly token: string; readonly expirationTimestamp: string }>;
+}
+
+export interface TokenRequestDeps {
+  readonly clock: Clock;
+  readonly tokens: TokenIssuer;
+  readonly admission: readonly AdmissionPlugin[];
+}
+
+/**
+ * `POST serviceaccounts/token`: a token of a service account, bound to a pod or a secret if that is asked for.
+ *
+ * Mirrors pkg/registry/core/serviceaccount/storage/token.go (TokenREST.Create).
+ */
+export function tokenRequestHandler({ clock, tokens, admission }: TokenRequestDeps): SpecialHandler {
+  return async (request) => {
+    const { registry, namespace, name = "", body } = request;
+    const admitted = await admitSpecial(admission, request, {
+      resource: "serviceaccounts",
+      subresource: "token",
+      kind: TOKEN_REQUEST.kind,
+    });
+    const spec = fields(admitted?.spec ?? body?.spec);
+    const serviceAccount = await registry.store("serviceaccounts").get(namespace, name);
+    const errors = validateSpec(spec);
+    if (errors.length > 0) throw invalid(TOKEN_REQUEST, "", errors);
+    const audiences = items(spec.audiences).map(text);
+    const bound = await boundObject(request, spec);
+    const creationTimestamp = timestamp(clock.now());
+    const issued = await tokens.issue({
+      serviceAccount,
+      ...bound,
+      audiences,
+      expirationSeconds: expirationOf(spec),
+    });
+    const { apiAudiences } = tokens.deps;
+    const answer: KubeObject = {
+      kind: TOKEN_REQUEST.kind,
+      apiVersion: `${TOKEN_REQUEST.group}/v1`,
+      metadata: { name, ...(namespace === undefined ? {} : { namespace }), creationTimestamp },
+      spec: {
+        ...spec,
+        audiences: audiences.length === 0 ? apiAudiences : audiences,
+        expirationSeconds: expirationOf(spec),
+        boundObjectRef: spec.boundObjectRef ?? null,
+      },
+      status: issued,
+    };
+    return { code: 201, body: answer };
+  };
+}
+
+const DEFAULT_EXPIRATION_SECONDS = 60 * 60;
+
+function expirationOf(spec: Fields): number {
+  return number(spec.expirationSeconds) ?? DEFAULT_EXPIRATION_SECONDS;
+}
+
+/** Mirrors ValidateTokenRequest in pkg/apis/authentication/validation/validation.go. */
+function validateSpec(spec: Fields): FieldError[] {
+  const field = "spec.expirationSeconds";
+  const seconds = expirationOf(spec);
+  if (seconds < MIN_EXPIRATION_SECONDS) {
+    return [invalidValue(field, seconds, "may not specify a duration less than 10 minutes")];
+  }
+  if (seconds > MAX_EXPIRATION_SECONDS) {
+    return [invalidValue(field, seconds, "may not specify a duration larger than 2^32 seconds")];
+  }
+  return [];
+}
+
+/** @throws StatusError 404, 400 for a pod of another account, 409 for another uid */
+async function boundObject(
+  { registry, namespace, name = "" }: SpecialRequest,
+  spec: Fields,
+): Promise<{ pod?: KubeObject; secret?: KubeObject }> {
+  if (!isSet(spec.boundObjectRef)) return {};
+  const reference = fields(spec.boundObjectRef);
+  const kind = text(reference.kind);
+  const boundName = text(reference.name);
+  if (text(reference.apiVersion) !== "v1" || (kind !== "Pod" && kind !== "Secret")) {
+    throw badRequest(`cannot bind token to object of type ${text(reference.apiVersion)}, Kind=${kind}`);
+  }
+  const object = await registry.store(kind === "Pod" ? "pods" : "secrets").get(namespace, boundName);
+  if (kind === "Pod" && text(fields(object.spec).serviceAccountName) !== name) {
+    const why = `cannot bind token for serviceaccount ${JSON.stringify(name)} to pod running with different serviceaccount name.`;
+    throw badRequest(why);
+  }
+  const uid = text(reference.uid);
+  if (uid !== "" && uid !== object.metadata.uid) {
+    const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+    throw conflict({ group: "", resource: kind }, boundName, why);
+  }
+  return kind === "Pod" ? { pod: object } : { secret: object };
+}
