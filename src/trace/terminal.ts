@@ -17,7 +17,7 @@ export interface TerminalOptions {
 }
 
 const ACTOR_WIDTH = 10;
-const TIME_WIDTH = 9;
+const TIME_WIDTH = 7;
 /** time, actor, a space after each */
 const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
 /** Narrower than this, the text column would be a ribbon: time and actor then stand on a line of their own. */
@@ -65,8 +65,8 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
 
   const { text, paint, details } = content(event, signs.arrow, chalk);
   const first = wrap(printable(text), textWidth);
-  const rest = details.flatMap((detail) => wrap(printable(detail), textWidth)).map((line) => chalk.dim(line));
-  const body = [...first.map((line) => paint(line)), ...rest];
+  const rest = details(textWidth).flatMap((detail) => wrap(printable(detail), textWidth));
+  const body = [...first.map((line) => paint(line)), ...rest.map((line) => chalk.dim(line))];
   const head = `${chalk.dim(seconds)} ${actorColour(event.actor, chalk)(actor)} `;
   const sign = signColour(event, chalk)(lead);
   const hang = " ".repeat(margin + lead.length);
@@ -80,45 +80,48 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
 interface Content {
   readonly text: string;
   readonly paint: (line: string) => string;
-  readonly details: readonly string[];
+  /** dimmed lines below the text, for a text column of so many characters */
+  readonly details: (width: number) => readonly string[];
 }
 
 const plain = (line: string): string => line;
+const none = (): string[] => [];
 
 function content(event: TraceEvent, arrow: string, chalk: ChalkInstance): Content {
   switch (event.kind) {
     case "step":
-      return { text: event.title, paint: chalk.bold, details: upstreamLines(event.upstream) };
+      return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
     case "request":
-      return { text: requestText(event, arrow), paint: plain, details: bodyLines(event) };
+      return { text: requestText(event, arrow), paint: plain, details: () => bodyLines(event) };
     case "decision":
       return {
         text: event.what,
         paint: plain,
-        details: [
+        details: (width) => [
           ...(event.why === "" ? [] : [event.why]),
           ...constantLines(event.constants),
-          ...upstreamLines(event.upstream),
+          ...upstreamLines(event.upstream, width),
         ],
       };
     case "state": {
       const change = event.from === undefined ? event.to : `${event.from} ${arrow} ${event.to}`;
-      return {
-        text: `${event.subject}: ${event.what} ${change}`,
-        paint: plain,
-        details: upstreamLines(event.upstream),
-      };
+      const text = `${event.subject}: ${event.what} ${change}`;
+      return { text, paint: plain, details: (width) => upstreamLines(event.upstream, width) };
     }
     case "event":
       return {
         text: `${event.object} ${event.reason}: ${event.message}`,
         paint: event.type === "Warning" ? chalk.yellow : plain,
-        details: [],
+        details: none,
       };
     case "note":
-      return { text: event.text, paint: plain, details: [] };
+      return { text: event.text, paint: plain, details: none };
     case "error":
-      return { text: event.message, paint: chalk.red, details: event.hint === undefined ? [] : [event.hint] };
+      return {
+        text: event.message,
+        paint: chalk.red,
+        details: () => (event.hint === undefined ? [] : [event.hint]),
+      };
   }
 }
 
@@ -135,14 +138,26 @@ function bodyLines(event: TraceEvent & { kind: "request" }): string[] {
   return out;
 }
 
-function upstreamLines(upstream: Upstream | undefined): string[] {
-  return upstream === undefined ? [] : [`${upstream.file} ${upstream.func}`];
+/** One line: a path that is too long loses folders from the left, as its end and the function are what one searches for. */
+function upstreamLines(upstream: Upstream | undefined, width: number): string[] {
+  if (upstream === undefined) return [];
+  const folders = upstream.file.split("/");
+  const room = width - upstream.func.length - 1;
+  let path = upstream.file;
+  while (path.length > room && folders.length > 1) {
+    folders.shift();
+    path = `.../${folders.join("/")}`;
+  }
+  return [`${path} ${upstream.func}`];
 }
 
 function constantLines(constants: readonly Constant[] | undefined): string[] {
-  return (constants ?? []).map(
-    ({ name, value, release }) => `${name} = ${value}${release === undefined ? "" : ` (${release})`}`,
-  );
+  if (constants === undefined || constants.length === 0) return [];
+  return [
+    constants
+      .map(({ name, value, release }) => `${name} = ${value}${release === undefined ? "" : ` (${release})`}`)
+      .join(", "),
+  ];
 }
 
 /** One colour for each actor, so that the eye finds who speaks; the name says it without colour. */

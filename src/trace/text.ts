@@ -26,11 +26,18 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
     }
     if (line !== "") lines.push(line);
     while (word.length > limit) {
-      lines.push(word.slice(0, limit));
-      word = word.slice(limit);
+      const cut = cutOf(word, limit);
+      lines.push(word.slice(0, cut));
+      word = word.slice(cut);
     }
     line = word;
   }
   lines.push(line);
   return lines;
+}
+
+/** Where a long word is cut: behind the last sign that joins parts of a path, a name or a digest, else at the limit. */
+function cutOf(word: string, limit: number): number {
+  const joint = Math.max(...["/", ":", ".", ",", "-", "=", "&", "?"].map((sign) => word.lastIndexOf(sign, limit - 1)));
+  return joint + 1 >= limit / 2 ? joint + 1 : limit;
 }

@@ -12,7 +12,7 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
   [
     "a step with its upstream function",
     { ...stamp, kind: "step", title: "Renew the lease", upstream: { file: "pkg/x.go", func: "sync" } },
-    ["    1.234 kubelet    > Renew the lease", "                       pkg/x.go sync"],
+    ["  1.234 kubelet    > Renew the lease", "                     pkg/x.go sync"],
   ],
   [
     "a request with its answer, its length and who asked",
@@ -28,7 +28,7 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
       auditId: "x",
       outcome: "Forbidden",
     },
-    ["    1.234 kubelet    - GET /api/v1/nodes/n1 -> 403 Forbidden (4 ms, as", "                       anonymous)"],
+    ["  1.234 kubelet    - GET /api/v1/nodes/n1 -> 403 Forbidden (4 ms, as anonymous)"],
   ],
   [
     "a decision with why, and the constant of which release",
@@ -40,20 +40,33 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
       constants: [{ name: "nodeMonitorGracePeriod", value: "40 s", release: "v1.25" }],
     },
     [
-      "    1.234 kubelet    * the node is Unknown",
-      "                       no heartbeat for 41 s",
-      "                       nodeMonitorGracePeriod = 40 s (v1.25)",
+      "  1.234 kubelet    * the node is Unknown",
+      "                     no heartbeat for 41 s",
+      "                     nodeMonitorGracePeriod = 40 s (v1.25)",
     ],
+  ],
+  [
+    "a long upstream path loses folders from the left, never its end",
+    {
+      ...stamp,
+      kind: "step",
+      title: "Renew",
+      upstream: {
+        file: "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go",
+        func: "retryUpdateLease",
+      },
+    },
+    ["  1.234 kubelet    > Renew", "                     .../apimachinery/lease/controller.go retryUpdateLease"],
   ],
   [
     "a change of state",
     { ...stamp, kind: "state", subject: "node n1", what: "Ready", from: "True", to: "Unknown" },
-    ["    1.234 kubelet    o node n1: Ready True -> Unknown"],
+    ["  1.234 kubelet    o node n1: Ready True -> Unknown"],
   ],
   [
     "control characters of a server's text do not reach the terminal",
     { ...stamp, kind: "note", text: "a\u001b[2Jb" },
-    ["    1.234 kubelet      a\\x1b[2Jb"],
+    ["  1.234 kubelet      a\\x1b[2Jb"],
   ],
 ];
 for (const [name, event, want] of lines) {
@@ -87,13 +100,14 @@ test("terminal: facts stand below their step; what is above the verbosity is lef
   sink.write({ ...stamp, seq: 7, kind: "step", title: "outer" });
   sink.write({ ...stamp, seq: 8, causedBy: 7, kind: "note", text: "inner" });
   sink.write({ ...stamp, seq: 9, causedBy: 7, level: 2, kind: "note", text: "quiet" });
-  assert.deepEqual(out.trimEnd().split("\n"), ["    1.234 kubelet    > outer", "    1.234 kubelet        inner"]);
+  assert.deepEqual(out.trimEnd().split("\n"), ["  1.234 kubelet    > outer", "  1.234 kubelet        inner"]);
 });
 
 const wraps = [
   ["one two three", 8, ["one two", "three"]],
   ["averyverylongword x", 8, ["averyver", "ylongwor", "d x"]],
   ["two\nlines", 20, ["two", "lines"]],
+  ["a-part/another-part-of-it", 14, ["a-part/", "another-part-", "of-it"]],
   ["", 20, [""]],
 ] as const;
 for (const [text, width, want] of wraps) {
