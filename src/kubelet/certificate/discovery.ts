@@ -1,10 +1,11 @@
-import { createHash, X509Certificate } from "node:crypto";
 import type { KubeObject } from "../../api/meta.js";
 import { refusal } from "../../client/answers.js";
 import type { RestConfig } from "../../client/client.js";
 import { type ClientDeps, createClient } from "../../client/create-client.js";
 import { loadKubeconfigText } from "../../client/kubeconfig.js";
 import { objectPath, PUBLIC_CONFIG_MAPS } from "../../client/paths.js";
+import { publicKeyHash } from "../../pki/authority.js";
+import { parseCertificate } from "../../pki/certificate.js";
 import { decodePem } from "../../pki/pem.js";
 import { LabError } from "../../util/errors.js";
 import type { BootstrapToken } from "../bootstraptoken/token.js";
@@ -176,18 +177,13 @@ export function parseCaCertHash(text: string): string {
 function pinnedHash(caPem: string, pins: readonly string[], server: string): string {
   const seen = decodePem(caPem)
     .filter(({ type }) => type === "CERTIFICATE")
-    .map(({ der }) => publicKeyHash(der));
+    .map(({ der }) => publicKeyHash(parseCertificate(der)));
   const hash = seen.find((one) => pins.includes(one));
   if (hash !== undefined) return hash;
   throw notTrusted(
     `the CA that ${server} names has the hash ${seen.join(", ")}, not ${pins.join(", ")}`,
     "Another cluster answers at this address, or the hash is of an older CA. The token was not sent to it.",
   );
-}
-
-function publicKeyHash(certificateDer: Buffer): string {
-  const spki = new X509Certificate(certificateDer).publicKey.export({ format: "der", type: "spki" });
-  return `sha256:${createHash("sha256").update(spki).digest("hex")}`;
 }
 
 function notTrusted(message: string, hint: string): LabError {

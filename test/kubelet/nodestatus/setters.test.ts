@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, test } from "vitest";
+import type { NodeObject } from "../../../src/kubelet/nodestatus/node.js";
+import { allocatable, checkResources } from "../../../src/kubelet/nodestatus/resources.js";
+import {
+  initialNode,
+  RUNTIME_NOT_CHECKED,
+  type StatusInputs,
+  setNodeStatus,
+} from "../../../src/kubelet/nodestatus/setters.js";
+import { START_MS } from "../../support/fake-clock.js";
+
+const RECORDING = "../shared/recordings/apiserver-v1.25/kubelet-client.json";
+const inputs: StatusInputs = {
+  nodeName: "real-2",
+  resources: { cpu: "2", memory: "24684092Ki", pods: "110" },
+  machine: {
+    machineId: "<machineID>",
+    bootId: "<bootID>",
+    kernelVersion: "<kernelVersion>",
+    osImage: "<osImage>",
+    operatingSystem: "linux",
+    architecture: "amd64",
+    internalIp: "192.0.2.2",
+  },
+  kubeletVersion: "v1.25.0",
+  health: { problems: [RUNTIME_NOT_CHECKED] },
+  nowMs: START_MS,
+};
+
+describe.skipIf(!existsSync(RECORDING))(`the Node that a real kubelet registers (${RECORDING})`, () => {
+  test("ours is the same but for what a node without a machine below it lacks", () => {
+    const { timeline } = JSON.parse(readFileSync(RECORDING, "utf8")) as {
+      timeline: { method?: string; path?: string; body?: unknown }[];
+    };
+    const real = timeline.find(({ method, path }) => method === "POST" && path === "/api/v1/nodes")?.body as NodeObject;
+    const ours = initialNode(inputs);
+    assert.deepEqual(ours.metadata.labels, real.metadata.labels);
+    assert.deepEqual(ours.metadata.annotations, real.metadata.annotations);
+    assert.deepEqual(ours.spec, real.spec);
+    const known = ["addresses", "daemonEndpoints"] as const;
+    for (const key of known) assert.deepEqual(ours.status?.[key], real.status?.[key]);
+    const { containerRuntimeVersion: _, ...nodeInfo } = ours.status?.nodeInfo ?? {};
+    const { containerRuntimeVersion: __, ...realInfo } = real.status?.nodeInfo ?? {};
+    assert.deepEqual(nodeInfo, realInfo);
+    const words = (node: NodeObject) =>
+      node.status?.conditions?.map(({ type, status, reason }) => [type, status, reason]);
+    assert.deepEqual(words(ours), words(real));
+    assert.match(real.status?.conditions?.[3]?.message ?? "", new RegExp(RUNTIME_NOT_CHECKED));
+    assert.deepEqual(Object.keys(ours.status?.conditions?.[0] ?? {}), Object.keys(real.status?.conditions?.[0] ?? {}));
+  });
+});
+
+describe("setNodeStatus", () => {
+  const before = initialNode(inputs).status ?? {};
+  const later = { ...inputs, health: { problems: [] }, nowMs: START_MS + 60_000 };
+
+  test("every heartbeat time moves, a transition time only with its status", () => {
+    const after = setNodeStatus(before, later);
+    const times = after.conditions?.map((one) => [
+      one.type,
+      one.lastHeartbeatTime?.slice(14),
+      one.lastTransitionTime?.slice(14),
+    ]);
+    assert.deepEqual(times, [
+      ["MemoryPressure", "01:00Z", "00:00Z"],
+      ["DiskPressure", "01:00Z", "00:00Z"],
+      ["PIDPressure", "01:00Z", "00:00Z"],
+      ["Ready", "01:00Z", "01:00Z"],
+    ]);
+    assert.equal(after.conditions?.[3]?.status, "True");
+  });
+
+  test("what others wrote stays: conditions, capacity of devices, fields of controllers", () => {
+    const foreign = {
+      ...before,
+      capacity: { ...before.capacity, "example.com/gpu": "2" },
+      conditions: [{ type: "NetworkUnavailable", status: "False" as const }, ...(before.conditions ?? [])],
+      volumesInUse: ["v"],
+    };
+    const after = setNodeStatus(foreign, later);
+    assert.equal(after.capacity?.["example.com/gpu"], "2");
+    assert.equal(after.conditions?.[0]?.type, "NetworkUnavailable");
+    assert.deepEqual(after["volumesInUse"], ["v"]);
+  });
+
+  test("two problems are in brackets, one is not", () => {
+    const message = (...problems: string[]) =>
+      setNodeStatus({}, { ...inputs, health: { problems } }).conditions?.[3]?.message;
+    assert.equal(message("a"), "a");
+    assert.equal(message("a", "b"), "[a, b]");
+  });
+});
+
+describe("resources", () => {
+  for (const [memory, want] of [
+    ["24684092Ki", "24581692Ki"],
+    ["32Gi", "33452032Ki"],
+    ["500Mi", "409600Ki"],
+    ["1G", "874162Ki"],
+    ["50Mi", "0Ki"],
+  ] as const) {
+    test(`of ${memory} pods may use ${want}: 100Mi stay free`, () => {
+      assert.deepEqual(allocatable({ cpu: "2", memory, pods: "1" }), { cpu: "2", memory: want, pods: "1" });
+    });
+  }
+  for (const [flag, value] of [
+    ["cpu", "lots"],
+    ["cpu", "0"],
+    ["cpu", "-1"],
+    ["memory", "32 GB"],
+    ["memory", "Gi"],
+    ["pods", "1.5"],
+  ] as const) {
+    test(`--${flag} ${JSON.stringify(value)} is a usage error that names the flag`, () => {
+      assert.throws(() => checkResources({ cpu: "1", memory: "1Gi", pods: "1", [flag]: value }), {
+        code: "USAGE",
+        message: new RegExp(`--${flag}`),
+      });
+    });
+  }
+});

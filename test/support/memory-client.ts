@@ -1,0 +1,53 @@
+import type { KubeObject, WatchEvent } from "../../src/api/meta.js";
+import { isSuccess, refusal } from "../../src/client/answers.js";
+import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../src/client/client.js";
+import { AsyncQueue } from "../../src/util/async-queue.js";
+
+export interface MemoryAnswer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+/** A client without a network, for tests that move a clock: each request is answered by a function, at once. */
+export class MemoryClient implements KubeClient {
+  readonly requests: KubeRequest[] = [];
+  readonly watches: { readonly path: string; readonly query: object; readonly queue: AsyncQueue<WatchEvent> }[] = [];
+
+  constructor(
+    readonly answer: (request: KubeRequest) => MemoryAnswer | Error,
+    readonly config: RestConfig = { server: "https://memory" },
+  ) {}
+
+  async request<T = unknown>(request: KubeRequest): Promise<KubeResponse<T>> {
+    request.signal?.throwIfAborted();
+    const { signal: _, ...rest } = request;
+    this.requests.push(structuredClone(rest));
+    const answer = this.answer(request);
+    if (answer instanceof Error) throw answer;
+    return { status: answer.status, headers: {}, body: structuredClone(answer.body) as T };
+  }
+
+  async expect<T = unknown>(request: KubeRequest): Promise<T> {
+    const response = await this.request<T>(request);
+    if (isSuccess(response)) return response.body;
+    throw refusal(response, `${request.method} ${request.path}`, "memory");
+  }
+
+  async *watch<T extends KubeObject = KubeObject>(
+    path: string,
+    query: KubeRequest["query"] & object,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const queue = new AsyncQueue<WatchEvent>();
+    this.watches.push({ path, query, queue });
+    yield* queue.iterate(signal) as AsyncGenerator<WatchEvent<T>>;
+  }
+
+  /** `METHOD /path`, for comparing */
+  get lines(): string[] {
+    return this.requests.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async close(): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
