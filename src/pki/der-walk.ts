@@ -1,4 +1,4 @@
-import { DerError, type DerNode, derChildren, isUniversal, oidText, readDer, stringValue, Tag, timeMs } from "./der.js";
+import { DerError, type DerNode, oidText, readDer, stringValue, Tag, timeMs } from "./der.js";
 import { oidName } from "./oids.js";
 
 /** One value of a DER document, with what it means there. */
@@ -55,21 +55,28 @@ export function walkDer(der: Buffer, shape: Shape = {}): DerWalk {
 function visit(node: DerNode, shape: Shape, depth: number, rows: DerRow[]): void {
   const { offset, headerLength, content } = node;
   if (depth > MAX_DEPTH) throw new DerError("nested too deeply", offset);
-  const children = childrenOf(node, shape);
-  const value = shape.value?.(node) ?? (children === undefined ? plainValue(node) : undefined);
+  const isOpened = node.constructed || shape.wraps === true;
+  const value = shape.value?.(node) ?? (isOpened ? undefined : plainValue(node));
   const meaning = [shape.label, value].filter((part) => part !== undefined && part !== "").join(": ");
   rows.push({ offset, headerLength, length: content.length, depth, tag: tagName(node), meaning });
-  for (const [index, child] of (children ?? []).entries()) {
-    visit(child, shape.inside?.(index, child, (children ?? []).slice(0, index)) ?? {}, depth + 1, rows);
+  if (!isOpened) return;
+  const before: DerNode[] = [];
+  // A broken child must not hide the sound ones before it: each is shown before the next is read.
+  for (const child of childrenOf(node)) {
+    visit(child, shape.inside?.(before.length, child, before) ?? {}, depth + 1, rows);
+    before.push(child);
   }
 }
 
-function childrenOf(node: DerNode, shape: Shape): DerNode[] | undefined {
-  if (node.constructed) return derChildren(node);
-  if (shape.wraps !== true) return undefined;
+function* childrenOf(node: DerNode): Generator<DerNode> {
+  const base = node.offset + node.headerLength;
   // A BIT STRING's first byte counts unused bits: what it wraps begins after that.
-  const start = isUniversal(node, Tag.BIT_STRING) ? 1 : 0;
-  return [readDer(node.content, start, node.offset + node.headerLength)];
+  let offset = !node.constructed && node.tag === Tag.BIT_STRING ? 1 : 0;
+  while (offset < node.content.length) {
+    const child = readDer(node.content, offset, base);
+    yield child;
+    offset += child.whole.length;
+  }
 }
 
 const TAG_NAMES: Readonly<Record<number, string>> = {

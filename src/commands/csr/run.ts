@@ -154,7 +154,7 @@ export async function runInspect(context: CliContext, what: string, options: Ins
     context.print({ text: inspectionText(inspection, width), json: inspection });
   };
   if (bytes !== undefined) return show(await sourceFromFile(bytes, what), context.session(options).clock.now());
-  if (what.includes("/")) {
+  if (/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(what)) {
     throw new LabError("BAD_FILE", `there is no file ${what}`, "Name a PEM file, or a CSR of the cluster.");
   }
   await withCluster(context, "csr inspect", options, false, async (deps) => {
