@@ -1,11 +1,16 @@
 import type { KubeObject } from "../../api/meta.js";
-import { AsyncQueue } from "../../util/async-queue.js";
 import type { LocalClient, WatchItem } from "../registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
 import { keyOf } from "./support/objects.js";
+import { Reader } from "./support/reader.js";
 
 /** A reader that is this many changes behind is cut off and starts anew from the cache. */
 const READER_CAPACITY = 10_000;
+
+export interface ChangesOptions {
+  /** Leave out what exists already: for a reader that takes it from `list()`. */
+  readonly onlyNew?: boolean;
+}
 
 /**
  * One list and watch of a resource for all controllers that want it, and the objects as they are now.
@@ -16,8 +21,10 @@ const READER_CAPACITY = 10_000;
  */
 export class SharedReflector<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, T>();
-  readonly #readers = new Set<AsyncQueue<WatchItem<T>>>();
+  readonly #readers = new Set<Reader<WatchItem<T>>>();
+  readonly #awaitingFirstList = new Set<() => void>();
   #isSynced = false;
+  #failure: { readonly error: unknown } | undefined;
   /** keys seen by the list that is under way; undefined between lists */
   #listed: Set<string> | undefined;
 
@@ -34,24 +41,40 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     return [...this.#objects.values()];
   }
 
-  /** What exists (`init`, then `initDone`), then every change. Ends when `signal` aborts. */
-  async *changes(signal: AbortSignal): AsyncGenerator<WatchItem<T>> {
-    const reader = new AsyncQueue<WatchItem<T>>(READER_CAPACITY + this.#objects.size);
-    for (const object of this.#objects.values()) reader.push({ type: "init", object });
-    if (this.#isSynced) reader.push({ type: "initDone" });
-    this.#readers.add(reader);
-    try {
-      yield* reader.iterate(signal);
-    } finally {
+  /** What exists (`init`, then `initDone`), then every change after the call. Ends when `signal` aborts. */
+  changes(signal: AbortSignal, options: ChangesOptions = {}): AsyncIterableIterator<WatchItem<T>> {
+    const reader: Reader<WatchItem<T>> = new Reader(READER_CAPACITY + this.#objects.size, signal, () => {
       this.#readers.delete(reader);
+    });
+    if (options.onlyNew !== true) {
+      for (const object of this.#objects.values()) reader.push({ type: "init", object });
+      if (this.#isSynced) reader.push({ type: "initDone" });
     }
+    if (this.#failure !== undefined) reader.fail(this.#failure.error);
+    else if (!signal.aborted) this.#readers.add(reader);
+    return reader;
   }
 
   /** Waits for the first list. @throws the signal's reason, or why the list failed */
   async synced(signal: AbortSignal): Promise<void> {
-    if (this.#isSynced) return;
-    for await (const item of this.changes(signal)) if (item.type === "initDone") return;
     signal.throwIfAborted();
+    if (!this.#isSynced && this.#failure === undefined) await this.#firstList(signal);
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #firstList(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#awaitingFirstList.delete(onList);
+        reject(signal.reason);
+      };
+      const onList = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#awaitingFirstList.add(onList);
+    });
   }
 
   /** Feeds the cache until `signal` aborts. @throws what `client.reflect` throws, after all readers got it too */
@@ -59,10 +82,21 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     try {
       for await (const item of client.reflect<T>(resource, signal)) this.#take(item);
     } catch (error) {
-      for (const reader of this.#readers) reader.fail(error);
+      this.#end(error);
       throw error;
     }
-    for (const reader of this.#readers) reader.close();
+    this.#end(signal.reason);
+  }
+
+  #end(error: unknown): void {
+    this.#failure = { error };
+    for (const reader of [...this.#readers]) reader.fail(error);
+    this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
+    for (const wake of this.#awaitingFirstList) wake();
+    this.#awaitingFirstList.clear();
   }
 
   #take(item: WatchItem<T>): void {
@@ -106,6 +140,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     if (!this.#isSynced) {
       this.#isSynced = true;
       this.#send({ type: "initDone" });
+      this.#wakeWaiting();
       return;
     }
     for (const [key, object] of [...this.#objects]) if (!listed.has(key)) this.#remove(key, object);

@@ -72,16 +72,20 @@ class CollectorRun {
 
   /** Mirrors processGraphChanges. */
   async #watch(row: ResourceDefinition, signal: AbortSignal): Promise<void> {
-    for await (const item of this.#deps.reflectors.of(resourceKey(row)).changes(signal)) {
+    const reflector = this.#deps.reflectors.of(resourceKey(row));
+    await reflector.synced(signal);
+    const changes = reflector.changes(signal, { onlyNew: true });
+    for (const object of reflector.list()) this.#learn({ row, object });
+    for await (const item of changes) {
       if (item.type === "initDone") continue;
-      const { uid } = item.object.metadata;
-      if (uid === undefined) continue;
-      if (item.type === "deleted") this.#forget(uid, { row, object: item.object });
-      else this.#learn(uid, { row, object: item.object });
+      if (item.type === "deleted") this.#forget({ row, object: item.object });
+      else this.#learn({ row, object: item.object });
     }
   }
 
-  #learn(uid: string, node: GraphNode): void {
+  #learn(node: GraphNode): void {
+    const { uid } = node.object.metadata;
+    if (uid === undefined) return;
     const before = this.#graph.put(uid, node);
     const finalizers = node.object.metadata.finalizers ?? [];
     if (isTerminating(node.object)) {
@@ -97,7 +101,9 @@ class CollectorRun {
     if (isNews && before !== undefined) for (const owner of ownersOf(before)) this.#wakeWaitingOwner(owner.uid);
   }
 
-  #forget(uid: string, node: GraphNode): void {
+  #forget(node: GraphNode): void {
+    const { uid } = node.object.metadata;
+    if (uid === undefined) return;
     this.#graph.remove(uid);
     this.#toDelete.cancel(uid);
     this.#toOrphan.cancel(uid);
