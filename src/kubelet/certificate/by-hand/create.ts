@@ -50,6 +50,7 @@ export async function prepareRequest(
   files: RequestFiles | undefined,
 ): Promise<PreparedRequest> {
   const { trace } = deps;
+  if (plan.usages === undefined && findSigner(plan.signerName) === undefined) throw unknownUsages(plan.signerName);
   const key = await trace.step("user", "Make a private key: it never leaves this machine", {}, () =>
     makeKey(trace, plan.keyType, files),
   );
@@ -106,16 +107,16 @@ function opensslRequest({ subject, sans }: RequestPlan, files: RequestFiles | un
 
 /** A signer's usual usages; an RSA key can also encipher, and says so. */
 function usualUsages(signerName: string, key: KeyObject): readonly string[] {
-  const usual = findSigner(signerName)?.typicalUsages;
-  if (usual === undefined) {
-    throw new LabError(
-      "USAGE",
-      `nobody here knows which usages ${signerName} wants`,
-      "Name them, for example: --usages 'digital signature,client auth'",
-    );
-  }
-  const [first = "digital signature", ...rest] = usual;
-  return key.asymmetricKeyType === "rsa" ? [first, "key encipherment", ...rest] : usual;
+  const [first = "", ...rest] = findSigner(signerName)?.typicalUsages ?? [];
+  return key.asymmetricKeyType === "rsa" ? [first, "key encipherment", ...rest] : [first, ...rest];
+}
+
+function unknownUsages(signerName: string): LabError {
+  return new LabError(
+    "USAGE",
+    `nobody here knows which usages ${signerName} wants`,
+    "Name them, for example: --usages 'digital signature,client auth'",
+  );
 }
 
 function csrObject(plan: RequestPlan, requestPem: string, usages: readonly string[]): CertificateSigningRequest {

@@ -78,7 +78,7 @@ function isRequest(der: Buffer): boolean {
 }
 
 async function parseObject(text: string): Promise<CertificateSigningRequest | undefined> {
-  const { parse } = await import("yaml");
+  const { parse } = await import("../../../util/yaml.js");
   let value: unknown;
   try {
     value = parse(text);
