@@ -16,9 +16,11 @@ async function start(argv: readonly string[]): Promise<number> {
     return 0;
   }
   // A reader that went away (`| head -1`) is no failure of ours.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
   const { runCli } = await import("./cli/main.js");
   return runCli(argv, VERSION, {
     env: process.env,

@@ -1,28 +1,35 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { type ClusterOptions, runningCluster, showRunning } from "./cluster.js";
-import { readClusterState } from "./cluster-state.js";
+import { type ClusterState, clusterLog, clustersFolder, readClusterState } from "./cluster-state.js";
 import type { CliContext } from "./context.js";
 
+const POLL_MS = 10;
+const READY_TIMEOUT_MS = 20_000;
+
 /**
- * Starts `kubelab cluster up` as a process of its own, and returns when it is ready.
+ * Starts `kubelab cluster up` as a process of its own, and returns when it is ready. What it says goes to a log file: a
+ * pipe would break, and end it, when this process has gone.
  * @throws LabError FAILED with what the process said when it ended instead
  */
 export async function startDetached(context: CliContext, options: ClusterOptions): Promise<void> {
   const running = await runningCluster(context, options.name);
   if (running !== undefined) return showRunning(context, running, "is running already");
   const [program = "kubelab", ...first] = context.self;
+  const logFile = clusterLog(context.env, options.name);
+  mkdirSync(clustersFolder(context.env), { recursive: true, mode: 0o700 });
+  const log = openSync(logFile, "w", 0o600);
   const child = spawn(program, [...first, "cluster", "up", "-v", "0", ...flags(options)], {
     detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", log, log],
     env: { ...context.env },
   });
-  await ready(child, context.signal);
-  child.stdout?.destroy();
-  child.stderr?.destroy();
+  closeSync(log);
   child.unref();
-  const state = await readClusterState(context.env, options.name);
-  if (state !== undefined) showRunning(context, state, "is ready, in the background");
+  const state = await ready(child, context, options.name, logFile);
+  showRunning(context, state, "is ready, in the background");
 }
 
 function flags(options: ClusterOptions): string[] {
@@ -31,32 +38,30 @@ function flags(options: ClusterOptions): string[] {
   return speed === undefined ? words : [...words, "--speed", String(speed)];
 }
 
-/** The first thing on its stdout is the kubectl line: then the state file is there. */
-function ready(child: ReturnType<typeof spawn>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let complaint = "";
-    const onAbort = () => {
-      child.kill("SIGTERM");
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    child.stderr?.on("data", (chunk) => {
-      complaint += String(chunk);
-    });
-    child.stdout?.once("data", () => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    child.once("error", reject);
-    child.once("exit", (code) => {
-      const said = complaint.trim().replace(/^error: /, "");
-      reject(
-        new LabError(
-          "FAILED",
-          `the cluster's process ended with ${code}: ${said}`,
-          "Run `kubelab cluster up` without --detach to see more.",
-        ),
-      );
-    });
+/** Its state file is the last thing that a starting cluster writes. */
+async function ready(child: ChildProcess, context: CliContext, name: string, logFile: string): Promise<ClusterState> {
+  let ended: string | undefined;
+  child.once("error", (error) => {
+    ended = error.message;
   });
+  child.once("exit", (code) => {
+    ended ??= `exit ${code}: ${readFileSync(logFile, "utf8")
+      .trim()
+      .replace(/^error: /, "")}`;
+  });
+  const clock = new SystemClock();
+  for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS && ended === undefined; waitedMs += POLL_MS) {
+    const state = await readClusterState(context.env, name);
+    if (state?.pid === child.pid && state !== undefined) return state;
+    await clock.sleep(POLL_MS, context.signal).catch((error: unknown) => {
+      child.kill("SIGTERM");
+      throw error;
+    });
+  }
+  child.kill("SIGTERM");
+  throw new LabError(
+    "FAILED",
+    `cluster ${name} did not start: ${ended ?? "it was not ready within 20 s"}`,
+    "Run `kubelab cluster up` without --detach to see more.",
+  );
 }

@@ -35,6 +35,11 @@ export function clusterKubeconfig(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.kubeconfig`);
 }
 
+/** Where a detached cluster's process writes what it has to say. */
+export function clusterLog(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.log`);
+}
+
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {
   await mkdir(clustersFolder(env), { recursive: true, mode: 0o700 });
   await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });

@@ -39,7 +39,7 @@ export async function parseKubeconfig(text: string, path: string, folder: string
 async function parseDocument(text: string, path: string): Promise<unknown> {
   try {
     if (text.trimStart().startsWith("{")) return JSON.parse(text);
-    const { parse } = await import("yaml");
+    const { parse } = await import("../util/yaml.js");
     return parse(text);
   } catch (cause) {
     throw damaged(path, "is not readable YAML", cause);

@@ -38,7 +38,7 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
   if (files === undefined || options.print === true) {
     const { trace } = context.session(options);
     const { object } = await trace.chapter("csr", () => prepareRequest({ trace }, plan, files));
-    const { stringify } = await import("yaml");
+    const { stringify } = await import("../../util/yaml.js");
     context.print({ text: stringify(object, { lineWidth: 0 }), json: object });
     return;
   }

@@ -1,0 +1,6 @@
+/**
+ * The YAML library, for callers that load it only when they meet YAML: `await import("../util/yaml.js")`.
+ *
+ * By way of this file, since `import("yaml")` of a CommonJS package has no named exports once it is bundled.
+ */
+export { parse, stringify } from "yaml";
