@@ -216,6 +216,26 @@ for (const [policy, dependentStays, ownerGoesFirst] of [
   });
 }
 
+for (const blockOwnerDeletion of [true, false]) {
+  test(`in a foreground deletion a dependent with blockOwnerDeletion ${blockOwnerDeletion} ${blockOwnerDeletion ? "holds" : "does not hold"} its owner`, async () => {
+    await using on = await startOnStore();
+    const top = await on.create("configmaps", object("ConfigMap", "top", "default", { data: {} }));
+    const metadata = { ownerReferences: [owner(top, { blockOwnerDeletion })], finalizers: ["example.com/hold"] };
+    await on.create("configmaps", object("ConfigMap", "leaf", "default", { data: {}, metadata }));
+    await on.clock.advance(0);
+    await on.admin.delete("configmaps", "default", "top", { propagationPolicy: "Foreground" });
+    await on.clock.advance(1_000);
+    expect((await on.admin.get("configmaps", "default", "leaf"))?.metadata.deletionTimestamp).toBeDefined();
+    expect((await on.admin.get("configmaps", "default", "top")) !== undefined).toBe(blockOwnerDeletion);
+    await on.admin.modify("configmaps", "default", "leaf", ({ metadata: { finalizers: _, ...rest }, ...leaf }) => ({
+      ...leaf,
+      metadata: rest,
+    }));
+    await on.clock.advance(1_000);
+    expect(await namesOf(on, "configmaps", "default")).toEqual(["kube-root-ca.crt"]);
+  });
+}
+
 test("an object with one living owner stays, and forgets the one that is gone", async () => {
   await using on = await startOnStore();
   const [a, b] = [
