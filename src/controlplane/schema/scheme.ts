@@ -70,12 +70,28 @@ export function groupOfPackage(packageName: string): string {
   return ["apps", "autoscaling", "policy"].includes(name) ? name : `${name}.k8s.io`;
 }
 
+/** @returns the name in the type tables, undefined when none has this kind. Status and options are of no group: `v1`. */
+export function typeNameOf(apiVersion: string, kind: string): string | undefined {
+  const slash = apiVersion.indexOf("/");
+  const group = apiVersion.slice(0, Math.max(slash, 0));
+  return apiVersion.slice(slash + 1) === "v1" ? kinds().get(`${group}/${kind}`) : undefined;
+}
+
+/** `group/kind` -> name in the tables. Read out of them once: constants. */
+const byGroupKind = new Map<string, string>();
+
+function kinds(): ReadonlyMap<string, string> {
+  if (byGroupKind.size > 0) return byGroupKind;
+  for (const name of typeNames()) {
+    const { goName, isKind, package: packageName } = typeSchema(name);
+    if (isKind) byGroupKind.set(`${groupOfPackage(packageName)}/${goName}`, name);
+  }
+  return byGroupKind;
+}
+
 function isRegistered(group: string, kind: string): boolean {
   const item = kind.endsWith("List") ? kind.slice(0, -"List".length) : kind;
-  return typeNames().some((name) => {
-    const { goName, isKind, package: packageName } = typeSchema(name);
-    return isKind && (goName === kind || goName === item) && groupOfPackage(packageName) === group;
-  });
+  return kinds().has(`${group}/${kind}`) || kinds().has(`${group}/${item}`);
 }
 
 /** Go's name of the package with the internal types. */
