@@ -13,7 +13,7 @@ export interface ControlPlaneOptions {
   readonly host?: string;
   /** 0 (default): a free one */
   readonly port?: number;
-  /** names of controllers to leave out, for tests */
+  /** names of controllers to leave out, for tests; `*`: all */
   readonly withoutControllers?: readonly string[];
   /** how long certificates are valid that the signer issues, when the request does not say; ms, default one year */
   readonly clusterSigningDurationMs?: number;

@@ -7,7 +7,7 @@ import { timestamp } from "./registry/object-meta.js";
 import type { Storage } from "./storage/storage.js";
 
 /** The namespaces that a kube-apiserver creates by itself. Mirrors pkg/controlplane/controller/systemnamespaces. */
-const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease", "default"];
+const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease"];
 
 export interface SeedDeps {
   readonly storage: Storage;
@@ -29,7 +29,8 @@ export interface SeedDeps {
 export async function seedCluster(deps: SeedDeps): Promise<void> {
   const byKind = new Map(deps.definitions.map((definition) => [`${definition.group}/${definition.kind}`, definition]));
   const creationTimestamp = timestamp(deps.nowMs);
-  for (const object of [...rbacSeed(deps), ...SYSTEM_NAMESPACES.map(namespaceObject)]) {
+  const objects = [...SYSTEM_NAMESPACES.map(namespaceObject), ...rbacSeed(deps), namespaceObject("default")];
+  for (const object of objects) {
     const group = object.apiVersion.includes("/") ? object.apiVersion.slice(0, object.apiVersion.indexOf("/")) : "";
     const definition = byKind.get(`${group}/${object.kind}`);
     if (definition === undefined) throw new Error(`nothing stores ${object.apiVersion} ${object.kind}`);

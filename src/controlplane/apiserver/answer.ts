@@ -6,7 +6,7 @@ import { gzip } from "node:zlib";
 import type { Status } from "../../api/meta.js";
 import { StatusError, statusError } from "../errors.js";
 import type { Exchange } from "./exchange.js";
-import { JSON_TYPE, negotiateForError, YAML_TYPE } from "./media-types.js";
+import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 
 /** Go's net/http sends a length for what fits its first buffer, and chunks for what does not. */
 const CHUNKED_ABOVE_BYTES = 2048;
@@ -87,33 +87,42 @@ function acceptsGzip(exchange: Exchange): boolean {
   return exchange.method === "GET" && typeof accepted === "string" && accepted.includes("gzip");
 }
 
-/** A value as JSON or YAML. */
+/** A value as JSON, YAML or protobuf. */
 export async function writeValue(
   exchange: Exchange,
   code: number,
   value: unknown,
   options: ValueOptions = {},
 ): Promise<void> {
-  const mediaType = options.mediaType ?? JSON_TYPE;
-  const text = await encode(exchange, value, mediaType, options);
-  await writeBody(exchange, code, text, mediaType, {
+  const { body, mediaType } = await encode(exchange, value, options);
+  await writeBody(exchange, code, body, mediaType, {
     ...(options.headers === undefined ? {} : { headers: options.headers }),
-    ...(options.isStored === true ? { framedBytes: framedBytes(text) } : {}),
+    ...(options.isStored === true && typeof body === "string" ? { framedBytes: framedBytes(body) } : {}),
   });
+}
+
+async function encode(
+  exchange: Exchange,
+  value: unknown,
+  { mediaType = JSON_TYPE, pretty = exchange.isPretty, text }: ValueOptions,
+): Promise<{ readonly body: string | Buffer; readonly mediaType: string }> {
+  if (mediaType === YAML_TYPE) {
+    const { toYaml } = await import("./yaml.js");
+    return { body: toYaml(value), mediaType };
+  }
+  if (mediaType === PROTOBUF_TYPE && typeof value === "object" && value !== null) {
+    const { encodeProtobuf } = await import("../schema/protobuf/envelope.js");
+    const body = encodeProtobuf(value);
+    // Differs: what has no protobuf form here (discovery) comes as JSON.
+    if (body !== undefined) return { body, mediaType };
+  }
+  const body = pretty ? JSON.stringify(value, null, 2) : `${text ?? JSON.stringify(value)}\n`;
+  return { body, mediaType: JSON_TYPE };
 }
 
 function framedBytes(text: string): number {
   if (text.length < COUNT_FIELDS_ABOVE_BYTES || text.length > CHUNKED_ABOVE_BYTES) return text.length;
   return text.length + MANAGED_BYTES_PER_FIELD * (text.split('":').length - 1);
-}
-
-async function encode(exchange: Exchange, value: unknown, mediaType: string, options: ValueOptions): Promise<string> {
-  if (mediaType === YAML_TYPE) {
-    const { toYaml } = await import("./yaml.js");
-    return toYaml(value);
-  }
-  if (options.pretty === true || exchange.isPretty) return JSON.stringify(value, null, 2);
-  return `${options.text ?? JSON.stringify(value)}\n`;
 }
 
 /** `404 page not found` and its like. Mirrors net/http's Error. */

@@ -4,7 +4,7 @@
  * Mirrors two layers of upstream that answer differently: go-restful, which compares whole media types before the handler
  * runs (`application/*` is nothing it knows), and k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
  * (NegotiateMediaTypeOptions), which understands `as=Table` and quality values.
- * Differs: who accepts protobuf is answered in JSON.
+ * Differs: who accepts protobuf and JSON is answered in JSON, whichever comes first; watches are always JSON.
  */
 import { type StatusError, statusError } from "../errors.js";
 
@@ -16,7 +16,7 @@ export const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
 export type Transform = "" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
 
 export interface Representation {
-  readonly mediaType: typeof JSON_TYPE | typeof YAML_TYPE;
+  readonly mediaType: typeof JSON_TYPE | typeof YAML_TYPE | typeof PROTOBUF_TYPE;
   readonly as: Transform;
   /** `v1` or `v1beta1` of meta.k8s.io, for `as` */
   readonly asVersion: string;
@@ -70,19 +70,17 @@ const MAX_KNOWN = 64;
 /** For errors, which nobody refuses to read: plain JSON when nothing fits. */
 export function negotiateForError(accept: string | undefined): Representation {
   if (accept === undefined || accept === JSON_TYPE) return PLAIN;
-  const found = parseAccept(accept).find((clause) => clause.params.get("as") === undefined && mediaTypeOf(clause));
-  return found === undefined ? PLAIN : { ...PLAIN, mediaType: mediaTypeOf(found) ?? JSON_TYPE };
+  const plain = parseAccept(accept).filter((clause) => clause.params.get("as") === undefined);
+  const mediaTypes = plain.flatMap((clause) => mediaTypeOf(clause) ?? []);
+  return { ...PLAIN, mediaType: mediaTypes.find((type) => type !== PROTOBUF_TYPE) ?? mediaTypes[0] ?? JSON_TYPE };
 }
 
 function negotiateOrUndefined(accept: string | undefined, kind: "object" | "watch"): Representation | undefined {
   if (accept === undefined || accept === "" || accept === JSON_TYPE) return PLAIN;
   const key = kind === "watch" ? `watch ${accept}` : accept;
   if (known.has(key)) return known.get(key);
-  let found: Representation | undefined;
-  for (const clause of parseAccept(accept)) {
-    found = representation(clause, kind);
-    if (found !== undefined) break;
-  }
+  const acceptable = parseAccept(accept).flatMap((clause) => representation(clause, kind) ?? []);
+  const found = acceptable.find(({ mediaType }) => mediaType !== PROTOBUF_TYPE) ?? acceptable[0];
   if (known.size >= MAX_KNOWN) known.clear();
   known.set(key, found);
   return found;
@@ -93,10 +91,10 @@ function representation(clause: Clause, kind: "object" | "watch"): Representatio
   if (mediaType === undefined || (kind === "watch" && mediaType === YAML_TYPE)) return undefined;
   const pretty = clause.params.get("pretty") === "1";
   const as = clause.params.get("as");
-  if (as === undefined) return { ...PLAIN, mediaType, pretty };
+  if (as === undefined) return { ...PLAIN, mediaType: kind === "watch" ? JSON_TYPE : mediaType, pretty };
   const version = clause.params.get("v") ?? "";
   if (clause.params.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) return undefined;
-  if (clause.subtype === "vnd.kubernetes.protobuf" && as === "Table") return undefined;
+  if (mediaType === PROTOBUF_TYPE && as === "Table") return undefined;
   if (as !== "Table" && as !== "PartialObjectMetadata" && as !== "PartialObjectMetadataList") return undefined;
   return { mediaType, as, asVersion: version, pretty };
 }
@@ -104,7 +102,8 @@ function representation(clause: Clause, kind: "object" | "watch"): Representatio
 function mediaTypeOf({ type, subtype }: Clause): Representation["mediaType"] | undefined {
   if (type === "*" && subtype === "*") return JSON_TYPE;
   if (type !== "application") return undefined;
-  if (subtype === "json" || subtype === "*" || subtype === "vnd.kubernetes.protobuf") return JSON_TYPE;
+  if (subtype === "json" || subtype === "*") return JSON_TYPE;
+  if (subtype === "vnd.kubernetes.protobuf") return PROTOBUF_TYPE;
   return subtype === "yaml" ? YAML_TYPE : undefined;
 }
 

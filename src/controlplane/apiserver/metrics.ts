@@ -1,3 +1,5 @@
+import { memoryUsage } from "node:process";
+
 /** What /metrics counts. Names as upstream's, in the text format of Prometheus. */
 export class Metrics {
   readonly #requests = new Map<string, number>();
@@ -40,7 +42,7 @@ export class Metrics {
       "# TYPE apiserver_storage_objects gauge",
     );
     for (const [resource, count] of objects) lines.push(`apiserver_storage_objects{resource="${resource}"} ${count}`);
-    const { heapUsed, rss } = process.memoryUsage();
+    const { heapUsed, rss } = memoryUsage();
     lines.push(
       "# HELP process_resident_memory_bytes Resident memory of the whole process.",
       "# TYPE process_resident_memory_bytes gauge",

@@ -1,3 +1,5 @@
+import { arch, platform } from "node:os";
+
 /**
  * What /version says. Mirrors k8s.io/apimachinery/pkg/version (Info).
  * Differs: the build metadata after `+` says who answers; there is no commit, no Go and no Go compiler to tell of.
@@ -13,6 +15,6 @@ export function versionInfo(kubeVersion: string): Record<string, string> {
     buildDate: "1970-01-01T00:00:00Z",
     goVersion: "",
     compiler: "",
-    platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+    platform: `${platform()}/${arch() === "x64" ? "amd64" : arch()}`,
   };
 }

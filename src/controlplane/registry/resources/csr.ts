@@ -73,11 +73,11 @@ const statusStrategy: Strategy = {
   validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { maySetCertificate: true }),
 };
 
-/** Only the conditions get through; the rest of the object stays as it was. Mirrors csrApprovalStrategy. */
+/** Of spec and status only the conditions get through; metadata does as well. Mirrors csrApprovalStrategy. */
 const approvalStrategy: Strategy = {
   prepareForUpdate(csr, old, { nowMs }) {
     const conditions = withConditionTimes(conditionsOf(csr), conditionsOf(old), nowMs);
-    return { ...old, status: withConditions(old.status, conditions) };
+    return { ...csr, spec: old.spec, status: withConditions(old.status, conditions) };
   },
   validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { mayApprove: true }),
 };

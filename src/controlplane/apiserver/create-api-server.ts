@@ -1,0 +1,111 @@
+import { isAtLeast } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { Auth } from "../auth/create-auth.js";
+import type { Registry } from "../registry/registry.js";
+import type { Storage } from "../storage/storage.js";
+import { Appliers } from "./apply.js";
+import { Discovery } from "./discovery.js";
+import { Filters } from "./filters.js";
+import type { RequestHandlerDeps } from "./handler.js";
+import { Health, healthChecks } from "./health.js";
+import { Metrics } from "./metrics.js";
+import { OpenApi } from "./openapi.js";
+import { Routes } from "./routes.js";
+import { Serializer } from "./serialize.js";
+import { HttpsFace, type ListenOptions } from "./server.js";
+import { Presenter } from "./show.js";
+import type { SpecialHandlers } from "./special.js";
+import { versionInfo } from "./version.js";
+
+export interface ApiServerDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  readonly registry: Registry;
+  readonly storage: Pick<Storage, "currentRevision">;
+  readonly auth: Pick<Auth, "authenticator" | "authorizer" | "tokens">;
+  readonly specials: SpecialHandlers;
+}
+
+/** The API server while it listens. */
+export interface ApiServer {
+  readonly port: number;
+  /** Ends watches, lets other answers be finished, closes sockets. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** Puts the API server together; nothing runs before `listen`. */
+export function createApiServer(deps: ApiServerDeps): { listen(options: ListenOptions): Promise<ApiServer> } {
+  const closing = new AbortController();
+  const requestDeps = requestHandlerDeps(deps, closing.signal);
+  return {
+    async listen(options) {
+      const face = await HttpsFace.listen(requestDeps, options);
+      return {
+        port: face.port,
+        close() {
+          closing.abort();
+          return face.close();
+        },
+      };
+    },
+  };
+}
+
+function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestHandlerDeps {
+  const { clock, random, trace, kubeVersion, registry, auth, specials } = deps;
+  const routes = new Routes(registry);
+  const counters = new Metrics();
+  const info = versionInfo(kubeVersion);
+  return {
+    registry,
+    specials,
+    clock,
+    random,
+    trace,
+    counters,
+    appliers: new Appliers(),
+    closing,
+    routes,
+    presenter: new Presenter(new Serializer(), clock),
+    filters: new Filters({ authenticator: auth.authenticator, authorizer: auth.authorizer, trace }),
+    discovery: new Discovery(routes, isAtLeast(kubeVersion, "1.27")),
+    health: new Health(
+      healthChecks({
+        async storage() {
+          await deps.storage.currentRevision();
+        },
+        async shutdown() {
+          closing.throwIfAborted();
+        },
+      }),
+    ),
+    openApi: new OpenApi(routes, documentsOf(registry), info["gitVersion"] ?? "", new Date(clock.now())),
+    version: info,
+    issuer: auth.tokens,
+    metrics: async () => counters.render(await countObjects(registry)),
+  };
+}
+
+/** Loaded when the first document is asked for. */
+function documentsOf({ definitions }: Registry): (group: string, version: string) => Promise<unknown> {
+  return async (group, version) => {
+    const { openApiDocument } = await import("../schema/openapi/document.js");
+    return openApiDocument(group, version, definitions);
+  };
+}
+
+async function countObjects(registry: Registry): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { group, resource, virtual, storedAs } of registry.definitions) {
+    if (virtual === true || storedAs !== undefined) continue;
+    const name = group === "" ? resource : `${resource}.${group}`;
+    const { metadata, items } = await registry.store(name).list(undefined, { limit: 1 });
+    counts.set(name, items.length + (metadata.remainingItemCount ?? 0));
+  }
+  return counts;
+}

@@ -1,0 +1,68 @@
+import type { KubeObject } from "../../api/meta.js";
+import { statusError } from "../errors.js";
+import { decodeRequestBody } from "../schema/request.js";
+import type { DecodedBody, FieldValidation, KindRef } from "../schema/schema.js";
+import type { Exchange } from "./exchange.js";
+import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
+import { groupVersionName } from "./routes.js";
+
+/**
+ * The object in a request's body. What the schema does not know goes to the answer's warnings.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go (NegotiateInputSerializer) and the decoding
+ * part of create.go and update.go beside it.
+ * @throws StatusError 400 or 415
+ */
+export async function decodeInto(
+  exchange: Exchange,
+  bytes: Buffer,
+  kind: KindRef,
+  validation: FieldValidation,
+): Promise<KubeObject> {
+  const { object, warnings } = await decodeBody(exchange.request.headers["content-type"], bytes, kind, validation);
+  if (validation === "Warn") exchange.warnings.push(...warnings);
+  return withKind(object, kind);
+}
+
+/** A body may leave out what its path says. */
+function withKind(object: KubeObject, { group, version, kind }: KindRef): KubeObject {
+  if (object.kind !== undefined && object.apiVersion !== undefined) return object;
+  const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
+  return { kind, apiVersion: groupVersionName(group, version), ...rest };
+}
+
+async function decodeBody(
+  contentType: string | undefined,
+  bytes: Buffer,
+  kind: KindRef,
+  validation: FieldValidation,
+): Promise<DecodedBody> {
+  switch (mediaTypeOf(contentType)) {
+    case JSON_TYPE:
+      return decodeRequestBody(bytes.toString(), kind, validation);
+    case YAML_TYPE:
+      return decodeRequestBody(await yamlToJson(bytes), kind, validation);
+    case PROTOBUF_TYPE: {
+      const { decodeProtobufBody } = await import("../schema/protobuf/envelope.js");
+      return decodeProtobufBody(bytes, kind);
+    }
+    default:
+      throw unsupportedMediaType();
+  }
+}
+
+/** A body without a type is taken for JSON. */
+function mediaTypeOf(contentType: string | undefined): string {
+  if (contentType === undefined || contentType === "") return JSON_TYPE;
+  return (contentType.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+async function yamlToJson(bytes: Buffer): Promise<string> {
+  const { fromYaml } = await import("./yaml.js");
+  return fromYaml(bytes.toString());
+}
+
+export function unsupportedMediaType() {
+  const text = `the body of the request was in an unknown format - accepted media types include: ${OBJECT_TYPES.join(", ")}`;
+  return statusError(415, "UnsupportedMediaType", text);
+}

@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Trace } from "../../trace/trace.js";
+import type { Random } from "../../util/random.js";
+import { StatusError } from "../errors.js";
+import { asStatusError, writeStatus } from "./answer.js";
+import { Exchange } from "./exchange.js";
+import type { Filters } from "./filters.js";
+import type { HandlerDeps } from "./handlers/deps.js";
+import { dispatch } from "./handlers/dispatch.js";
+import { answerPath, notFound, type PathDeps } from "./paths.js";
+import { requestInfo, splitTarget } from "./request-info.js";
+
+export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
+  readonly filters: Filters;
+  readonly trace: Trace;
+}
+
+const NO_QUERY = new URLSearchParams();
+
+/** From a request to its complete answer; never rejects. */
+export async function handleRequest(
+  deps: RequestHandlerDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const target = splitTarget(request.url ?? "/");
+  if (target === undefined) return refuse(response);
+  const query = target.query === "" ? NO_QUERY : new URLSearchParams(target.query);
+  const info = requestInfo(request.method ?? "", target.path, query);
+  const exchange = new Exchange(request, response, info, query, auditIdOf(request, deps.random));
+  deps.counters.begin();
+  let resource = "";
+  try {
+    await deps.filters.run(exchange);
+    if (!info.isResourceRequest) await answerPath(deps, exchange);
+    else if (!deps.routes.isServed(info.path)) await notFound(deps, exchange);
+    else {
+      const found = deps.routes.resolve(info, exchange.method);
+      resource = found.route.definition.resource;
+      await dispatch(deps, exchange, found);
+    }
+  } catch (error) {
+    await answerError(deps, exchange, error);
+  } finally {
+    deps.counters.end(info.verb, resource, response.statusCode);
+  }
+}
+
+/** As long as an honest client's is; also in the facts of the trace. */
+function auditIdOf(request: IncomingMessage, random: Random): string {
+  const sent = request.headers["audit-id"];
+  return typeof sent === "string" && sent !== "" ? sent.slice(0, 64) : random.uuid();
+}
+
+async function answerError(deps: RequestHandlerDeps, exchange: Exchange, error: unknown): Promise<void> {
+  const { response } = exchange;
+  if (response.destroyed) return; // the client is gone: nobody reads an answer
+  const status = asStatusError(error);
+  if (!(error instanceof StatusError)) reportBug(deps.trace, exchange, error);
+  if (response.headersSent) {
+    response.destroy(); // the client sees a broken answer instead of one that only looks complete
+    return;
+  }
+  // A body that was not read to its end leaves the connection in the middle of a message.
+  if (status.code === 413) response.shouldKeepAlive = false;
+  const isForbidden = status.code === 403 && exchange.refusedByFilter;
+  await writeStatus(exchange, status.status, isForbidden ? ["X-Content-Type-Options", "nosniff"] : []);
+}
+
+function reportBug(trace: Trace, exchange: Exchange, error: unknown): void {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const message = `${exchange.method} ${exchange.info.path}: ${stack}`;
+  trace.emit({ kind: "error", message }, { actor: "apiserver", level: 0 });
+}
+
+/** Mirrors what Go's net/http says to a request that it cannot parse. */
+function refuse(response: ServerResponse): void {
+  response.writeHead(400, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
+  response.end("400 Bad Request");
+}

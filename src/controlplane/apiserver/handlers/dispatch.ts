@@ -1,0 +1,56 @@
+import { methodNotAllowed } from "../../errors.js";
+import type { Exchange } from "../exchange.js";
+import { LIST_TYPES, OBJECT_TYPES, requireAcceptable } from "../media-types.js";
+import { isTrue } from "../request-info.js";
+import type { Target } from "../routes.js";
+import type { HandlerDeps } from "./deps.js";
+import { patchObject, requirePatchType } from "./patch.js";
+import { getObject, listObjects } from "./reads.js";
+import { notImplemented, runSpecial, specialHandler } from "./special.js";
+import { watchObjects } from "./watch.js";
+import { createObject, deleteCollection, deleteObject, updateObject } from "./writes.js";
+
+/** Log may be asked for as text; streams produce whatever they produce. */
+const ANYTHING = new Set(["exec", "attach", "portforward", "proxy"]);
+const LOG_TYPES = ["text/plain", ...OBJECT_TYPES];
+
+/** Hands a request whose path was understood to what answers it. */
+export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
+  const { method } = exchange;
+  if (method === "PATCH") requirePatchType(exchange);
+  requireTargetAcceptable(exchange, target);
+  const special = specialHandler(deps, method, target);
+  if (special !== undefined) return runSpecial(deps, exchange, target, special);
+  if (target.route.definition.virtual === true) notImplemented(exchange, target);
+  if (target.subresource !== undefined && target.subresource.strategy === undefined) {
+    // status without rules of its own is still another view of the object; connections are not.
+    if (target.subresource.kind !== undefined) notImplemented(exchange, target);
+  }
+  return plainHandler(exchange, target)(deps, exchange, target);
+}
+
+function plainHandler(exchange: Exchange, target: Target): typeof getObject {
+  switch (exchange.method) {
+    case "GET":
+      if (target.verb === "watch" && (target.name === undefined || exchange.info.isWatchPath)) return watchObjects;
+      if (target.name !== undefined) return getObject;
+      return isTrue(exchange.query, "watch") ? watchObjects : listObjects;
+    case "POST":
+      return createObject;
+    case "PUT":
+      return updateObject;
+    case "PATCH":
+      return patchObject;
+    case "DELETE":
+      return target.name === undefined ? deleteCollection : deleteObject;
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+function requireTargetAcceptable(exchange: Exchange, { subresource, name }: Target): void {
+  if (subresource !== undefined && ANYTHING.has(subresource.name)) return;
+  const isCollection = name === undefined && exchange.method === "GET";
+  const types = subresource?.name === "log" ? LOG_TYPES : isCollection ? LIST_TYPES : OBJECT_TYPES;
+  requireAcceptable(exchange.accept, types);
+}

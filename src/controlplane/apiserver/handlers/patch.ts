@@ -1,0 +1,107 @@
+import type { KubeObject } from "../../../api/meta.js";
+import { notFound, statusError } from "../../errors.js";
+import { applyPatch, type PatchType } from "../../patch/patch.js";
+import type { Transform, UpdateOptions } from "../../registry/registry.js";
+import { decodeRequestBody } from "../../schema/request.js";
+import type { Exchange } from "../exchange.js";
+import { negotiate } from "../media-types.js";
+import { type WriteOptions, writeOptions } from "../options.js";
+import { readBody } from "../read-body.js";
+import type { Target } from "../routes.js";
+import type { HandlerDeps } from "./deps.js";
+
+const PATCH_TYPES = [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  "application/strategic-merge-patch+json",
+];
+const STRATEGIC_TYPE = "application/strategic-merge-patch+json";
+const APPLY_TYPE = "application/apply-patch+yaml";
+
+/** go-restful's verdict, before a handler runs. @throws StatusError 415 */
+export function requirePatchType(exchange: Exchange): void {
+  const type = patchTypeOf(exchange);
+  if (type !== undefined && (PATCH_TYPES.includes(type) || type === APPLY_TYPE)) return;
+  throw statusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
+}
+
+function patchTypeOf(exchange: Exchange): string | undefined {
+  return exchange.request.headers["content-type"]?.split(";")[0]?.trim();
+}
+
+/** Mirrors k8s.io/apiserver/pkg/endpoints/handlers/patch.go (PatchResource). */
+export async function patchObject(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
+  const { definition, qualified } = target.route;
+  const type = patchTypeOf(exchange);
+  const shown = negotiate(exchange.accept, "object");
+  const options = writeOptions(exchange.query, "PatchOptions", type === APPLY_TYPE);
+  const bytes = await readBody(exchange.request);
+  const name = target.name ?? "";
+  const change =
+    type === APPLY_TYPE
+      ? await applying(deps, exchange, target, bytes, options)
+      : { transform: patching(exchange, target, type as PatchType, bytes, options) };
+  const { object, created } = await deps.registry
+    .store(qualified)
+    .update(exchange.context(), target.namespace, name, target.subresource?.name, change.transform, change.options);
+  if (!options.dryRun) change.stored?.(object);
+  await deps.presenter.object(exchange, created ? 201 : 200, definition, object, shown);
+}
+
+interface Change {
+  readonly transform: Transform;
+  readonly options?: UpdateOptions;
+  /** told what was stored in the end */
+  stored?(object: KubeObject): void;
+}
+
+function patching(
+  exchange: Exchange,
+  { route: { definition }, name = "" }: Target,
+  type: PatchType,
+  bytes: Buffer,
+  options: WriteOptions,
+): Transform {
+  return (current) => {
+    if (current === undefined) throw notFound(definition, name);
+    const { object, warnings } = applyPatch(definition, current, type, bytes, options.fieldValidation);
+    warn(exchange, warnings);
+    return object;
+  };
+}
+
+/** Server-side apply: creates what is not there, merges into what is. */
+async function applying(
+  { appliers }: HandlerDeps,
+  exchange: Exchange,
+  { route: { definition } }: Target,
+  bytes: Buffer,
+  { fieldValidation, fieldManager = "", force }: WriteOptions,
+): Promise<Change> {
+  const { fromYaml } = await import("../yaml.js");
+  const text = fromYaml(bytes.toString());
+  const applied: unknown = JSON.parse(text);
+  const sent = decodeRequestBody(text, definition, fieldValidation);
+  return {
+    options: { forceAllowCreate: true },
+    transform(current) {
+      if (current === undefined) {
+        warn(exchange, sent.warnings);
+        return sent.object;
+      }
+      const base = appliers.prepare(current, applied, fieldManager, force);
+      const { object, warnings } = applyPatch(definition, base, STRATEGIC_TYPE, text, fieldValidation);
+      warn(exchange, warnings);
+      return object;
+    },
+    stored({ metadata: { uid = "" } }) {
+      if (force) appliers.takeOver(uid, applied, fieldManager);
+      appliers.remember(uid, applied, fieldManager);
+    },
+  };
+}
+
+/** A lost race transforms again: what was said already is not said twice. */
+function warn(exchange: Exchange, texts: readonly string[]): void {
+  for (const text of texts) if (!exchange.warnings.includes(text)) exchange.warnings.push(text);
+}

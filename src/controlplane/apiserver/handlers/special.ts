@@ -1,0 +1,73 @@
+import type { KubeList, KubeObject } from "../../../api/meta.js";
+import { methodNotAllowed, statusError } from "../../errors.js";
+import type { KindRef } from "../../schema/schema.js";
+import { writeBody, writeStatus } from "../answer.js";
+import { decodeInto } from "../decode.js";
+import type { Exchange } from "../exchange.js";
+import { negotiate } from "../media-types.js";
+import { writeOptions } from "../options.js";
+import { readBody } from "../read-body.js";
+import type { Target } from "../routes.js";
+import type { SpecialHandler } from "../special.js";
+import type { HandlerDeps } from "./deps.js";
+
+/** The handler of a request that is no plain read or write, if there is one. */
+export function specialHandler(deps: HandlerDeps, method: string, target: Target): SpecialHandler | undefined {
+  const { qualified } = target.route;
+  const path = target.subresource === undefined ? qualified : `${qualified}/${target.subresource.name}`;
+  return deps.specials.get(`${method} ${path}`);
+}
+
+/** Runs a review, a binding, an eviction, a token request, a stream. */
+export async function runSpecial(
+  deps: HandlerDeps,
+  exchange: Exchange,
+  target: Target,
+  handler: SpecialHandler,
+): Promise<void> {
+  const { definition } = target.route;
+  const shown = negotiate(exchange.accept, "object");
+  const kind = kindOf(target);
+  const answer = await handler({
+    context: exchange.context(),
+    registry: deps.registry,
+    namespace: target.namespace,
+    name: target.name,
+    body: await bodyOf(exchange, target, kind),
+    query: exchange.query,
+  });
+  if (answer.code === 204) return writeBody(exchange, 204, "", undefined);
+  const { body } = answer;
+  if (body.kind === "Status") {
+    return writeStatus(exchange, { ...(body as Parameters<typeof writeStatus>[1]), code: answer.code });
+  }
+  if (isList(body)) return deps.presenter.list(exchange, definition, body, shown);
+  await deps.presenter.object(exchange, answer.code, definition, body as KubeObject, shown);
+}
+
+function isList(body: unknown): body is KubeList {
+  return Array.isArray((body as { readonly items?: unknown }).items);
+}
+
+/** Streams take their arguments from the query, also with POST. */
+const BODILESS = new Set(["exec", "attach", "portforward", "log", "proxy"]);
+
+async function bodyOf(exchange: Exchange, target: Target, kind: KindRef): Promise<KubeObject | undefined> {
+  if (exchange.method === "GET" || BODILESS.has(target.subresource?.name ?? "")) return undefined;
+  const options = writeOptions(exchange.query, "CreateOptions");
+  const bytes = await readBody(exchange.request);
+  return decodeInto(exchange, bytes, kind, options.fieldValidation);
+}
+
+function kindOf({ route: { definition }, subresource }: Target): KindRef {
+  if (subresource?.kind === undefined) return definition;
+  const { kind, group = definition.group, version = definition.version } = subresource;
+  return { group, version, kind, schema: kind };
+}
+
+/** A path of the resource table that nobody serves yet: said so, rather than made up. */
+export function notImplemented(exchange: Exchange, target: Target): never {
+  if (target.subresource === undefined) throw methodNotAllowed();
+  const what = `${exchange.method} of ${target.route.qualified}/${target.subresource.name}`;
+  throw statusError(501, "NotImplemented", `${what} is not implemented by this embedded API server`);
+}

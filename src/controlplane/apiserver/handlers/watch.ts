@@ -1,0 +1,100 @@
+import type { ServerResponse } from "node:http";
+import type { KubeObject, WatchEvent } from "../../../api/meta.js";
+import { asStatusError, commonHeaders } from "../answer.js";
+import type { Exchange } from "../exchange.js";
+import { negotiate, type Representation } from "../media-types.js";
+import { watchOptions } from "../options.js";
+import type { Target } from "../routes.js";
+import { includeObjectOf, partialOf, tableOf } from "../table.js";
+import type { HandlerDeps } from "./deps.js";
+
+/**
+ * Streams changes, one JSON object per line, until the client goes away, the watch's time is over or the server closes.
+ *
+ * A client that does not read is not waited for: the store's queue of this watch fills up, and the watch is cut off.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/watch.go (serveWatch, WatchServer.ServeHTTP).
+ */
+export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
+  const shown = negotiate(exchange.accept, "watch");
+  const options = watchOptions(exchange.query, target.name);
+  const timeoutSeconds = options.timeoutSeconds ?? MIN_TIMEOUT_SECONDS * (1 + deps.random.float());
+  const encode = encoder(deps, exchange, target, shown);
+  const signal = AbortSignal.any([exchange.abortSignal(), deps.closing]);
+  // A selector that cannot be parsed is an ordinary answer: the store says so before the stream begins.
+  const store = deps.registry.store(target.route.qualified);
+  const events = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
+  const { response } = exchange;
+  begin(exchange);
+  deps.counters.watchBegan();
+  try {
+    for await (const event of events) {
+      if (!response.write(encode(event))) await drained(response, signal);
+      if (signal.aborted) break;
+    }
+  } catch (error) {
+    // Too old, or too slow: with 200 outside, it is told inside the stream.
+    if (!signal.aborted) response.write(errorLine(error));
+  } finally {
+    deps.counters.watchEnded();
+    response.end();
+  }
+}
+
+/** A watch that names no timeout gets 30 to 60 minutes. Mirrors minRequestTimeout in .../handlers/get.go (ListResource). */
+const MIN_TIMEOUT_SECONDS = 1800;
+
+function begin(exchange: Exchange): void {
+  exchange.response.writeHead(200, [
+    ...commonHeaders(exchange),
+    "Content-Type",
+    "application/json",
+    "Transfer-Encoding",
+    "chunked",
+  ]);
+  // Clients wait for the head before they go on, however long the first event takes.
+  exchange.response.flushHeaders();
+}
+
+function errorLine(error: unknown): string {
+  return `${JSON.stringify({ type: "ERROR", object: asStatusError(error).status })}\n`;
+}
+
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done);
+      response.off("close", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    response.once("drain", done);
+    response.once("close", done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+function encoder(
+  deps: HandlerDeps,
+  exchange: Exchange,
+  target: Target,
+  shown: Representation,
+): (event: WatchEvent) => Buffer | string {
+  const { serializer } = deps.presenter;
+  if (shown.as === "") {
+    return ({ type, object }) =>
+      type === "ERROR" ? `${JSON.stringify({ type, object })}\n` : serializer.event(type, object);
+  }
+  let isFirst = true;
+  const include = includeObjectOf(exchange.query);
+  const transform = (object: KubeObject): unknown => {
+    if (shown.as !== "Table") return partialOf(object, shown.asVersion);
+    const withColumns = isFirst;
+    isFirst = false;
+    const metadata = { resourceVersion: object.metadata.resourceVersion ?? "" };
+    const { asVersion: version } = shown;
+    const nowMs = deps.clock.now();
+    return tableOf(target.route.definition, metadata, [object], { version, nowMs, include, withColumns });
+  };
+  return ({ type, object }) => `${JSON.stringify({ type, object: type === "ERROR" ? object : transform(object) })}\n`;
+}

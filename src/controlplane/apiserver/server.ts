@@ -1,0 +1,122 @@
+import { constants } from "node:crypto";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { methodNotAllowed } from "../errors.js";
+import { handleRequest, type RequestHandlerDeps } from "./handler.js";
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** PEM; the certificate is for `host` */
+  readonly servingCertificatePem: string;
+  readonly servingKeyPem: string;
+  /** clients are told that certificates of this CA are welcome */
+  readonly clientCaPem: string;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/** Wall-clock ms, as upstream's server has them. */
+export interface Timeouts {
+  readonly headersMs: number;
+  /** a request's head and body; answers may take as long as they like */
+  readonly requestMs: number;
+  readonly idleMs: number;
+}
+
+/** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout) and RequestTimeout. */
+const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 60_000, idleMs: 90_000 };
+/** What open requests get to end by themselves. */
+const CLOSING_ROUNDS = 3;
+
+/** The API server's socket. */
+export class HttpsFace {
+  readonly #server: Server;
+  #closed: Promise<void> | undefined;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. */
+  static async listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
+    const timeouts = { ...TIMEOUTS, ...options.timeouts };
+    const server = createServer(
+      {
+        key: options.servingKeyPem,
+        cert: options.servingCertificatePem,
+        ca: options.clientCaPem,
+        requestCert: true,
+        rejectUnauthorized: false,
+        minVersion: "TLSv1.2",
+        // A resumed session does not show the client's certificate again.
+        secureOptions: constants.SSL_OP_NO_TICKET,
+        headersTimeout: timeouts.headersMs,
+        requestTimeout: timeouts.requestMs,
+        keepAliveTimeout: timeouts.idleMs,
+        noDelay: true,
+      },
+      (request, response) => void handleRequest(deps, request, response),
+    );
+    server.on("clientError", answerBrokenRequest);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(options.port, options.host, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    return new HttpsFace(server);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Takes no new connections, lets answers that are being written end, closes the rest. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const ended = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (let round = 0; round < CLOSING_ROUNDS; round++) {
+      this.#server.closeIdleConnections();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#server.closeAllConnections();
+    await ended;
+  }
+}
+
+/** What is said to requests that Node's parser refuses, by its error code. Such requests never reach the handler. */
+const REFUSALS: Readonly<Record<string, readonly [code: number, phrase: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout"],
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large"],
+};
+
+const REQUEST_LINE = /^[A-Z]+ \S+ HTTP\/1\.[01]\r\n/;
+
+function answerBrokenRequest(error: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+  } else if (error.code === "HPE_INVALID_METHOD" && REQUEST_LINE.test(String(error.rawPacket))) {
+    // A method that HTTP does not know is one that no path takes.
+    const body = `${JSON.stringify(methodNotAllowed().status)}\n`;
+    endWith(socket, 405, "Method Not Allowed", "application/json", body);
+  } else {
+    const [code, phrase] = REFUSALS[error.code ?? ""] ?? [400, "Bad Request"];
+    endWith(socket, code, phrase, "text/plain; charset=utf-8", `${code} ${phrase}`);
+  }
+}
+
+function endWith(socket: Socket, code: number, phrase: string, contentType: string, body: string): void {
+  const head = [
+    `HTTP/1.1 ${code} ${phrase}`,
+    "Cache-Control: no-cache, private",
+    `Content-Type: ${contentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

@@ -1,0 +1,160 @@
+import {
+  type CertificateAuthority,
+  createApiServerCertificate,
+  createAuthority,
+  createClientCertificate,
+  type KeyPair,
+} from "../pki/authority.js";
+import { LabError } from "../util/errors.js";
+import { createAdmission } from "./admission/create-admission.js";
+import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
+import type { AdmissionPlugin } from "./auth/contracts.js";
+import { type Auth, createAuth } from "./auth/create-auth.js";
+import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
+import { type RunningControllers, startControllers } from "./controllers/create-controllers.js";
+import { createRegistry } from "./registry/create-registry.js";
+import { createLocalClient } from "./registry/local-client.js";
+import type { Registry } from "./registry/registry.js";
+import { createSpecialHandlers } from "./registry/resources/special-handlers.js";
+import { resourcesFor } from "./registry/table.js";
+import { seedCluster } from "./seed.js";
+import { MemoryStorage } from "./storage/memory.js";
+
+const DEFAULT_HOST = "127.0.0.1";
+/** kubeadm's name for who may do everything. */
+const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
+/** in `withoutControllers`: none at all */
+const ALL = "*";
+
+/**
+ * Starts an embedded control plane: storage, API server, controllers. Ready when it resolves; what the controllers have
+ * to do at first (service accounts, the CA's config map, cluster-info) follows at once.
+ * @throws LabError FAILED when the port is taken
+ */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  // What servers and controllers report belongs to no step of whoever started them.
+  return options.trace.detached(() => start(options));
+}
+
+async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const identities = await createIdentities(options);
+  const parts = await createParts(options, identities.ca);
+  const apiServer = await listen(options, identities, parts);
+  const url = `https://${options.host ?? DEFAULT_HOST}:${apiServer.port}`;
+  const controllers = runControllers(options, identities.ca, parts, url);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= closeInOrder([
+      async () => controllers?.close(),
+      () => apiServer.close(),
+      () => parts.auth.close(),
+      () => parts.storage.close(),
+    ]);
+    return closed;
+  };
+  const { ca, admin } = identities;
+  return {
+    url,
+    caPem: ca.certificatePem,
+    admin: {
+      server: url,
+      caPem: ca.certificatePem,
+      clientCertificatePem: admin.certificatePem,
+      clientKeyPem: admin.privateKeyPem,
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+interface Identities {
+  readonly ca: CertificateAuthority;
+  readonly serving: KeyPair;
+  readonly admin: KeyPair;
+}
+
+async function createIdentities({
+  clock,
+  random,
+  host = DEFAULT_HOST,
+  likeRecorded,
+}: ControlPlaneOptions): Promise<Identities> {
+  const deps = { clock, random };
+  const keyType = likeRecorded === true ? "rsa" : "ec";
+  const ca = await createAuthority(deps, { commonName: "kubernetes", keyType });
+  const [serving, admin] = await Promise.all([
+    createApiServerCertificate(ca, deps, host === DEFAULT_HOST ? {} : { sans: { ip: [host] } }),
+    createClientCertificate(ca, deps, ADMIN),
+  ]);
+  return { ca, serving, admin };
+}
+
+interface Parts {
+  readonly storage: MemoryStorage;
+  readonly registry: Registry;
+  readonly auth: Auth;
+  readonly admission: readonly AdmissionPlugin[];
+}
+
+/** Everything behind the API server's socket, with a new cluster's objects in it. */
+async function createParts(options: ControlPlaneOptions, ca: CertificateAuthority): Promise<Parts> {
+  const { clock, random, kubeVersion } = options;
+  const storage = new MemoryStorage({ clock });
+  const definitions = resourcesFor(kubeVersion);
+  const withKubeadmJoin = options.likeRecorded !== true;
+  await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin });
+  // Admission plugins read the registry, and the registry runs them: each is given the other when it asks.
+  const admission: AdmissionPlugin[] = [];
+  const registry: Registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
+  const auth = createAuth({ registry: () => registry, ca, clock, random });
+  admission.push(...createAdmission({ registry, auth: auth.admission, clock, random }));
+  await auth.ready();
+  return { storage, registry, auth, admission };
+}
+
+async function listen(
+  { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 }: ControlPlaneOptions,
+  { ca, serving }: Identities,
+  { storage, registry, auth, admission }: Parts,
+): Promise<ApiServer> {
+  const specials = new Map([...auth.handlers, ...createSpecialHandlers({ clock, tokens: auth.tokens, admission })]);
+  const apiServer = createApiServer({ clock, random, trace, kubeVersion, registry, storage, auth, specials });
+  try {
+    return await apiServer.listen({
+      host,
+      port,
+      servingCertificatePem: serving.certificatePem,
+      servingKeyPem: serving.privateKeyPem,
+      clientCaPem: ca.certificatePem,
+    });
+  } catch (cause) {
+    await auth.close();
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const hint = "Name another port, or 0 for a free one.";
+    throw new LabError("FAILED", `the control plane cannot listen on ${host}:${port}: ${why}`, hint, { cause });
+  }
+}
+
+function runControllers(
+  options: ControlPlaneOptions,
+  ca: CertificateAuthority,
+  { registry, auth }: Parts,
+  serverUrl: string,
+): RunningControllers | undefined {
+  const { clock, random, trace, kubeVersion, withoutControllers, clusterSigningDurationMs } = options;
+  if (withoutControllers?.includes(ALL) === true) return undefined;
+  const { authorizer } = auth;
+  const { definitions } = registry;
+  const clientFor = (user: Parameters<typeof createLocalClient>[1]) => createLocalClient(registry, user);
+  return startControllers(
+    { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor },
+    {
+      ...(withoutControllers === undefined ? {} : { without: withoutControllers }),
+      ...(clusterSigningDurationMs === undefined ? {} : { clusterSigningDurationMs }),
+    },
+  );
+}
+
+async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const step of steps) await step();
+}
