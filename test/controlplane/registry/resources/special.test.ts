@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import type { KubeObject, Status } from "../../../../src/api/meta.js";
+import { fields, items } from "../../../../src/controlplane/registry/resources/access.js";
+import { createSpecialHandlers } from "../../../../src/controlplane/registry/resources/special-handlers.js";
+import { MISSING_RECORDINGS, recorded } from "../../../support/recordings.js";
+import { contextOf, openTableLab, refusal, type TableLab } from "./table-lab.js";
+
+interface Call {
+  readonly name?: string;
+  readonly body?: unknown;
+  readonly query?: string;
+}
+
+async function openSpecialLab() {
+  const lab = await openTableLab();
+  const tokens = {
+    deps: { apiAudiences: ["https://kubernetes.default.svc"] },
+    issue: async () => ({ token: "signed", expirationTimestamp: "2026-01-01T01:00:00Z" }),
+  };
+  const handlers = createSpecialHandlers({ clock: lab.clock, tokens, admission: lab.admission });
+  const call = (key: string, { name, body, query = "" }: Call) => {
+    const handler = handlers.get(key);
+    assert.ok(handler, `no handler for ${key}`);
+    return handler({
+      context: contextOf(),
+      registry: lab.registry,
+      namespace: "default",
+      name,
+      body: body as KubeObject | undefined,
+      query: new URLSearchParams(query),
+    });
+  };
+  return { lab, call };
+}
+
+async function createPod(lab: TableLab, name: string, spec: Record<string, unknown> = {}): Promise<KubeObject> {
+  const containers = [{ name: "c", image: "x" }];
+  const body = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels: { app: "a" } },
+    spec: { containers, ...spec },
+  };
+  return lab.create("pods", body);
+}
+
+function wanted(topic: string, name: string): Status {
+  const item = recorded(topic).find((one) => one.name === name);
+  assert.ok(item, `no item ${name}`);
+  return item.response.body as Status;
+}
+
+const bindingTo = (name: string, nodeName: string, kind = "Node") => ({
+  apiVersion: "v1",
+  kind: "Binding",
+  metadata: { name, annotations: { from: "binding" } },
+  target: { apiVersion: "v1", kind, name: nodeName },
+});
+
+test("a binding sets the node, the condition and the annotations, once", async () => {
+  const { lab, call } = await openSpecialLab();
+  await createPod(lab, "b1");
+  const answer = await call("POST pods/binding", { name: "b1", body: bindingTo("b1", "pd-1") });
+  assert.deepEqual([answer.code, answer.body.status], [201, "Success"]);
+  const pod = await lab.registry.store("pods").get("default", "b1");
+  assert.equal(fields(pod.spec).nodeName, "pd-1");
+  assert.deepEqual(pod.metadata.annotations, { from: "binding" });
+  const condition = {
+    type: "PodScheduled",
+    status: "True",
+    lastProbeTime: null,
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  assert.deepEqual(items(fields(pod.status).conditions), [condition]);
+  const again = await refusal(call("POST bindings", { body: bindingTo("b1", "pd-2") }));
+  assert.equal(
+    again.message,
+    'Operation cannot be fulfilled on pods/binding "b1": pod b1 is already assigned to node "pd-1"',
+  );
+});
+
+describe.skipIf(MISSING_RECORDINGS !== undefined)("refused as the real server refuses", () => {
+  test("a binding to something else than a node", async () => {
+    const { lab, call } = await openSpecialLab();
+    await createPod(lab, "b3");
+    const got = await refusal(call("POST pods/binding", { name: "b3", body: bindingTo("b3", "x", "Pod") }));
+    assert.deepEqual(got, wanted("pods", "binding: target is no node"));
+  });
+
+  const STREAMS: readonly [item: string, key: string, podName: string, query?: string][] = [
+    ["log, several containers, none named", "GET pods/log", "two"],
+    ["log, unknown container", "GET pods/log", "two", "container=zz"],
+    ["log of a missing pod", "GET pods/log", "nope"],
+    ["log, bad tailLines", "GET pods/log", "l1", "tailLines=-1"],
+    ["log, sinceSeconds and sinceTime", "GET pods/log", "l1", "sinceSeconds=1&sinceTime=2024-01-01T00:00:00Z"],
+    ["exec of an unbound pod", "GET pods/exec", "l4", "command=ls"],
+    ["exec without a command", "GET pods/exec", "l1"],
+    ["exec, several containers, none named", "GET pods/exec", "two", "command=ls&stdout=1"],
+    ["POST exec without an upgrade", "POST pods/exec", "l1", "command=ls&stdout=1"],
+    ["portforward of an unbound pod", "GET pods/portforward", "l4"],
+    ["attach of an unbound pod", "GET pods/attach", "l4", "stdout=1"],
+  ];
+  for (const [item, key, podName, query] of STREAMS) {
+    test(item, async () => {
+      const { lab, call } = await openSpecialLab();
+      await createPod(lab, "l1", { nodeName: "n" });
+      await createPod(lab, "l4");
+      const two = [
+        { name: "a", image: "x" },
+        { name: "b", image: "x" },
+      ];
+      await createPod(lab, "two", { nodeName: "n", containers: two });
+      const got = await refusal(call(key, { name: podName, ...(query === undefined ? {} : { query }) }));
+      assert.deepEqual(got, wanted("pods", `kubelet subresource: ${item}`));
+    });
+  }
+
+  test("a token for too short a time", async () => {
+    const { call } = await openSpecialLab();
+    const body = { metadata: {}, spec: { audiences: [], expirationSeconds: 60 } };
+    const got = await refusal(call("POST serviceaccounts/token", { name: "default", body }));
+    assert.deepEqual(got, wanted("auth", "admin: token valid for too short a time"));
+  });
+
+  test("an eviction that breaks a budget, and one of another name", async () => {
+    const { lab, call } = await openSpecialLab();
+    await lab.create("poddisruptionbudgets", {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: "e2" },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "a" } } },
+    });
+    await createRunning(lab, "e2");
+    const got = await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("e2") }));
+    assert.deepEqual(got, wanted("pods", "eviction: refused by the budget"));
+    const other = await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("other") }));
+    assert.deepEqual(other, wanted("pods", "eviction: names differ"));
+  });
+});
+
+function evictionOf(name: string, deleteOptions?: Record<string, unknown>): unknown {
+  return { apiVersion: "policy/v1", kind: "Eviction", metadata: { name }, ...(deleteOptions ? { deleteOptions } : {}) };
+}
+
+async function createRunning(lab: TableLab, name: string): Promise<void> {
+  const pod = await createPod(lab, name, { nodeName: "n" });
+  const status = {
+    phase: "Running",
+    conditions: [{ type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: null }],
+  };
+  await lab.put("pods", name, { ...pod, status }, { subresource: "status" });
+}
+
+test("an eviction deletes with the grace it names; with two healthy pods a budget of one allows it", async () => {
+  const { lab, call } = await openSpecialLab();
+  const spec = { minAvailable: "50%", selector: { matchLabels: { app: "a" } } };
+  await lab.create("poddisruptionbudgets", {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: "b" },
+    spec,
+  });
+  await createRunning(lab, "e1");
+  await createRunning(lab, "e2");
+  const answer = await call("POST pods/eviction", { name: "e1", body: evictionOf("e1", { gracePeriodSeconds: 3 }) });
+  assert.equal(answer.code, 201);
+  const pod = await lab.registry.store("pods").get("default", "e1");
+  assert.equal(pod.metadata.deletionGracePeriodSeconds, 3);
+  // The second one is the last that is healthy.
+  assert.equal((await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("e2") }))).code, 429);
+});
+
+test("a log of a pod that has no node is empty", async () => {
+  const { lab, call } = await openSpecialLab();
+  await createPod(lab, "l4");
+  assert.equal((await call("GET pods/log", { name: "l4" })).code, 204);
+});
+
+test("a token request is answered with the token, bound to its pod; not to a pod of another account or uid", async () => {
+  const { lab, call } = await openSpecialLab();
+  const pod = await createPod(lab, "p", { nodeName: "n" });
+  const request = (uid: string | undefined) => ({
+    metadata: {},
+    spec: { audiences: [], expirationSeconds: 3607, boundObjectRef: { apiVersion: "v1", kind: "Pod", name: "p", uid } },
+  });
+  const { code, body } = await call("POST serviceaccounts/token", { name: "default", body: request(pod.metadata.uid) });
+  assert.deepEqual([code, fields(body.status).token], [201, "signed"]);
+  assert.deepEqual(fields((body as KubeObject).spec).audiences, ["https://kubernetes.default.svc"]);
+  const wrong = await refusal(call("POST serviceaccounts/token", { name: "default", body: request("other") }));
+  assert.equal(wrong.code, 409);
+  await lab.create("serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "another" } });
+  const another = await refusal(
+    call("POST serviceaccounts/token", { name: "another", body: request(pod.metadata.uid) }),
+  );
+  assert.equal(another.code, 400);
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import type { KubeObject, Status } from "../../../../src/api/meta.js";
+import { createAdmission } from "../../../../src/controlplane/admission/create-admission.js";
+import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
+import type { UserInfo } from "../../../../src/controlplane/auth/user.js";
+import { StatusError } from "../../../../src/controlplane/errors.js";
+import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
+import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
+import type { Registry, RequestContext } from "../../../../src/controlplane/registry/registry.js";
+import { seedObjects } from "../../../../src/controlplane/registry/resources/seed.js";
+import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
+import { decodeRequestBody } from "../../../../src/controlplane/schema/request.js";
+import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
+import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
+
+export const ADMIN: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
+
+export function contextOf(user: UserInfo = ADMIN): RequestContext {
+  return { user, warnings: [] };
+}
+
+/** The real table over a real store, with the admission plugins of this folder's subject; no sockets. */
+export interface TableLab {
+  readonly registry: Registry;
+  readonly clock: FakeClock;
+  readonly admission: readonly AdmissionPlugin[];
+  definition(resource: string, group?: string): ResourceDefinition;
+  /** as a POST does: decoded through the schema first */
+  create(resource: string, body: unknown, options?: WriteOptions): Promise<KubeObject>;
+  /** as a PUT does */
+  put(resource: string, name: string, body: unknown, options?: WriteOptions): Promise<KubeObject>;
+}
+
+export interface WriteOptions {
+  readonly namespace?: string;
+  readonly subresource?: string;
+  readonly user?: UserInfo;
+}
+
+const NO_PLUGIN: AdmissionPlugin = { name: "none" };
+
+export async function openTableLab(): Promise<TableLab> {
+  const clock = new FakeClock();
+  const random = new FakeRandom();
+  const storage = new MemoryStorage({ clock });
+  const admission: AdmissionPlugin[] = [];
+  const kubeVersion = "1.25";
+  const definitions = resourcesFor(kubeVersion);
+  const registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
+  const qualified = ({ group, resource }: ResourceDefinition) => (group === "" ? resource : `${resource}.${group}`);
+  for (const object of seedObjects()) {
+    const row = definitions.find((one) => one.kind === object.kind);
+    assert.ok(row);
+    await registry.store(qualified(row)).create(contextOf(), object.metadata.namespace, object);
+  }
+  for (const namespace of ["default", "kube-system"]) {
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+    await registry.store("serviceaccounts").create(contextOf(), namespace, account);
+  }
+  const auth = {
+    rbacEscalation: NO_PLUGIN,
+    nodeRestriction: NO_PLUGIN,
+    certificateApproval: NO_PLUGIN,
+    certificateSigning: NO_PLUGIN,
+    certificateSubjectRestriction: NO_PLUGIN,
+  };
+  admission.push(...createAdmission({ registry, clock, random, auth }));
+
+  const definition = (resource: string, group?: string): ResourceDefinition => {
+    const row = definitions.find((one) => one.resource === resource && (group === undefined || one.group === group));
+    assert.ok(row, `no row for ${resource}`);
+    return row;
+  };
+  const decode = (row: ResourceDefinition, body: unknown): KubeObject =>
+    decodeRequestBody(JSON.stringify(body), row).object;
+  const namespaceOf = (row: ResourceDefinition, { namespace = "default" }: WriteOptions) =>
+    row.namespaced ? namespace : undefined;
+  return {
+    registry,
+    clock,
+    admission,
+    definition,
+    async create(resource, body, options = {}) {
+      const row = definition(resource);
+      const store = registry.store(qualified(row));
+      return store.create(contextOf(options.user), namespaceOf(row, options), decode(row, body));
+    },
+    async put(resource, name, body, options = {}) {
+      const row = definition(resource);
+      const store = registry.store(qualified(row));
+      const object = decode(row, body);
+      const { subresource } = options;
+      const written = await store.update(
+        contextOf(options.user),
+        namespaceOf(row, options),
+        name,
+        subresource,
+        () => object,
+      );
+      return written.object;
+    },
+  };
+}
+
+/** The Status that a write is refused with. */
+export async function refusal(write: Promise<unknown>): Promise<Status> {
+  try {
+    await write;
+  } catch (error) {
+    if (error instanceof StatusError) return error.status;
+    throw error;
+  }
+  assert.fail("the write was accepted");
+}
+
+/** The Status that a write is refused with, or undefined when it was accepted. */
+export async function refusalIfAny(write: Promise<unknown>): Promise<Status | undefined> {
+  try {
+    await write;
+    return undefined;
+  } catch (error) {
+    if (error instanceof StatusError) return error.status;
+    throw error;
+  }
+}
