@@ -62,7 +62,7 @@ async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, att
       deps,
       csr,
       "approve",
-      `all rules of the signer hold, and ${csr.spec.username} may create ${CSR_RESOURCE}/${recognizer.subresource} (${reason})`,
+      `all rules of the signer hold, and ${csr.spec.username} may create ${CSR_RESOURCE}/${recognizer.subresource}${reason === "" ? "" : ` (${reason})`}`,
     );
     await deps.client.modify<CertificateSigningRequest>(
       CSR_RESOURCE,

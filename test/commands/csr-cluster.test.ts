@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
+import type { ControlPlane } from "../../src/controlplane/control-plane.js";
+import { startControlPlane } from "../../src/controlplane/start.js";
+import { certificateProblem, parseCertificatePem } from "../../src/pki/certificate.js";
+import { keyMatchesCertificate } from "../../src/pki/keys.js";
+import { Trace } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { runInProcess } from "../support/run-cli.js";
+
+const root = mkdtempSync(join(tmpdir(), "kubelab-csr-cluster-"));
+const kubeconfig = join(root, "admin.conf");
+const clock = new SystemClock();
+let cluster: ControlPlane;
+
+beforeAll(async () => {
+  cluster = await startControlPlane({
+    clock,
+    random: new SystemRandom(),
+    trace: new Trace(clock),
+    kubeVersion: "1.25",
+  });
+  writeFileSync(kubeconfig, kubeconfigText(cluster.admin, { cluster: "c", user: "admin", context: "c" }));
+});
+afterAll(async () => {
+  await cluster.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+let count = 0;
+function freshFolder(): string {
+  const folder = join(root, `${count++}`);
+  mkdirSync(folder);
+  return folder;
+}
+/** On the running cluster, as if it were a real one. */
+const run = (cwd: string, line: string) =>
+  runInProcess(["csr", ...line.split(" "), "--kubeconfig", kubeconfig, "--yes"], { cwd });
+
+function issuedPair(folder: string) {
+  const certificatePem = readFileSync(join(folder, "kubelet.pem"), "utf8");
+  assert.ok(keyMatchesCertificate(readFileSync(join(folder, "kubelet.key"), "utf8"), certificatePem));
+  assert.equal(statSync(join(folder, "kubelet.key")).mode & 0o777, 0o600);
+  return parseCertificatePem(certificatePem);
+}
+
+describe("the whole round on one embedded control plane", () => {
+  for (const [flags, subject, usages] of [
+    ["--node n1", "system:node:n1 system:nodes", "digital signature,client auth"],
+    ["--node n1 --key-type rsa", "system:node:n1 system:nodes", "digital signature,key encipherment,client auth"],
+    [
+      "--node n1 --signer kubelet-serving --dns n1 --ip 127.0.0.1",
+      "system:node:n1 system:nodes",
+      "digital signature,server auth",
+    ],
+    ["--cn jane --org devs,ops", "jane ops devs", "digital signature,client auth"],
+  ] as const) {
+    test(`csr create ${flags} --approve --wait`, async () => {
+      const folder = freshFolder();
+      const line = `create ${flags} --approve --wait`;
+      const { code, stdout, stderr } = await runInProcess(["csr", ...line.split(" ")], { cwd: folder });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^csr-[a-z0-9]{5}\n.*kubelet\.key\n.*kubelet\.pem\n$/);
+      const certificate = issuedPair(folder);
+      const { commonName, organization } = certificate.subject;
+      assert.equal([commonName, ...organization].join(" "), subject);
+      assert.equal([...certificate.keyUsages, ...certificate.extendedKeyUsages].join(","), usages);
+      assert.doesNotMatch(stderr, /PRIVATE KEY/);
+    });
+  }
+
+  test("without --wait it says that the control plane ends with the command", async () => {
+    const { code, stderr } = await runInProcess(["csr", "create", "--node", "n1"], { cwd: freshFolder() });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr.replace(/\s+/g, " "), /This control plane ends with this command/);
+  });
+
+  test("a misshapen request is approved and still not signed: exit 4, the signer's words", async () => {
+    const folder = freshFolder();
+    const line = "create --node n1 --dns n1 --approve --wait";
+    const { code, stderr } = await runInProcess(["csr", ...line.split(" ")], { cwd: folder });
+    assert.equal(code, 4);
+    assert.match(stderr, /SignerValidationFailure: DNS subjectAltNames are not allowed/);
+    assert.deepEqual(readdirSync(folder).sort(), ["kubelet.csr", "kubelet.key"]);
+  });
+});
+
+describe("step by step on a running cluster", () => {
+  test("create, inspect, approve, fetch: the certificate is the CA's and fits the key", async () => {
+    const folder = freshFolder();
+    const created = await run(folder, "create --cn jane --name jane-1 --expiration 10m");
+    assert.equal(created.code, 0, created.stderr);
+    assert.equal(created.stdout, "jane-1\n");
+
+    const pending = await run(folder, "inspect jane-1");
+    assert.match(pending.stdout, /state +Pending/);
+    assert.match(pending.stdout, /requester +kubernetes-admin/);
+
+    const timedOut = await run(folder, "fetch jane-1 --timeout 50ms");
+    assert.equal(timedOut.code, 1);
+    assert.match(timedOut.stderr, /nobody approved CSR jane-1/);
+
+    const approved = await run(folder, "approve jane-1 --reason Because --message ok");
+    assert.equal(approved.stdout, "CSR jane-1 approved\n", approved.stderr);
+    assert.equal((await run(folder, "approve jane-1")).stdout, "CSR jane-1 was approved before\n");
+
+    const fetched = await run(folder, "fetch jane-1");
+    assert.equal(fetched.code, 0, fetched.stderr);
+    assert.equal(fetched.stdout, `${join(folder, "kubelet.pem")}\n`);
+    const certificate = issuedPair(folder);
+    const issuer = parseCertificatePem(cluster.caPem);
+    assert.equal(certificateProblem(certificate, { issuer, nowMs: clock.now(), purpose: "client auth" }), undefined);
+    assert.equal((certificate.notAfterMs - certificate.notBeforeMs) / 1000, 900);
+
+    writeFileSync(join(folder, "ca.pem"), cluster.caPem);
+    const inspected = await run(folder, "inspect kubelet.pem --ca ca.pem");
+    assert.match(inspected.stdout, /verified +signed by CN=kubernetes/);
+    const issued = await run(folder, "inspect jane-1 --json");
+    const facts = new Map<string, string>(JSON.parse(issued.stdout).facts);
+    assert.equal(facts.get("state"), "Approved,Issued");
+    assert.equal(facts.get("Approved"), "Because: ok");
+  });
+
+  test("created again with the same key and name, it goes on; with another key it is refused", async () => {
+    const folder = freshFolder();
+    assert.equal((await run(folder, "create --cn joe --name joe-1")).code, 0);
+    const again = await run(folder, "create --cn joe --name joe-1");
+    assert.equal(again.code, 0, again.stderr);
+    const other = await run(freshFolder(), "create --cn joe --name joe-1");
+    assert.equal(other.code, 4);
+    assert.match(other.stderr, /CSR joe-1 exists already, and it asks for something else/);
+  });
+
+  test("denied: fetch ends with 4 and the words; approving afterwards is refused", async () => {
+    const folder = freshFolder();
+    await run(folder, "create --cn eve --name eve-1");
+    assert.equal((await run(folder, "deny eve-1 --reason No --message never")).stdout, "CSR eve-1 denied\n");
+    const fetched = await run(folder, "fetch eve-1");
+    assert.equal(fetched.code, 4);
+    assert.match(fetched.stderr, /CSR eve-1 was denied: No: never/);
+    const approved = await run(folder, "approve eve-1");
+    assert.equal(approved.code, 4);
+    assert.match(approved.stderr, /was denied already/);
+  });
+
+  for (const [line, said] of [
+    ["inspect nosuch", /there is no CSR nosuch/],
+    ["approve nosuch", /there is no CSR nosuch/],
+    ["fetch nosuch", /there is no CSR nosuch/],
+    [
+      "create --cn root --org system:masters",
+      /use of kubernetes\.io\/kube-apiserver-client signer with system:masters group is not allowed/,
+    ],
+    ["create --cn jane --name a/b", /may not contain '\/'/],
+  ] as const) {
+    test(`the cluster refuses: csr ${line}`, async () => {
+      const { code, stderr } = await run(freshFolder(), line);
+      assert.equal(code, 4, stderr);
+      assert.match(stderr, said);
+    });
+  }
+
+  test("without --yes and without a terminal nothing is written to a real cluster: exit 2", async () => {
+    const words = ["csr", "create", "--cn", "jane", "--kubeconfig", kubeconfig];
+    const { code, stderr } = await runInProcess(words, { cwd: freshFolder() });
+    assert.equal(code, 2);
+    assert.match(stderr, /--yes/);
+  });
+});
