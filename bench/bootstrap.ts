@@ -37,7 +37,7 @@ async function bootstrap() {
 /** ms from the process's start to the answer of the first PUT of the lease. */
 function firstRenewalMs(startedMs: number, events: readonly TraceEvent[]): number {
   const renewal = events.find(
-    (event) => event.kind === "request" && event.method === "PUT" && event.path.includes("/leases/"),
+    (event) => event.kind === "request" && event.method !== "GET" && event.path.includes("/leases"),
   );
   if (renewal === undefined) throw new Error("no renewal in the trace");
   return renewal.atMs - startedMs;
