@@ -1,13 +1,13 @@
+import { csrState } from "../../api/certificates.js";
 import type { Target } from "../../cli/context.js";
 import { isSuccess, refusal } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { identityInWords } from "../../client/identity.js";
-import { CSRS, objectPath } from "../../client/paths.js";
 import { createToken, deleteToken } from "../../kubelet/bootstraptoken/admin.js";
 import { DEFAULT_NODE_TOKEN_GROUP } from "../../kubelet/bootstraptoken/secret.js";
 import { type BootstrapToken, generateToken } from "../../kubelet/bootstraptoken/token.js";
-import type { CsrObject } from "../../kubelet/certificate/csr.js";
+import { decide, getCsr } from "../../kubelet/certificate/by-hand/decide.js";
 import { apiTime } from "../../kubelet/nodestatus/setters.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -87,44 +87,14 @@ export class Administrator {
 
   /** True while nobody has approved or denied it. */
   async isPending(csrName: string, signal: AbortSignal): Promise<boolean> {
-    const csr = await this.client.expect<CsrObject>({ method: "GET", path: objectPath(CSRS, csrName), signal });
-    return (csr.status?.conditions ?? []).length === 0;
+    return csrState(await getCsr(this.client, csrName, signal)) === "Pending";
   }
 
-  /**
-   * Mirrors kubectl certificate approve | deny: reads the request, adds the condition, writes it to /approval.
-   * @throws LabError FORBIDDEN, REFUSED
-   */
-  async judge(csrName: string, verdict: "Approved" | "Denied", signal: AbortSignal): Promise<void> {
-    const upstream = {
-      file: "staging/src/k8s.io/kubectl/pkg/cmd/certificates/certificates.go",
-      func: "modifyCertificateCondition",
-    };
-    await this.deps.trace.step(
-      "user",
-      `${verdict === "Approved" ? "Approve" : "Deny"} CSR ${csrName}`,
-      { upstream },
-      async () => {
-        const path = objectPath(CSRS, csrName);
-        const csr = await this.client.expect<CsrObject>({ method: "GET", path, signal });
-        const now = apiTime(this.deps.clock.now());
-        const condition = {
-          type: verdict,
-          status: "True",
-          reason: verdict === "Approved" ? "KubelabApprove" : "KubelabDeny",
-          message: `This CSR was ${verdict.toLowerCase()} by kubelab bootstrap on the administrator's word.`,
-          lastUpdateTime: now,
-          lastTransitionTime: now,
-        };
-        const conditions = [...(csr.status?.conditions ?? []), condition];
-        await this.client.expect({
-          method: "PUT",
-          path: `${path}/approval`,
-          body: { ...csr, status: { ...csr.status, conditions } },
-          signal,
-        });
-      },
-    );
+  /** Approves or denies. @throws LabError FORBIDDEN, REFUSED */
+  async judge(csrName: string, type: "Approved" | "Denied", signal: AbortSignal): Promise<void> {
+    const reason = type === "Approved" ? "KubelabApprove" : "KubelabDeny";
+    const message = `This CSR was ${type.toLowerCase()} by kubelab bootstrap on the administrator's word.`;
+    await decide({ client: this.client, trace: this.deps.trace }, csrName, { type, reason, message }, signal);
   }
 
   /** Takes back what was made for this join only. A cluster that ends with the command needs no tidying. */

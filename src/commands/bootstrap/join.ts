@@ -1,12 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { CertificateSigningRequest } from "../../api/certificates.js";
 import type { CliContext, Target } from "../../cli/context.js";
 import type { RestConfig } from "../../client/client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import type { BootstrapToken } from "../../kubelet/bootstraptoken/token.js";
 import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
 import { type CertificateStore, openCertificateStore } from "../../kubelet/certificate/certificate-store.js";
-import type { CsrObject } from "../../kubelet/certificate/csr.js";
 import { discoverCluster } from "../../kubelet/certificate/discovery.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
 import { NodeAgent } from "../../kubelet/node.js";
@@ -190,7 +190,7 @@ async function requestAsNode(
 /** Whoever approves, beside the wait of the node. What it throws ends the wait. */
 async function approve(
   session: JoinSession,
-  csr: CsrObject,
+  csr: CertificateSigningRequest,
   administrator: Administrator | undefined,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CertificateSigningRequest } from "../../api/certificates.js";
 import type { RestConfig } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
@@ -11,7 +12,7 @@ import { LabError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
 import type { CertificateStore, PendingKey } from "./certificate-store.js";
-import { type CsrObject, type RequestResult, requestCertificate } from "./csr.js";
+import { type RequestResult, requestCertificate } from "./csr.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { waitForCertificate } from "./wait.js";
 
@@ -37,7 +38,7 @@ export interface BootstrapOptions {
   /**
    * Runs beside the wait once the request is made: whoever approves. What it throws ends the wait.
    */
-  readonly whileWaiting?: (csr: CsrObject, signal: AbortSignal) => Promise<void>;
+  readonly whileWaiting?: (csr: CertificateSigningRequest, signal: AbortSignal) => Promise<void>;
 }
 
 export interface BootstrapResult {
@@ -129,7 +130,7 @@ async function certificateLeftBehind({ store, clock }: BootstrapDeps, options: B
 }
 
 interface SentRequest {
-  readonly csr: CsrObject;
+  readonly csr: CertificateSigningRequest;
   readonly keyPem: string;
 }
 
@@ -206,7 +207,7 @@ async function sendOnce(
 async function waitWithApprover(
   deps: BootstrapDeps & { readonly client: Parameters<typeof requestCertificate>[0] },
   options: BootstrapOptions,
-  csr: CsrObject,
+  csr: CertificateSigningRequest,
   signal: AbortSignal,
 ): Promise<string> {
   const ours = new AbortController();

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { KubeObject } from "../../api/meta.js";
+import { base64Text, type CertificateSigningRequest, isIssued } from "../../api/certificates.js";
 import { isSuccess, refusal } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
 import { identityInWords } from "../../client/identity.js";
@@ -9,23 +9,6 @@ import { createCertificateRequest, parseCertificateRequestPem, requestSignatureP
 import { DerError } from "../../pki/der.js";
 import { publicKeyDer } from "../../pki/keys.js";
 import { type DistinguishedName, nameText } from "../../pki/name.js";
-
-export interface CsrCondition {
-  readonly type: string;
-  readonly status?: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
-/** A CertificateSigningRequest, as far as a requester looks at it. */
-export interface CsrObject extends KubeObject {
-  readonly spec: { readonly request: string; readonly signerName: string; readonly username?: string };
-  readonly status?: {
-    readonly conditions?: readonly CsrCondition[];
-    /** base64 of PEM */
-    readonly certificate?: string;
-  };
-}
 
 export interface RequestOptions {
   readonly key: KeyObject;
@@ -40,7 +23,7 @@ export interface RequestOptions {
 }
 
 export type RequestResult =
-  | { readonly outcome: "created" | "reused"; readonly csr: CsrObject }
+  | { readonly outcome: "created" | "reused"; readonly csr: CertificateSigningRequest }
   /** there is a request of this name that is of no use */
   | { readonly outcome: "unusable"; readonly name: string; readonly why: string };
 
@@ -72,19 +55,23 @@ export async function requestCertificate(
       usages,
     },
   };
-  const answer = await client.request<CsrObject>({ method: "POST", path, body, signal });
+  const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
   if (isSuccess(answer)) return { outcome: "created", csr: answer.body };
   if (answer.status !== 409 || name === undefined) {
     throw refusal(answer, `POST ${path}`, identityInWords(client.config));
   }
-  const existing = await client.expect<CsrObject>({ method: "GET", path: objectPath(CSRS, name), signal });
+  const existing = await client.expect<CertificateSigningRequest>({
+    method: "GET",
+    path: objectPath(CSRS, name),
+    signal,
+  });
   const why = whyUnusable(existing, options);
   return why === undefined ? { outcome: "reused", csr: existing } : { outcome: "unusable", name, why };
 }
 
-function whyUnusable(existing: CsrObject, options: RequestOptions): string | undefined {
+function whyUnusable(existing: CertificateSigningRequest, options: RequestOptions): string | undefined {
   try {
-    const request = parseCertificateRequestPem(Buffer.from(existing.spec.request, "base64").toString("utf8"));
+    const request = parseCertificateRequestPem(base64Text(existing.spec.request));
     if (nameText(request.subject) !== nameText(options.subject)) return "it is for another subject";
     if (existing.spec.signerName !== options.signerName) return "it is for another signer";
     if (!request.spkiDer.equals(publicKeyDer(options.key))) return "it is for another key";
@@ -103,9 +90,6 @@ function whyUnusable(existing: CsrObject, options: RequestOptions): string | und
 }
 
 /** PEM; undefined while none was issued */
-export function issuedCertificate(csr: CsrObject): string | undefined {
-  const { certificate } = csr.status ?? {};
-  return certificate === undefined || certificate === ""
-    ? undefined
-    : Buffer.from(certificate, "base64").toString("utf8");
+export function issuedCertificate(csr: CertificateSigningRequest): string | undefined {
+  return isIssued(csr) ? base64Text(csr.status?.certificate ?? "") : undefined;
 }

@@ -1,3 +1,4 @@
+import type { CertificateSigningRequest } from "../../api/certificates.js";
 import { isStatus } from "../../api/meta.js";
 import type { KubeClient } from "../../client/client.js";
 import { CSRS, collectionPath } from "../../client/paths.js";
@@ -8,7 +9,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
-import { type CsrObject, issuedCertificate } from "./csr.js";
+import { issuedCertificate } from "./csr.js";
 
 export interface WaitDeps {
   readonly client: KubeClient;
@@ -33,7 +34,7 @@ export interface WaitOptions {
  */
 export async function waitForCertificate(
   deps: WaitDeps,
-  csr: CsrObject,
+  csr: CertificateSigningRequest,
   options: WaitOptions,
   signal: AbortSignal,
 ): Promise<string> {
@@ -64,7 +65,7 @@ export async function waitForCertificate(
 
 async function watchUntilIssued(
   deps: WaitDeps,
-  csr: CsrObject,
+  csr: CertificateSigningRequest,
   told: Set<string>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -83,12 +84,16 @@ async function watchUntilIssued(
 }
 
 /** Each version of the request from the one we have on; list-and-watch when the first watch does not get that far. */
-async function* versions(deps: WaitDeps, csr: CsrObject, signal: AbortSignal): AsyncGenerator<CsrObject | "deleted"> {
+async function* versions(
+  deps: WaitDeps,
+  csr: CertificateSigningRequest,
+  signal: AbortSignal,
+): AsyncGenerator<CertificateSigningRequest | "deleted"> {
   const fieldSelector = `metadata.name=${csr.metadata.name}`;
   const path = collectionPath(CSRS);
   const query = { fieldSelector, resourceVersion: csr.metadata.resourceVersion, allowWatchBookmarks: true };
   try {
-    for await (const event of deps.client.watch<CsrObject>(path, query, signal)) {
+    for await (const event of deps.client.watch<CertificateSigningRequest>(path, query, signal)) {
       if (event.type === "ERROR" || isStatus(event.object)) break;
       if (event.type === "DELETED") yield "deleted";
       if (event.type === "ADDED" || event.type === "MODIFIED") yield event.object;
@@ -98,7 +103,7 @@ async function* versions(deps: WaitDeps, csr: CsrObject, signal: AbortSignal): A
     if (!(error instanceof LabError) || error.code !== "CLUSTER_UNREACHABLE") throw error;
   }
   const reflectDeps: ReflectDeps = deps;
-  for await (const event of reflect<CsrObject>(reflectDeps, { path, fieldSelector }, signal)) {
+  for await (const event of reflect<CertificateSigningRequest>(reflectDeps, { path, fieldSelector }, signal)) {
     if (event.type === "applied") yield event.object;
     if (event.type === "deleted") yield "deleted";
     if (event.type === "initDone" && event.objects.length === 0) yield "deleted";
@@ -106,7 +111,12 @@ async function* versions(deps: WaitDeps, csr: CsrObject, signal: AbortSignal): A
 }
 
 /** What a version of the request means for who waits. Reports a condition when it is first seen. */
-function decide(seen: CsrObject, ours: CsrObject, trace: Trace, told: Set<string>): string | undefined {
+function decide(
+  seen: CertificateSigningRequest,
+  ours: CertificateSigningRequest,
+  trace: Trace,
+  told: Set<string>,
+): string | undefined {
   const name = seen.metadata.name ?? "";
   if (seen.metadata.uid !== ours.metadata.uid) {
     throw new LabError(

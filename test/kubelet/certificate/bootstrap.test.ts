@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, test } from "vitest";
+import { loadKubeconfig } from "../../../src/client/kubeconfig.js";
+import { type BootstrapOptions, loadClientCert } from "../../../src/kubelet/certificate/bootstrap.js";
+import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import { type CertificateAuthority, createAuthority } from "../../../src/pki/authority.js";
+import { parseCertificatePem } from "../../../src/pki/certificate.js";
+import { keyMatchesCertificate } from "../../../src/pki/keys.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { SystemRandom } from "../../../src/util/random.js";
+import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { makeAuthority, status } from "../../support/https-server.js";
+import { only, recordingTrace } from "../../support/trace.js";
+import { CsrServer, DENIED, FAILED } from "./csr-server.js";
+
+const TOKEN = { id: "abcdef", secret: "0123456789abcdef" };
+let ca: CertificateAuthority;
+beforeAll(async () => {
+  ca = await makeAuthority();
+});
+
+async function node(server: CsrServer, folder?: string) {
+  const clock = new FakeClock(new SystemClock().now());
+  const { trace, events } = recordingTrace(clock, true);
+  const path = folder ?? (await mkdtemp(join(tmpdir(), "kubelab-bootstrap-")));
+  const store = await openCertificateStore(path);
+  const stop = new AbortController();
+  const run = (more: Partial<BootstrapOptions> = {}) =>
+    loadClientCert(
+      { store, trace, clock, random: new FakeRandom() },
+      {
+        nodeName: "n1",
+        kubeVersion: "1.25",
+        cluster: { server: server.url, caPem: ca.certificatePem },
+        token: TOKEN,
+        timeoutMs: 60_000,
+        ...more,
+      },
+      stop.signal,
+    );
+  return { clock, events, store, folder: path, stop, run };
+}
+
+/** Waits for a fact that a test server holds. */
+async function seen(server: CsrServer, count: number): Promise<void> {
+  while (server.seen.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const nameOf = (server: CsrServer) => [...server.csrs.keys()].at(-1) ?? "";
+
+describe("a first bootstrap", () => {
+  test("POST, one watch, three files; the request is named, made and signed as upstream's", async () => {
+    await using server = await CsrServer.start(ca);
+    const { clock, events, store, run } = await node(server);
+    server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now());
+    const result = await run({ expirationSeconds: 600 });
+    assert.deepEqual(server.lines, ["POST csr", "GET csr"]);
+    const [post] = server.seen;
+    assert.equal(post?.headers.authorization, "Bearer abcdef.0123456789abcdef");
+    const { metadata, spec } = (post?.body ?? {}) as { metadata: object; spec: Record<string, unknown> };
+    assert.match(nameOf(server), /^node-csr-[A-Za-z0-9_-]{43}$/);
+    assert.deepEqual(metadata, { name: nameOf(server) });
+    assert.equal(spec["signerName"], "kubernetes.io/kube-apiserver-client-kubelet");
+    assert.deepEqual(spec["usages"], ["digital signature", "key encipherment", "client auth"]);
+    assert.equal(spec["expirationSeconds"], 600);
+    assert.equal(result.csrName, nameOf(server));
+    assert.equal(result.config.token, undefined);
+    const key = await readFile(store.keyPath, "utf8");
+    assert.ok(keyMatchesCertificate(key, await readFile(store.certificatePath, "utf8")));
+    assert.equal((await stat(store.keyPath)).mode & 0o777, 0o600);
+    const { config } = await loadKubeconfig(store.kubeconfigPath);
+    assert.deepEqual(config, result.config);
+    const text = await readFile(store.kubeconfigPath, "utf8");
+    assert.doesNotMatch(text, /insecure|PRIVATE|token/);
+    assert.doesNotMatch(JSON.stringify(events), /0123456789abcdef|BEGIN EC PRIVATE/);
+  });
+
+  test("newer releases ask an EC key for no encipherment", async () => {
+    await using server = await CsrServer.start(ca);
+    const { clock, run } = await node(server);
+    server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now());
+    await run({ kubeVersion: "1.27" });
+    assert.deepEqual((server.seen[0]?.body as { spec: { usages: string[] } } | undefined)?.spec.usages, [
+      "digital signature",
+      "client auth",
+    ]);
+  });
+
+  test("a watch that ends, and one that is refused as too old, go on with list and watch", async () => {
+    await using server = await CsrServer.start(ca);
+    const { clock, run } = await node(server);
+    const done = run();
+    await seen(server, 2);
+    server.endWatches();
+    await seen(server, 4);
+    server.issue(nameOf(server), clock.now());
+    await done;
+    assert.deepEqual(server.lines, ["POST csr", "GET csr", "GET csr", "GET csr"]);
+  });
+});
+
+describe("what can become of a request", () => {
+  const table: readonly [string, (server: CsrServer) => void, string, number, RegExp][] = [
+    [
+      "denied",
+      (server) => server.setCondition(nameOf(server), DENIED),
+      "CSR_DENIED",
+      4,
+      /was denied: Policy: not this one/,
+    ],
+    [
+      "failed",
+      (server) => server.setCondition(nameOf(server), FAILED),
+      "CSR_FAILED",
+      4,
+      /SignerValidationFailure: bad usages/,
+    ],
+    ["deleted", (server) => server.delete(nameOf(server)), "REFUSED", 4, /was deleted/],
+    [
+      "replaced",
+      (server) => {
+        const csr = server.csrs.get(nameOf(server));
+        if (csr !== undefined) server.put({ ...csr, metadata: { ...csr.metadata, uid: "another" } });
+      },
+      "REFUSED",
+      4,
+      /was replaced/,
+    ],
+  ];
+  for (const [what, act, code, exit, sentence] of table) {
+    test(`${what}: ${code}, exit ${exit}, with their words`, async () => {
+      await using server = await CsrServer.start(ca);
+      const { clock, run } = await node(server);
+      const done = run();
+      done.catch(() => {});
+      await seen(server, 2);
+      act(server);
+      await assert.rejects(done, { name: "LabError", code, exitCode: exit, message: sentence });
+      assert.equal(clock.sleeping, 0);
+    });
+  }
+
+  test("approval never comes: exit 1, the timeout is named; the next run goes on with key and request", async () => {
+    await using server = await CsrServer.start(ca);
+    const first = await node(server);
+    const done = first.run();
+    done.catch(() => {});
+    await seen(server, 2);
+    await first.clock.advance(60_000);
+    await assert.rejects(done, { code: "TIMED_OUT", exitCode: 1, message: /within 60 s/ });
+    assert.equal(first.clock.sleeping, 0);
+    const key = await readFile(first.store.keyPath, "utf8");
+
+    const second = await node(server, first.folder);
+    const again = second.run();
+    await seen(server, 5);
+    server.issue(nameOf(server), second.clock.now());
+    await again;
+    assert.equal(server.csrs.size, 1);
+    assert.equal(await readFile(second.store.keyPath, "utf8"), key);
+    assert.deepEqual(server.lines.slice(2), ["POST csr", `GET csr/${nameOf(server)}`, "GET csr"]);
+    assert.match(
+      only(second.events, "decision")
+        .map(({ what }) => what)
+        .join(),
+      /go on with CSR node-csr-/,
+    );
+  });
+
+  test("an abort ends the wait with its reason and leaves no timer", async () => {
+    await using server = await CsrServer.start(ca);
+    const { clock, stop, run } = await node(server);
+    const done = run();
+    done.catch(() => {});
+    await seen(server, 2);
+    stop.abort();
+    await assert.rejects(done, { name: "AbortError" });
+    assert.equal(clock.sleeping, 0);
+  });
+
+  test("what the approver throws ends the wait", async () => {
+    await using server = await CsrServer.start(ca);
+    const { run } = await node(server);
+    await assert.rejects(run({ whileWaiting: async () => Promise.reject(new Error("no terminal")) }), {
+      message: "no terminal",
+    });
+  });
+});
+
+describe("an earlier run was ended", () => {
+  for (const [what, spoil] of [
+    ["denied", (server: CsrServer) => server.setCondition(nameOf(server), DENIED)],
+    ["failed", (server: CsrServer) => server.setCondition(nameOf(server), FAILED)],
+    [
+      "issued with a certificate that has expired",
+      (server: CsrServer) => server.issue(nameOf(server), new SystemClock().now(), -1),
+    ],
+  ] as const) {
+    test(`its request was ${what}: a new key, and so a new name`, async () => {
+      await using server = await CsrServer.start(ca);
+      const first = await node(server);
+      const done = first.run();
+      done.catch(() => {});
+      await seen(server, 1);
+      first.stop.abort();
+      await assert.rejects(done);
+      spoil(server);
+      const second = await node(server, first.folder);
+      server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", second.clock.now());
+      await second.run();
+      assert.equal(server.csrs.size, 2);
+      assert.ok(await second.store.current());
+    });
+  }
+
+  test("after the certificate, before the kubeconfig: nothing is asked for again", async () => {
+    await using server = await CsrServer.start(ca);
+    const first = await node(server);
+    server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", first.clock.now());
+    await first.run();
+    const asked = server.seen.length;
+    const second = await node(server, first.folder);
+    const result = await second.run();
+    assert.equal(server.seen.length, asked);
+    assert.equal(result.csrName, undefined);
+  });
+
+  test("a certificate of another cluster's CA does not count", async () => {
+    await using server = await CsrServer.start(ca);
+    const first = await node(server);
+    server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", first.clock.now());
+    await first.run();
+    const strangers = await createAuthority(
+      { clock: new SystemClock(), random: new SystemRandom() },
+      { commonName: "other" },
+    );
+    await using other = await CsrServer.start(strangers);
+    const second = await node(other, first.folder);
+    other.onCreate = (csr) => other.issue(csr.metadata.name ?? "", second.clock.now());
+    await second.run({ cluster: { server: other.url, caPem: strangers.certificatePem } });
+    assert.equal(other.csrs.size, 1);
+    assert.ok(await second.store.current());
+  });
+});
+
+describe("refusals", () => {
+  test("401: the token is explained, exit 4; the key waits on disk", async () => {
+    await using server = await CsrServer.start(ca);
+    server.failures.push({ status: 401, body: status(401, "Unauthorized", "Unauthorized") });
+    const { run, store } = await node(server);
+    await assert.rejects(run(), { code: "UNAUTHORIZED", exitCode: 4, message: /token abcdef\.\*\*\*\*/ });
+    assert.match(await readFile(store.keyPath, "utf8"), /BEGIN EC PRIVATE KEY/);
+  });
+
+  test("the signer's certificate is not valid yet: clock skew, named as such", async () => {
+    await using server = await CsrServer.start(ca);
+    const { clock, run } = await node(server);
+    server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now() + 3_600_000);
+    await assert.rejects(run(), { code: "CLUSTER_NOT_TRUSTED", message: /not valid yet/, hint: /Clock skew/ });
+  });
+
+  test("a server of another CA sees nothing of the token", async () => {
+    const strangers = await makeAuthority();
+    await using server = await CsrServer.start(strangers);
+    const { run } = await node(server);
+    await assert.rejects(run(), { code: "CLUSTER_NOT_TRUSTED", exitCode: 3 });
+    assert.deepEqual(server.seen, []);
+  });
+
+  test("the certificate is for the key and the name that were asked for", async () => {
+    await using server = await CsrServer.start(ca);
+    const { clock, run } = await node(server);
+    server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now());
+    const { certificate, config } = await run();
+    assert.equal(certificate.subject.commonName, "system:node:n1");
+    assert.deepEqual(certificate.subject.organization, ["system:nodes"]);
+    assert.equal(parseCertificatePem(config.clientCertificatePem ?? "").serialHex, certificate.serialHex);
+  });
+});

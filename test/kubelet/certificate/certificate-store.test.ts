@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, test } from "vitest";
+import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import type { CertificateAuthority } from "../../../src/pki/authority.js";
+import { makeAuthority, makeLeaf } from "../../support/https-server.js";
+
+let ca: CertificateAuthority;
+let old: { keyPem: string; certificatePem: string };
+let fresh: { keyPem: string; certificatePem: string };
+beforeAll(async () => {
+  ca = await makeAuthority();
+  old = await makeLeaf(ca, { commonName: "old" });
+  fresh = await makeLeaf(ca, { commonName: "new" });
+});
+
+async function folderWith(files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "kubelab-store-"));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return folder;
+}
+
+describe("killed inside the exchange of a pair: the next run finds one that matches", () => {
+  const table: readonly [string, () => Record<string, string>, "old" | "fresh"][] = [
+    [
+      "the new key alone",
+      () => ({ "kubelet.key": old.keyPem, "kubelet.pem": old.certificatePem, "kubelet.key.next": fresh.keyPem }),
+      "old",
+    ],
+    [
+      "the new certificate was written: it is decided",
+      () => ({
+        "kubelet.key": old.keyPem,
+        "kubelet.pem": old.certificatePem,
+        "kubelet.key.next": fresh.keyPem,
+        "kubelet.pem.next": fresh.certificatePem,
+      }),
+      "fresh",
+    ],
+    [
+      "after the first of the two renames",
+      () => ({
+        "kubelet.key": fresh.keyPem,
+        "kubelet.pem": old.certificatePem,
+        "kubelet.pem.next": fresh.certificatePem,
+      }),
+      "fresh",
+    ],
+    [
+      "a certificate of a key that is gone",
+      () => ({
+        "kubelet.key": old.keyPem,
+        "kubelet.pem": old.certificatePem,
+        "kubelet.pem.next": fresh.certificatePem,
+      }),
+      "old",
+    ],
+  ];
+  for (const [what, files, want] of table) {
+    test(`${what}: ${want}`, async () => {
+      const store = await openCertificateStore(await folderWith(files()));
+      const pair = await store.current();
+      assert.equal(pair?.keyPem, (want === "old" ? old : fresh).keyPem);
+      assert.ok(!(await readdir(store.folder)).includes("kubelet.pem.next"));
+    });
+  }
+});
+
+describe("the pending key", () => {
+  test("is kubelet.key while there is no certificate, and the same one in the next run", async () => {
+    const folder = await folderWith({});
+    const first = await (await openCertificateStore(folder)).pendingKey();
+    const second = await (await openCertificateStore(folder)).pendingKey();
+    assert.deepEqual([first.isReused, second.isReused], [false, true]);
+    assert.equal(second.keyPem, first.keyPem);
+    assert.equal((await stat(join(folder, "kubelet.key"))).mode & 0o777, 0o600);
+  });
+
+  test("waits beside a pair that is in use, which stays as it is", async () => {
+    const folder = await folderWith({ "kubelet.key": old.keyPem, "kubelet.pem": old.certificatePem });
+    const store = await openCertificateStore(folder);
+    const pending = await store.pendingKey();
+    assert.equal((await store.current())?.keyPem, old.keyPem);
+    assert.equal(await readFile(join(folder, "kubelet.key.next"), "utf8"), pending.keyPem);
+  });
+
+  test("is made anew when told to forget, or when the file is damaged", async () => {
+    const folder = await folderWith({ "kubelet.key": "-----BEGIN EC PRIV" });
+    const store = await openCertificateStore(folder);
+    const made = await store.pendingKey();
+    assert.equal(made.isReused, false);
+    assert.notEqual((await store.pendingKey({ forget: true })).keyPem, made.keyPem);
+  });
+
+  test("commit makes it the pair in use and leaves nothing else", async () => {
+    const folder = await folderWith({
+      "kubelet.key": old.keyPem,
+      "kubelet.pem": old.certificatePem,
+      "kubelet.key.next": fresh.keyPem,
+    });
+    const store = await openCertificateStore(folder);
+    await store.commit(fresh.certificatePem);
+    assert.deepEqual(
+      await store.current(),
+      fresh.keyPem === undefined ? undefined : { keyPem: fresh.keyPem, certificatePem: fresh.certificatePem },
+    );
+    assert.deepEqual((await readdir(folder)).sort(), ["kubelet.key", "kubelet.pem"]);
+    assert.equal((await stat(join(folder, "kubelet.key"))).isFile(), true);
+  });
+});
+
+describe("what cannot be used", () => {
+  test("a key of another certificate: named, exit 2", async () => {
+    const folder = await folderWith({ "kubelet.key": old.keyPem, "kubelet.pem": fresh.certificatePem });
+    const store = await openCertificateStore(folder);
+    await assert.rejects(store.current(), {
+      code: "BAD_FILE",
+      exitCode: 2,
+      message: /does not belong to the certificate/,
+    });
+  });
+
+  test("a folder below a file: named, before anything else", async () => {
+    const folder = await folderWith({ file: "x" });
+    await assert.rejects(openCertificateStore(join(folder, "file", "sub")), {
+      code: "BAD_FILE",
+      message: /cannot be written to/,
+    });
+  });
+
+  test("a folder is made with all above it", async () => {
+    const folder = join(await folderWith({}), "a", "b");
+    await openCertificateStore(folder);
+    assert.deepEqual(await readdir(folder), []);
+    await rename(folder, `${folder}-gone`);
+  });
+});
