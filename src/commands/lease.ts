@@ -62,7 +62,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
     await using _agent = node.agent;
     const deps = { clock, trace, random: context.random };
     await using client = createClient(target.admin, { ...deps, actor: "user" });
-    const observer = new NodeObserver({ ...deps, client }, plan.nodeName);
+    const observer = new NodeObserver({ ...deps, client }, plan.nodeName, { events: target.kind !== "embedded" });
     await allUntilOneEnds(context.signal, [
       (signal) => trace.detached(() => observer.run(signal)),
       async (signal) => {

@@ -182,7 +182,7 @@ async function watchEvictions(
   const { nodeName, kubeVersion } = options;
   const taints = taintsOf(observer.view.node);
   const timers = [...observer.view.pods].map(([podKey, pod]) => timerOf(podKey, pod, taints, clock.now()));
-  for (const { pod, dueMs, seconds } of timers) {
+  for (const { pod, dueMs, seconds } of options.explain ? timers : []) {
     const due = dueMs === undefined ? "never" : `at ${new Date(dueMs).toISOString().slice(11, 19)}`;
     const why = seconds === undefined ? "it tolerates the taint for ever" : `it tolerates the taint for ${seconds} s`;
     const constants = constantsFor(kubeVersion, "defaultUnreachableTolerationSeconds");

@@ -53,9 +53,11 @@ export class NodeObserver {
   readonly #evicted = new Set<string>();
   #waiters: (() => void)[] = [];
 
+  /** @param options.events whether Events are reported: not where the controllers' own trace has them */
   constructor(
     readonly deps: ObserverDeps,
     readonly nodeName: string,
+    readonly options: { readonly events: boolean },
   ) {}
 
   get view(): NodeView {
@@ -73,8 +75,9 @@ export class NodeObserver {
     await Promise.all([
       this.#each<NodeObject>(node, signal, (event) => this.#seeNode(event)),
       this.#each<PodObject>(pods, signal, (event) => this.#seePod(event)),
-      this.#each<EventObject>(nodeEvents, signal, (event, isNews) => this.#seeEvent(event, isNews)),
-      this.#each<EventObject>(evictions, signal, (event, isNews) => this.#seeEvent(event, isNews)),
+      ...(this.options.events ? [nodeEvents, evictions] : []).map((options) =>
+        this.#each<EventObject>(options, signal, (event, isNews) => this.#seeEvent(event, isNews)),
+      ),
     ]);
   }
 
