@@ -88,10 +88,15 @@ export class Trace {
     return this.#scope.run({ chapter: name }, body);
   }
 
-  /** Runs `body` outside any step: for background loops that outlive the step which started them. */
+  /**
+   * Runs `body` outside any step: for background loops that outlive the step which started them.
+   * Outside any scope it only calls `body`: the first use of the asynchronous context makes every promise of the process
+   * dearer (on Node 20 about twice), and a control plane that serves no chapter never needs it.
+   */
   detached<T>(body: () => T): T {
-    const chapter = this.#scope.getStore()?.chapter;
-    return this.#scope.run(chapter === undefined ? {} : { chapter }, body);
+    const scope = this.#scope.getStore();
+    if (scope?.stepSeq === undefined) return body();
+    return this.#scope.run(scope.chapter === undefined ? {} : { chapter: scope.chapter }, body);
   }
 
   async close(): Promise<void> {
