@@ -27,6 +27,7 @@ export function addNodeOptions(command: Command): Command {
   return command
     .option("--node <name>", "name of the node", "node-1")
     .option("--dir <folder>", "folder for kubelet.key, kubelet.pem and kubelet.config")
+    .addOption(new Option("--out-dir <folder>").hideHelp())
     .option("--cpu <quantity>", "capacity that the node claims", "100")
     .option("--memory <quantity>", "capacity that the node claims", "32Gi")
     .option("--pods <number>", "capacity that the node claims", "110")

@@ -12,6 +12,8 @@ export type Approval = "auto" | "ask" | "manual";
 export interface JoinOptions extends TargetOptions {
   readonly node: string;
   readonly dir?: string;
+  /** the same, by the name that `kubelab csr` has for it */
+  readonly outDir?: string;
   readonly server?: string;
   readonly token?: string;
   readonly caCertHash?: readonly string[];
@@ -82,7 +84,7 @@ export function planJoin(options: JoinOptions, place: { readonly home: string; r
   }
   return {
     nodeName,
-    folder: options.dir ?? join(place.home, nodeName),
+    folder: options.dir ?? options.outDir ?? join(place.home, nodeName),
     resources: checkResources(options),
     token: options.token === undefined ? undefined : parseToken(options.token),
     discovery,

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
 import { LabError } from "../../util/errors.js";
@@ -113,6 +113,9 @@ export class CertificateStore {
   }
 }
 
+/** What `writeFileAtomic` writes to before it renames, and the probe below. */
+const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\d+)\.tmp$/;
+
 /**
  * Opens (or makes) the folder of a node's files, after making sure that it can be written to.
  * @throws LabError BAD_FILE
@@ -123,6 +126,9 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await (await open(probe, "w")).close();
     await rm(probe, { force: true });
+    // A run that was killed while it wrote leaves its temporary file: nobody else's name looks like it.
+    const stale = (await readdir(folder)).filter((name) => TEMPORARY.test(name));
+    for (const name of stale) await rm(join(folder, name), { force: true });
   } catch (cause) {
     throw new LabError(
       "BAD_FILE",

@@ -130,6 +130,17 @@ describe("what cannot be used", () => {
     });
   });
 
+  test("what a killed run left half-written is cleared away, and nothing else", async () => {
+    const folder = await folderWith({
+      ".kubelet.pem.0a1b2c3d.tmp": "half",
+      ".kubelet.key.next.0a1b2c3d.tmp": "half",
+      ".mine.tmp": "x",
+      notes: "x",
+    });
+    await openCertificateStore(folder);
+    assert.deepEqual((await readdir(folder)).sort(), [".mine.tmp", "notes"]);
+  });
+
   test("a folder is made with all above it", async () => {
     const folder = join(await folderWith({}), "a", "b");
     await openCertificateStore(folder);
