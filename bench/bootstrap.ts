@@ -20,7 +20,7 @@ async function bootstrap() {
     "bootstrap",
     "--node",
     name,
-    "--out-dir",
+    "--dir",
     join(folder, name),
     "--trace",
     trace,
