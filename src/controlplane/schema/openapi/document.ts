@@ -1,0 +1,111 @@
+import { type Definitions, Definitions as DefinitionsOfGroup, type OpenApiSchema, reference } from "./schemas.js";
+
+/** What a document needs to know of a resource. A `ResourceDefinition` is one. */
+export interface OpenApiResource {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly schema: string;
+  readonly subresources?: readonly {
+    readonly name: string;
+    readonly verbs: readonly string[];
+    readonly kind?: string;
+  }[];
+}
+
+/**
+ * The OpenAPI v3 document of one group-version: what `kubectl explain` reads, and where kubectl looks whether the server
+ * checks fields itself (a PATCH with the parameter fieldValidation).
+ *
+ * Mirrors k8s.io/kube-openapi/pkg/builder3 in form.
+ * Differs: no operation ids, no parameters that nobody looks for, answers only of status 200.
+ * @param resources all that is served; those of the group-version are picked out
+ */
+export function openApiDocument(
+  group: string,
+  version: string,
+  resources: readonly OpenApiResource[],
+  title = "Kubernetes",
+): OpenApiSchema {
+  const definitions = new DefinitionsOfGroup();
+  const served = resources.filter((resource) => resource.group === group && resource.version === version);
+  const paths: Record<string, OpenApiSchema> = {};
+  for (const resource of served) addPaths(paths, resource, definitions);
+  definitions.addType("DeleteOptions");
+  definitions.addType("Status");
+  return {
+    openapi: "3.0.0",
+    info: { title, version: "unversioned" },
+    paths: Object.fromEntries(Object.entries(paths).sort(([left], [right]) => (left < right ? -1 : 1))),
+    components: { schemas: definitions.all() },
+  };
+}
+
+const OPERATIONS: Readonly<
+  Record<string, { readonly method: string; readonly onItem: boolean; readonly action: string }>
+> = {
+  list: { method: "get", onItem: false, action: "list" },
+  create: { method: "post", onItem: false, action: "post" },
+  deletecollection: { method: "delete", onItem: false, action: "deletecollection" },
+  get: { method: "get", onItem: true, action: "get" },
+  update: { method: "put", onItem: true, action: "put" },
+  patch: { method: "patch", onItem: true, action: "patch" },
+  delete: { method: "delete", onItem: true, action: "delete" },
+};
+
+const PATCH_TYPES = [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  "application/strategic-merge-patch+json",
+  "application/apply-patch+yaml",
+];
+
+function addPaths(paths: Record<string, OpenApiSchema>, resource: OpenApiResource, definitions: Definitions): void {
+  const { group, version, namespaced, verbs } = resource;
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource.resource}`;
+  const item = `${collection}/{name}`;
+  const name = definitions.addType(resource.schema);
+  const listName = verbs.includes("list") ? definitions.addList(resource.schema) : name;
+  for (const verb of verbs) {
+    const operation = OPERATIONS[verb];
+    if (operation === undefined) continue;
+    const path = operation.onItem ? item : collection;
+    const answer = verb === "list" ? listName : name;
+    paths[path] = { ...paths[path], [operation.method]: operationOf(resource, operation, answer) };
+  }
+  if (namespaced && verbs.includes("list")) {
+    paths[`${root}/${resource.resource}`] = { get: operationOf(resource, OPERATIONS["list"], listName) };
+  }
+  for (const { name: subresource, verbs: subVerbs, kind } of resource.subresources ?? []) {
+    // Only views of the same object: what takes another kind (binding, token) nobody asks the document for.
+    if (kind !== undefined && kind !== resource.kind) continue;
+    const operations = subVerbs.flatMap((verb) => OPERATIONS[verb] ?? []).filter(({ onItem }) => onItem);
+    const methods = operations.map((operation) => [operation.method, operationOf(resource, operation, name)]);
+    if (methods.length > 0) paths[`${item}/${subresource}`] = Object.fromEntries(methods);
+  }
+}
+
+function operationOf(
+  { group, version, kind, resource }: OpenApiResource,
+  operation: (typeof OPERATIONS)[string] | undefined,
+  answer: string,
+): OpenApiSchema {
+  const { method = "get", action = "get" } = operation ?? {};
+  const isWrite = method !== "get" && method !== "delete";
+  const names = [...(method === "get" ? [] : ["dryRun"]), ...(isWrite ? ["fieldManager", "fieldValidation"] : [])];
+  const parameters = names.map((name) => ({ name, in: "query", schema: { type: "string", uniqueItems: true } }));
+  const body = { schema: reference(answer) };
+  const patchContent = Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: { type: "object" } }]));
+  return {
+    description: `${action} ${resource}`,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(isWrite ? { requestBody: { content: method === "patch" ? patchContent : { "application/json": body } } } : {}),
+    responses: { 200: { description: "OK", content: { "application/json": body } } },
+    "x-kubernetes-action": action,
+    "x-kubernetes-group-version-kind": { group, kind, version },
+  };
+}
