@@ -1,4 +1,5 @@
 import { constants } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { methodNotAllowed } from "../errors.js";
@@ -25,21 +26,24 @@ export interface Timeouts {
 
 /** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout) and RequestTimeout. */
 const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 60_000, idleMs: 90_000 };
-/** What open requests get to end by themselves. */
-const CLOSING_ROUNDS = 3;
+/** Turns of the event loop that answers get to be finished in, once the server closes: they wait for no network. */
+const CLOSING_ROUNDS = 100;
 
 /** The API server's socket. */
 export class HttpsFace {
-  readonly #server: Server;
   #closed: Promise<void> | undefined;
 
-  private constructor(server: Server) {
-    this.#server = server;
-  }
+  private constructor(
+    readonly server: Server,
+    readonly answering: ReadonlySet<ServerResponse>,
+    readonly sockets: ReadonlySet<Socket>,
+  ) {}
 
   /** Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. */
   static async listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
+    const answering = new Set<ServerResponse>();
+    const sockets = new Set<Socket>();
     const server = createServer(
       {
         key: options.servingKeyPem,
@@ -55,9 +59,17 @@ export class HttpsFace {
         keepAliveTimeout: timeouts.idleMs,
         noDelay: true,
       },
-      (request, response) => void handleRequest(deps, request, response),
+      (request, response) => {
+        answering.add(response);
+        response.once("close", () => answering.delete(response));
+        void handleRequest(deps, request, response);
+      },
     );
     server.on("clientError", answerBrokenRequest);
+    server.on("secureConnection", (socket: Socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(options.port, options.host, () => {
@@ -65,11 +77,11 @@ export class HttpsFace {
         resolve();
       });
     });
-    return new HttpsFace(server);
+    return new HttpsFace(server, answering, sockets);
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return (this.server.address() as AddressInfo).port;
   }
 
   /** Takes no new connections, lets answers that are being written end, closes the rest. */
@@ -79,13 +91,19 @@ export class HttpsFace {
   }
 
   async #close(): Promise<void> {
-    const ended = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (let round = 0; round < CLOSING_ROUNDS; round++) {
-      this.#server.closeIdleConnections();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    this.#server.closeAllConnections();
+    const ended = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    await untilEmpty(this.answering);
+    // What was written is still on its way through TLS: the sockets end once it is out.
+    for (const socket of this.sockets) socket.destroySoon();
+    await untilEmpty(this.sockets);
+    this.server.closeAllConnections();
     await ended;
+  }
+}
+
+async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
+  for (let round = 0; round < CLOSING_ROUNDS && set.size > 0; round++) {
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
