@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { WatchEvent } from "../../api/meta.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { statusError } from "../errors.js";
@@ -59,6 +60,8 @@ async function* runWatch(
   if (signal.aborted) return;
   const end = new AbortController();
   const onAbort = () => end.abort();
+  // Any number of watches may hang on one signal: a server's, or that of all controllers.
+  setMaxListeners(0, signal);
   signal.addEventListener("abort", onAbort, { once: true });
   const queue = new AsyncQueue<WatchEvent>(MAX_WAITING);
   let running: Promise<unknown> = Promise.resolve();

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { createLocalClient } from "../../../src/controlplane/registry/local-client.js";
+import type { WatchItem } from "../../../src/controlplane/registry/registry.js";
+import { settle } from "../../support/fake-clock.js";
+import { ADMIN, configMap, openLab, pod, refusal } from "./rows.js";
+
+function open() {
+  const lab = openLab();
+  return { ...lab, client: createLocalClient(lab.registry, ADMIN) };
+}
+
+test("local client: what is missing is undefined or false, what is refused throws", async () => {
+  const { client } = open();
+  assert.equal(await client.get("pods", "default", "p"), undefined);
+  assert.equal(await client.delete("pods", "default", "p"), false);
+  assert.equal(await client.modify("pods", "default", "p", (current) => current), undefined);
+  assert.equal(await client.modify("leases.coordination.k8s.io", "default", "l", (current) => current), undefined);
+  await client.create("pods", "default", pod("p"));
+  assert.equal((await refusal(client.create("pods", "default", pod("p")))).reason, "AlreadyExists");
+  assert.equal((await client.list("pods", "default")).length, 1);
+  assert.equal(await client.delete("pods", "default", "p"), true);
+});
+
+test("local client: update is optimistic, modify is not, and leaves alone what does not change", async () => {
+  const { client, storage } = open();
+  const created = await client.create("configmaps", "default", configMap("a", { n: 0 }));
+  const updated = await client.update("configmaps", { ...created, data: { n: 1 } });
+  assert.equal((await refusal(client.update("configmaps", { ...created, data: { n: 2 } }))).reason, "Conflict");
+  assert.equal(await client.modify("configmaps", "default", "a", (current) => current), updated);
+  assert.equal(await storage.currentRevision(), 3);
+  const counts = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      client.modify("configmaps", "default", "a", (current) => ({
+        ...current,
+        data: { n: (current.data as { n: number }).n + 1 },
+      })),
+    ),
+  );
+  assert.equal(counts.length, 10);
+  assert.deepEqual((await client.get("configmaps", "default", "a"))?.data, { n: 11 });
+});
+
+function line(item: WatchItem): string {
+  if (item.type === "initDone") return "initDone";
+  const before = item.type === "applied" ? ` was ${item.previous?.metadata.resourceVersion ?? "new"}` : "";
+  return `${item.type} ${item.object.metadata.name}${before}`;
+}
+
+test("reflect: a list, then changes with what was there before", async () => {
+  const { client, clock, storage } = open();
+  await client.create("configmaps", "default", configMap("a"));
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const done = (async () => {
+    for await (const item of client.reflect("configmaps", stop.signal, { namespace: "default" })) seen.push(line(item));
+  })();
+  await settle();
+  await client.create("configmaps", "default", configMap("b"));
+  await client.create("configmaps", "elsewhere", configMap("c"));
+  await client.modify("configmaps", "default", "a", (current) => ({ ...current, data: { k: "1" } }));
+  await client.delete("configmaps", "default", "a");
+  await settle();
+  assert.deepEqual(seen, ["init a", "initDone", "applied b was new", "applied a was 2", "deleted a"]);
+  stop.abort();
+  await done;
+  assert.deepEqual([clock.sleeping, storage.watcherCount], [0, 0]);
+});
+
+test("reflect: after a break it lists anew, and tells what vanished meanwhile", async () => {
+  const lab = openLab({ storage: { watchCapacity: 2 } });
+  const client = createLocalClient(lab.registry, ADMIN);
+  for (const name of ["a", "b"]) await client.create("configmaps", "default", configMap(name));
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const done = (async () => {
+    for await (const item of client.reflect("configmaps", stop.signal)) seen.push(line(item));
+  })();
+  await settle();
+  const { entry } = await lab.storage.get("/registry/configmaps/default/a");
+  const burst = [1, 2, 3, 4].map((i) => lab.storage.create(`/registry/configmaps/default/x${i}`, configMap(`x${i}`)));
+  await Promise.all([...burst, lab.storage.delete("/registry/configmaps/default/a", entry?.modRevision ?? 0)]);
+  await settle();
+  assert.deepEqual(seen.slice(0, 3), ["init a", "init b", "initDone"]);
+  const again = seen.indexOf("deleted a");
+  assert.ok(again > 0);
+  assert.deepEqual(seen.slice(again), ["deleted a", "init b", "init x1", "init x2", "init x3", "init x4", "initDone"]);
+  stop.abort();
+  await done;
+});
