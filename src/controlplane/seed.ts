@@ -1,13 +1,10 @@
-import type { KubeObject } from "../api/meta.js";
 import type { Random } from "../util/random.js";
 import { rbacSeed } from "./auth/policy/seed.js";
 import type { ResourceDefinition } from "./registry/definition.js";
 import { resourceKeys } from "./registry/keys.js";
 import { timestamp } from "./registry/object-meta.js";
+import { defaultNamespaceObjects, systemObjects } from "./registry/resources/seed.js";
 import type { Storage } from "./storage/storage.js";
-
-/** The namespaces that a kube-apiserver creates by itself. Mirrors pkg/controlplane/controller/systemnamespaces. */
-const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease"];
 
 export interface SeedDeps {
   readonly storage: Storage;
@@ -21,7 +18,7 @@ export interface SeedDeps {
 }
 
 /**
- * Writes what a new cluster holds before anybody asks it: namespaces, roles and bindings.
+ * Writes what a new cluster holds before anybody asks it: namespaces, priority classes, roles and bindings, its service.
  *
  * Differs: straight into the storage, without admission and validation: start-up must not take longer than the rest of
  * a command.
@@ -29,7 +26,7 @@ export interface SeedDeps {
 export async function seedCluster(deps: SeedDeps): Promise<void> {
   const byKind = new Map(deps.definitions.map((definition) => [`${definition.group}/${definition.kind}`, definition]));
   const creationTimestamp = timestamp(deps.nowMs);
-  const objects = [...SYSTEM_NAMESPACES.map(namespaceObject), ...rbacSeed(deps), namespaceObject("default")];
+  const objects = [...systemObjects(), ...rbacSeed(deps), ...defaultNamespaceObjects()];
   for (const object of objects) {
     const group = object.apiVersion.includes("/") ? object.apiVersion.slice(0, object.apiVersion.indexOf("/")) : "";
     const definition = byKind.get(`${group}/${object.kind}`);
@@ -38,14 +35,4 @@ export async function seedCluster(deps: SeedDeps): Promise<void> {
     const metadata = { ...object.metadata, uid: deps.random.uuid(), creationTimestamp };
     await deps.storage.create(resourceKeys(definition).key(namespace, name), { ...object, metadata });
   }
-}
-
-function namespaceObject(name: string): KubeObject {
-  return {
-    kind: "Namespace",
-    apiVersion: "v1",
-    metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
-    spec: { finalizers: ["kubernetes"] },
-    status: { phase: "Active" },
-  };
 }

@@ -1,26 +1,30 @@
 import type { KubeObject } from "../../../api/meta.js";
 import { SYSTEM_PRIORITIES } from "./policies.js";
 
-/** Mirrors pkg/controlplane/controller/systemnamespaces. `default` comes last, as upstream creates it. */
-const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease", "default"];
+/** Mirrors pkg/controlplane/controller/systemnamespaces. */
+const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease"];
 
 /** The first address of the default service range. */
 const SERVICE_IP = "10.96.0.1";
 const SERVICE_NAME = "kubernetes";
 const SERVICE_PORT_NAME = "https";
 
-/**
- * What a new API server creates by itself, but for roles and bindings: namespaces, priority classes, its own service.
- * Complete as they are stored, except for uid and creationTimestamp. A namespace comes before what is in it.
- *
- * Mirrors pkg/controlplane/instance.go (its post-start hooks) and pkg/controlplane/controller.go.
+/*
+ * What a new API server creates by itself, but for roles and bindings. Objects are complete as they are stored, except for
+ * uid and creationTimestamp; a namespace comes before what is in it.
  */
-export function seedObjects(): KubeObject[] {
-  return [
-    ...SYSTEM_NAMESPACES.map(namespaceObject),
-    ...Object.entries(SYSTEM_PRIORITIES).map(priorityClass),
-    service(),
-  ];
+
+/**
+ * Namespaces and priority classes of the cluster's own parts.
+ * Mirrors the post-start hooks of pkg/controlplane/instance.go and pkg/registry/scheduling/rest/storage_scheduling.go.
+ */
+export function systemObjects(): KubeObject[] {
+  return [...SYSTEM_NAMESPACES.map(namespaceObject), ...Object.entries(SYSTEM_PRIORITIES).map(priorityClass)];
+}
+
+/** The users' namespace, and in it the API server's service. Mirrors pkg/controlplane/controller.go. */
+export function defaultNamespaceObjects(): KubeObject[] {
+  return [namespaceObject("default"), service()];
 }
 
 function namespaceObject(name: string): KubeObject {

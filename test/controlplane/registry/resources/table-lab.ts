@@ -7,7 +7,7 @@ import { StatusError } from "../../../../src/controlplane/errors.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../../src/controlplane/registry/registry.js";
-import { seedObjects } from "../../../../src/controlplane/registry/resources/seed.js";
+import { defaultNamespaceObjects, systemObjects } from "../../../../src/controlplane/registry/resources/seed.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { decodeRequestBody } from "../../../../src/controlplane/schema/request.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
@@ -48,7 +48,7 @@ export async function openTableLab(): Promise<TableLab> {
   const definitions = resourcesFor(kubeVersion);
   const registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
   const qualified = ({ group, resource }: ResourceDefinition) => (group === "" ? resource : `${resource}.${group}`);
-  for (const object of seedObjects()) {
+  for (const object of [...systemObjects(), ...defaultNamespaceObjects()]) {
     const row = definitions.find((one) => one.kind === object.kind);
     assert.ok(row);
     await registry.store(qualified(row)).create(contextOf(), object.metadata.namespace, object);

@@ -4,8 +4,8 @@ import { type Fields, isFields, isSet, semanticallyEqual } from "../access.js";
  * Two pod specs beside each other, as the API server shows what a forbidden update would have changed.
  *
  * Mirrors what github.com/google/go-cmp (Diff) prints of two core.PodSpec: changed fields with a minus and a plus, two
- * equal fields around them, the rest counted. Differs: a changed list is shown whole, not element by element; go-cmp
- * itself varies its blanks from run to run, so that nobody may rely on them.
+ * equal fields around them, the rest counted. Differs: a changed list is shown whole, not element by element. Some
+ * builds of go-cmp write no-break spaces in the margin, so that nobody may rely on its output: so did the recorded server.
  */
 export function podSpecDiff(before: Fields, after: Fields): string {
   const changed = SPEC_FIELDS.map(
@@ -17,7 +17,7 @@ export function podSpecDiff(before: Fields, after: Fields): string {
   });
   const shown = SPEC_FIELDS.filter((_, index) => isShown[index]);
   const width = Math.max(...shown.map((name) => goName(name).length)) + 2;
-  const lines: string[] = ["  core.PodSpec{"];
+  const lines: string[] = [`${MARGIN}core.PodSpec{`];
   let skipped = 0;
   SPEC_FIELDS.forEach((name, index) => {
     if (!isShown[index]) {
@@ -27,13 +27,16 @@ export function podSpecDiff(before: Fields, after: Fields): string {
     if (skipped > 0) lines.push(identicalFields(skipped));
     skipped = 0;
     const line = (mark: string, spec: Fields): string =>
-      `${mark} \t${`${goName(name)}:`.padEnd(width)}${goLiteral(name, spec[name])},`;
+      `${mark}${NBSP}\t${`${goName(name)}:`.padEnd(width)}${goLiteral(name, spec[name])},`;
     if (changed[index]) lines.push(line("-", before), line("+", after));
-    else lines.push(line(" ", before));
+    else lines.push(line(NBSP, before));
   });
   if (skipped > 0) lines.push(identicalFields(skipped));
-  return `${[...lines, "  }"].join("\n")}\n`;
+  return `${[...lines, `${MARGIN}}`].join("\n")}\n`;
 }
+
+const NBSP = "\u00a0";
+const MARGIN = NBSP + NBSP;
 
 /** In the order of the server's internal type. */
 const SPEC_FIELDS = [
@@ -90,7 +93,7 @@ const STRING_FIELDS = new Set<string>([
 ]);
 
 function identicalFields(count: number): string {
-  return `  \t... // ${count} identical field${count === 1 ? "" : "s"}`;
+  return `${MARGIN}\t... // ${count} identical field${count === 1 ? "" : "s"}`;
 }
 
 function goName(name: string): string {
