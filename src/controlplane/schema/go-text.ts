@@ -12,16 +12,21 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\\\",
 };
 
+/** What strconv.IsPrint does not print, and what a quoted text cannot hold. */
+const NEEDS_ESCAPE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu;
+
 /** Mirrors strconv.Quote, which is also what %q does. */
 export function goQuote(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that need an escape
-  const escaped = text.replace(/["\\\u0000-\u001f\u007f\u0080-\u009f\ufeff\ufffe\uffff]/g, (char) => {
-    const short = SHORT_ESCAPES[char];
-    if (short !== undefined) return short;
-    const code = char.charCodeAt(0);
-    return code < 0x80 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  const escaped = text.replace(NEEDS_ESCAPE, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    if (code > 0xffff) return `\\U${hex(code, 8)}`;
+    return SHORT_ESCAPES[char] ?? (code < 0x80 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
   });
   return `"${escaped}"`;
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, "0");
 }
 
 /** Mirrors %v of what encoding/json makes of a document: maps sorted by key, nothing quoted. */

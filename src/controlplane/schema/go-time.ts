@@ -28,7 +28,7 @@ export function canonicalTime(text: string, layout: typeof RFC3339 | typeof RFC3
 /** Mirrors parse in Go's time/format.go for these two layouts: the same checks in the same order. */
 function rewrite(text: string, layout: string): string {
   const reader = new LayoutReader(text, layout);
-  const year = reader.number("2006", 4, 4);
+  const year = reader.year();
   reader.literal("-");
   const month = reader.number("01", 2, 2, "month", 1, 12);
   reader.literal("-");
@@ -82,11 +82,26 @@ class LayoutReader {
     return value;
   }
 
+  /** Go has stepped over the digits before it finds that they are none: the message shows what follows them. */
+  #digits(start: number, end: number, element: string, fullLength: number): number {
+    const text = this.#rest.slice(start, end);
+    this.#rest = this.#rest.slice(fullLength);
+    if (!/^[+-]?\d+$/.test(text)) this.#cannot(element);
+    return Number(text);
+  }
+
+  year(): number {
+    if (!/^\d.{3}/s.test(this.#rest)) this.#cannot("2006");
+    return this.#digits(0, 4, "2006", 4);
+  }
+
   micros(): string {
-    const digits = /^[.,](\d{6})/.exec(this.#rest)?.[1];
-    if (digits === undefined) this.#cannot(".000000");
-    this.#rest = this.#rest.slice(7);
-    return digits;
+    if (this.#rest.length < 7) this.#cannot(".000000");
+    const hasPoint = /^[.,]/.test(this.#rest);
+    const micros = this.#digits(hasPoint ? 1 : 0, 7, ".000000", 7);
+    if (!hasPoint) this.#cannot(".000000");
+    if (micros < 0) this.fail(": fractional second out of range");
+    return String(micros).padStart(6, "0");
   }
 
   /** A fraction that the layout does not have is read and forgotten. */
@@ -100,10 +115,11 @@ class LayoutReader {
       this.#rest = this.#rest.slice(1);
       return 0;
     }
-    const [whole, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)/.exec(this.#rest) ?? [];
-    if (whole === undefined) this.#cannot("Z07:00");
-    this.#rest = this.#rest.slice(whole.length);
-    return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+    if (this.#rest.length < 6 || this.#rest[3] !== ":") this.#cannot("Z07:00");
+    const zone = this.#rest;
+    const hours = this.#digits(1, 3, "Z07:00", 6);
+    if (!/^[+-]/.test(zone) || !/^[+-]?\d+$/.test(zone.slice(4, 6))) this.#cannot("Z07:00");
+    return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + Number(zone.slice(4, 6)));
   }
 
   end(): void {

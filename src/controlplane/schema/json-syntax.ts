@@ -21,18 +21,22 @@ class SyntaxProblem extends Error {
   override readonly name = "SyntaxProblem";
 }
 
+/** Where no blank may stand. */
+const INSIDE_TOKEN = /^(?:in (?!string literal)|after decimal point)/;
+
 class Scanner {
   #at = 0;
   constructor(readonly text: string) {}
 
-  /** The next character, which must pass `isGood`. */
+  /** The next character, which must pass `isGood`. The end counts as a blank where a blank would be wrong. */
   #take(isGood: RegExp, context: string): string {
-    const char = this.text[this.#at];
+    const char = this.text[this.#at] ?? (INSIDE_TOKEN.test(context) ? " " : undefined);
     if (char === undefined) throw new SyntaxProblem("unexpected end of JSON input");
-    if (!isGood.test(char)) {
-      const code = this.text.codePointAt(this.#at) ?? 0;
-      throw new SyntaxProblem(`invalid character ${quoteChar(String.fromCodePoint(code))} ${context}`);
-    }
+    // Go reads bytes: of other characters the first one is shown, as if it were Latin-1.
+    const byte = String.fromCharCode(Buffer.from(char)[0] ?? 0);
+    const isSurrogate = /[\ud800-\udfff]/.test(char);
+    if (!isGood.test(char))
+      throw new SyntaxProblem(`invalid character ${quoteChar(isSurrogate ? "\u00f0" : byte)} ${context}`);
     this.#at++;
     return char;
   }
