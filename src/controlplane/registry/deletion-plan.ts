@@ -33,9 +33,10 @@ export function planDeletion(
   const { strategy } = definition;
   if (strategy.hasOwnFinalizers?.(object) === true) {
     if (object.metadata.deletionTimestamp !== undefined) return { type: "pending" };
+    const finalizers = finalizersFor(object, options);
     const marked = withMeta(object, {
       deletionTimestamp: timestamp(context.nowMs),
-      finalizers: finalizersFor(object, options),
+      finalizers: finalizers.length > 0 ? finalizers : undefined,
     });
     return { type: "mark", object: strategy.prepareForDelete?.(marked, context) ?? marked, thenRemove: false };
   }

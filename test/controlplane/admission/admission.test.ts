@@ -172,6 +172,7 @@ async function terminatingNamespace(): Promise<TableLab> {
   await lab.create("namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "gone" } });
   const { object, gone } = await lab.registry.store("namespaces").delete(contextOf(), undefined, "gone");
   assert.deepEqual([gone, fields(object.status).phase], [false, "Terminating"]);
+  assert.ok(!("finalizers" in object.metadata), "an empty list of finalizers is left out");
   return lab;
 }
 
