@@ -76,8 +76,8 @@ export async function rotateCertificates(
     trace.emit(
       {
         kind: "decision",
-        what: `rotate the certificate in ${durationText(Math.max(0, Math.round((deadlineMs - clock.now()) / 1000) * 1000))}`,
-        why: `that is at ${share} % of its life of ${durationText(lifeMs)}, a share drawn by chance`,
+        what: `rotate the certificate in ${roughly(deadlineMs - clock.now())}`,
+        why: `that is at ${share} % of its life of ${roughly(lifeMs)}, a share drawn by chance`,
         constants,
         upstream: { file: FILE, func: "nextRotationDeadline" },
       },
@@ -86,6 +86,14 @@ export async function rotateCertificates(
     await clock.sleep(Math.max(0, deadlineMs - clock.now()), signal);
     certificate = await rotateUntilDone(deps, options, signal);
   }
+}
+
+/** Two digits or so: `7 min`, `9 h`, `327 days`. */
+function roughly(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
+  return seconds < 2 * 86_400 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
 }
 
 function currentCertificate(client: KubeClient): Certificate {

@@ -96,13 +96,30 @@ describe("setNodeStatus", () => {
 describe("resources", () => {
   for (const [memory, want] of [
     ["24684092Ki", "24581692Ki"],
-    ["32Gi", "33452032Ki"],
-    ["500Mi", "409600Ki"],
-    ["1G", "874162Ki"],
-    ["50Mi", "0Ki"],
+    ["32Gi", "32668Mi"],
+    ["500Mi", "400Mi"],
+    ["1124Mi", "1Gi"],
+    ["1G", "895142400"],
+    ["50Mi", "0"],
   ] as const) {
     test(`of ${memory} pods may use ${want}: 100Mi stay free`, () => {
       assert.deepEqual(allocatable({ cpu: "2", memory, pods: "1" }), { cpu: "2", memory: want, pods: "1" });
+    });
+  }
+  for (const [flag, text, want] of [
+    ["cpu", "4", "4"],
+    ["cpu", "1500m", "1500m"],
+    ["cpu", "2000m", "2"],
+    ["cpu", "1000", "1k"],
+    ["memory", "32Gi", "32Gi"],
+    ["memory", "1024Mi", "1Gi"],
+    ["memory", "1048576", "1048576"],
+    ["memory", "1000M", "1G"],
+    ["pods", "0110", "110"],
+    ["pods", "0", "0"],
+  ] as const) {
+    test(`--${flag} ${text} is written ${want}, as the API server writes it`, () => {
+      assert.equal(checkResources({ cpu: "1", memory: "1Gi", pods: "1", [flag]: text })[flag], want);
     });
   }
   for (const [flag, value] of [
