@@ -1,17 +1,21 @@
+import type { KubeObject } from "../api/meta.js";
 import type { Random } from "../util/random.js";
 import { rbacSeed } from "./auth/policy/seed.js";
 import type { ResourceDefinition } from "./registry/definition.js";
 import { resourceKeys } from "./registry/keys.js";
 import { timestamp } from "./registry/object-meta.js";
-import { defaultNamespaceObjects, systemObjects } from "./registry/resources/seed.js";
+import { apiServerEndpoints, defaultNamespaceObjects, systemObjects } from "./registry/resources/seed.js";
 import type { Storage } from "./storage/storage.js";
 
-export interface SeedDeps {
+interface WriteDeps {
   readonly storage: Storage;
   readonly random: Random;
   readonly definitions: readonly ResourceDefinition[];
   /** Unix ms: when the objects come into being */
   readonly nowMs: number;
+}
+
+export interface SeedDeps extends WriteDeps {
   readonly kubeVersion: string;
   /** what `kubeadm init` adds for `kubeadm join` */
   readonly withKubeadmJoin: boolean;
@@ -24,9 +28,17 @@ export interface SeedDeps {
  * a command.
  */
 export async function seedCluster(deps: SeedDeps): Promise<void> {
+  await writeObjects(deps, [...systemObjects(), ...rbacSeed(deps), ...defaultNamespaceObjects()]);
+}
+
+/** What can be told only once the server listens: where the service `kubernetes` leads. */
+export async function seedEndpoints(deps: WriteDeps, host: string, port: number): Promise<void> {
+  await writeObjects(deps, [apiServerEndpoints(host, port)]);
+}
+
+async function writeObjects(deps: WriteDeps, objects: readonly KubeObject[]): Promise<void> {
   const byKind = new Map(deps.definitions.map((definition) => [`${definition.group}/${definition.kind}`, definition]));
   const creationTimestamp = timestamp(deps.nowMs);
-  const objects = [...systemObjects(), ...rbacSeed(deps), ...defaultNamespaceObjects()];
   for (const object of objects) {
     const group = object.apiVersion.includes("/") ? object.apiVersion.slice(0, object.apiVersion.indexOf("/")) : "";
     const definition = byKind.get(`${group}/${object.kind}`);

@@ -8,6 +8,7 @@ import {
 import { LabError } from "../util/errors.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
+import { traceAdmission } from "./apiserver/trace-admission.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
@@ -17,7 +18,7 @@ import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createSpecialHandlers } from "./registry/resources/special-handlers.js";
 import { resourcesFor } from "./registry/table.js";
-import { seedCluster } from "./seed.js";
+import { seedCluster, seedEndpoints } from "./seed.js";
 import { MemoryStorage } from "./storage/memory.js";
 
 const DEFAULT_HOST = "127.0.0.1";
@@ -40,7 +41,10 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const identities = await createIdentities(options);
   const parts = await createParts(options, identities.ca);
   const apiServer = await listen(options, identities, parts);
-  const url = `https://${options.host ?? DEFAULT_HOST}:${apiServer.port}`;
+  const { host = DEFAULT_HOST, clock, random } = options;
+  const { storage, registry } = parts;
+  await seedEndpoints({ storage, random, definitions: registry.definitions, nowMs: clock.now() }, host, apiServer.port);
+  const url = `https://${host}:${apiServer.port}`;
   const controllers = runControllers(options, identities.ca, parts, url);
   let closed: Promise<void> | undefined;
   const close = () => {
@@ -98,7 +102,7 @@ interface Parts {
 
 /** Everything behind the API server's socket, with a new cluster's objects in it. */
 async function createParts(options: ControlPlaneOptions, ca: CertificateAuthority): Promise<Parts> {
-  const { clock, random, kubeVersion } = options;
+  const { clock, random, trace, kubeVersion } = options;
   const storage = new MemoryStorage({ clock });
   const definitions = resourcesFor(kubeVersion);
   const withKubeadmJoin = options.likeRecorded !== true;
@@ -107,7 +111,7 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   const admission: AdmissionPlugin[] = [];
   const registry: Registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
   const auth = createAuth({ registry: () => registry, ca, clock, random });
-  admission.push(...createAdmission({ registry, auth: auth.admission, clock, random }));
+  admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random }), trace));
   await auth.ready();
   return { storage, registry, auth, admission };
 }

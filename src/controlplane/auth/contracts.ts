@@ -94,6 +94,8 @@ export interface AdmissionAttributes {
   readonly object: KubeObject | undefined;
   readonly oldObject: KubeObject | undefined;
   readonly dryRun: boolean;
+  /** the request that is admitted, for the trace; undefined for the server's own clients */
+  readonly auditId?: string;
   /** the DELETE's options, or the body of a subresource such as eviction or token */
   readonly options?: KubeObject;
 }

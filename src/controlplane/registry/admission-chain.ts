@@ -27,6 +27,7 @@ function attributesOf(core: StoreCore, context: RequestContext, request: Admissi
     namespace: namespace === "" && group === "" && resource === "namespaces" ? request.name : namespace,
     subresource,
     dryRun: context.dryRun === true,
+    ...(context.auditId === undefined ? {} : { auditId: context.auditId }),
   };
 }
 

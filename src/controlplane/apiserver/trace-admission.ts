@@ -1,0 +1,87 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { Trace } from "../../trace/trace.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
+import { StatusError } from "../errors.js";
+
+const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/admission/chain.go", func: "chainAdmissionHandler.Admit" };
+/** From which `-v` on a terminal shows what the API server decided about each request. */
+const LEVEL = 3;
+const MAX_PATHS = 5;
+
+/** The same plugins, reporting what they change and whom they refuse. */
+export function traceAdmission(plugins: readonly AdmissionPlugin[], trace: Trace): AdmissionPlugin[] {
+  return plugins.map((plugin) => tracePlugin(plugin, trace));
+}
+
+function tracePlugin(plugin: AdmissionPlugin, trace: Trace): AdmissionPlugin {
+  const report = (what: string, why: string, { auditId }: AdmissionAttributes) =>
+    trace.emit(
+      { kind: "decision", what, why, upstream: UPSTREAM, ...(auditId === undefined ? {} : { auditId }) },
+      { actor: "apiserver", level: LEVEL },
+    );
+  const refused = (error: unknown, attributes: AdmissionAttributes) => {
+    if (error instanceof StatusError)
+      report(`refuse ${subject(attributes)}`, `${plugin.name}: ${error.message}`, attributes);
+  };
+  const { admit, validate } = plugin;
+  return {
+    name: plugin.name,
+    ...(admit === undefined
+      ? {}
+      : {
+          async admit(attributes) {
+            try {
+              const object = await admit.call(plugin, attributes);
+              if (object !== undefined && object !== attributes.object) {
+                const paths = changedPaths(attributes.object, object);
+                if (paths.length > 0)
+                  report(`change ${subject(attributes)}`, `${plugin.name}: ${list(paths)}`, attributes);
+              }
+              return object;
+            } catch (error) {
+              refused(error, attributes);
+              throw error;
+            }
+          },
+        }),
+    ...(validate === undefined
+      ? {}
+      : {
+          async validate(attributes) {
+            try {
+              await validate.call(plugin, attributes);
+            } catch (error) {
+              refused(error, attributes);
+              throw error;
+            }
+          },
+        }),
+  };
+}
+
+/** `create of pods default/web` */
+function subject({ operation, resource, subresource, namespace, name }: AdmissionAttributes): string {
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  return `${operation.toLowerCase()} of ${what} ${namespace === "" ? name : `${namespace}/${name}`}`;
+}
+
+function list(paths: readonly string[]): string {
+  const shown = paths.slice(0, MAX_PATHS).join(", ");
+  return paths.length > MAX_PATHS ? `${shown} and ${paths.length - MAX_PATHS} more` : shown;
+}
+
+/** Names of the fields that differ, two levels deep: `spec.tolerations`. Values are nobody's business here. */
+function changedPaths(before: KubeObject | undefined, after: KubeObject): string[] {
+  const paths: string[] = [];
+  for (const [section, value] of Object.entries(after)) {
+    const old = before?.[section];
+    if (value === old) continue;
+    if (!isMap(value) || !isMap(old)) paths.push(section);
+    else for (const key of Object.keys(value)) if (value[key] !== old[key]) paths.push(`${section}.${key}`);
+  }
+  return paths;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
