@@ -6,7 +6,11 @@ import type { RestConfig } from "../../client/client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import type { BootstrapToken } from "../../kubelet/bootstraptoken/token.js";
 import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
-import { type CertificateStore, openCertificateStore } from "../../kubelet/certificate/certificate-store.js";
+import {
+  ADMIN_KUBECONFIG,
+  type CertificateStore,
+  openCertificateStore,
+} from "../../kubelet/certificate/certificate-store.js";
 import { discoverCluster } from "../../kubelet/certificate/discovery.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
 import { NodeAgent } from "../../kubelet/node.js";
@@ -221,20 +225,31 @@ async function approve(
   }
 }
 
-/** Prints what to do in another terminal; for a cluster of this process, with a kubeconfig to do it with. */
+/**
+ * Prints what to do in another terminal. For a cluster of this process, which nobody else has a kubeconfig of, one is
+ * written, and removed when the wait ends.
+ */
 async function printKubectlLine(
   { plan, target, trace }: JoinSession,
   csrName: string,
   signal: AbortSignal,
 ): Promise<void> {
-  let kubectl = "kubectl";
-  if (target?.kind === "embedded") {
-    const path = join(plan.folder, "admin.config");
+  const path = target?.kind === "embedded" ? join(plan.folder, ADMIN_KUBECONFIG) : undefined;
+  if (path !== undefined && target !== undefined) {
     const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
     await writeFileAtomic(path, kubeconfigText(target.admin, names), { mode: 0o600 });
-    signal.addEventListener("abort", () => void rm(path, { force: true }), { once: true });
-    kubectl = `kubectl --kubeconfig ${path}`;
   }
+  const kubectl = path === undefined ? "kubectl" : `kubectl --kubeconfig ${path}`;
   const text = `The request waits for your word. In another terminal:\n  ${kubectl} certificate approve ${csrName}`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  if (path === undefined) return;
+  await aborted(signal);
+  await rm(path, { force: true });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

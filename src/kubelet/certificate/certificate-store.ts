@@ -113,6 +113,9 @@ export class CertificateStore {
   }
 }
 
+/** A kubeconfig of an administrator that is there for the time of one wait only. */
+export const ADMIN_KUBECONFIG = "kubelab-admin.config";
+
 /** What `writeFileAtomic` writes to before it renames, and the probe below. */
 const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\d+)\.tmp$/;
 
@@ -126,8 +129,8 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await (await open(probe, "w")).close();
     await rm(probe, { force: true });
-    // A run that was killed while it wrote leaves its temporary file: nobody else's name looks like it.
-    const stale = (await readdir(folder)).filter((name) => TEMPORARY.test(name));
+    // A run that was killed leaves its temporary files: nobody else's names look like them.
+    const stale = (await readdir(folder)).filter((name) => TEMPORARY.test(name) || name === ADMIN_KUBECONFIG);
     for (const name of stale) await rm(join(folder, name), { force: true });
   } catch (cause) {
     throw new LabError(

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+import { makeAuthority, makeLeaf, startHttpsServer, status } from "../support/https-server.js";
+import { runInProcess } from "../support/run-cli.js";
+
+const TOKEN = "abcdef.0123456789abcdef";
+const HASH = `sha256:${"0".repeat(64)}`;
+const folder = () => mkdtempSync(join(tmpdir(), "kubelab-cli-"));
+
+describe("wrong words: exit 2 before a folder is made or anybody is asked", () => {
+  const table: readonly [string, readonly string[], RegExp][] = [
+    ["a node's name", ["--node", "Node_1"], /cannot be a node's name.*RFC 1123/s],
+    ["a malformed token", ["--token", "abcdef"], /token is malformed: there is no dot.*abcdef\.0123456789abcdef/s],
+    ["a capital in the token", ["--token", "ABCDEF.0123456789abcdef"], /upper-case/],
+    ["--server without a token", ["--server", "https://h", "--ca-cert-hash", HASH], /--server needs --token/],
+    ["--server without a hash", ["--server", "https://h", "--token", TOKEN], /--server needs --ca-cert-hash/],
+    [
+      "--server in the clear",
+      ["--server", "http://h", "--token", TOKEN, "--ca-cert-hash", HASH],
+      /not the address of an API server/,
+    ],
+    ["a malformed hash", ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", "abc"], /not a hash of a CA/],
+    ["a hash without --server", ["--ca-cert-hash", HASH], /--ca-cert-hash is for --server/],
+    [
+      "--server and --speed",
+      ["--server", "https://h", "--token", TOKEN, "--speed", "2"],
+      /--server and --speed contradict/,
+    ],
+    [
+      "--server and --approve ask",
+      ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--approve", "ask"],
+      /needs an administrator/,
+    ],
+    ["--approve ask without a terminal", ["--approve", "ask"], /needs a terminal/],
+    ["--approve maybe", ["--approve", "maybe"], /auto, ask, manual/],
+    ["a capacity", ["--cpu", "many"], /--cpu "many" is not a quantity/],
+    ["a certificate of five minutes", ["--cert-duration", "5m"], /less than 10 minutes/],
+    ["a timeout", ["--timeout", "soon"], /duration/],
+    ["--speed on a real cluster", ["--kubeconfig", "x", "--speed", "10"], /--speed is for the embedded/],
+  ];
+  for (const [what, words, sentence] of table) {
+    test(`${what}: ${sentence.source}`, async () => {
+      const dir = join(folder(), "node");
+      const { code, stdout, stderr } = await runInProcess(["bootstrap", ...words, "--dir", dir]);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, sentence);
+      assert.equal(stdout, "");
+      assert.doesNotMatch(stderr, /\bat .*\.[jt]s:\d+/, "never a stack trace");
+    });
+  }
+});
+
+describe("files that cannot be used: exit 2 before any request", () => {
+  test("a kubeconfig that was cut off", async () => {
+    const path = join(folder(), "config");
+    writeFileSync(path, 'apiVersion: v1\nclusters:\n- name: a\n  cluster: {server: "https://h');
+    const { code, stderr } = await runInProcess(["bootstrap", "--kubeconfig", path, "--yes"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /not readable YAML/);
+  });
+
+  test("a kubeconfig that is not there", async () => {
+    const { code, stderr } = await runInProcess(["bootstrap", "--kubeconfig", "/no/such/file", "--yes"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /\/no\/such\/file does not exist/);
+  });
+
+  test("a folder that cannot be written to", async () => {
+    const file = join(folder(), "file");
+    writeFileSync(file, "");
+    const { code, stderr } = await runInProcess(["bootstrap", "--dir", join(file, "node")]);
+    assert.equal(code, 2);
+    assert.match(stderr, /cannot be written to/);
+  });
+
+  test("a key that does not match the certificate; --force starts anew", async () => {
+    const dir = folder();
+    const ca = await makeAuthority();
+    const [one, other] = [await makeLeaf(ca), await makeLeaf(ca)];
+    writeFileSync(join(dir, "kubelet.key"), one.keyPem);
+    writeFileSync(join(dir, "kubelet.pem"), other.certificatePem);
+    const refused = await runInProcess(["bootstrap", "--dir", dir]);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /does not belong to the certificate/);
+    const forced = await runInProcess(["bootstrap", "--dir", dir, "--force"]);
+    assert.equal(forced.code, 0, forced.stderr);
+    assert.deepEqual(readdirSync(dir).sort(), ["kubelet.config", "kubelet.key", "kubelet.pem"]);
+  });
+
+  test("a half-written kubelet.config of the node's own counts as none: it bootstraps", async () => {
+    const dir = folder();
+    writeFileSync(join(dir, "kubelet.config"), "apiVersion: v1\nkind: Con");
+    const { code, stdout, stderr } = await runInProcess(["bootstrap", "--dir", dir, "--json"]);
+    assert.equal(code, 0, stderr);
+    assert.equal((JSON.parse(stdout) as { skippedBootstrap: boolean }).skippedBootstrap, false);
+    assert.match(readFileSync(join(dir, "kubelet.config"), "utf8"), /client-key: kubelet\.key/);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("a folder without the right to write (not as root)", async () => {
+    const dir = folder();
+    mkdirSync(join(dir, "node"));
+    chmodSync(join(dir, "node"), 0o500);
+    const { code } = await runInProcess(["bootstrap", "--dir", join(dir, "node")]);
+    assert.equal(code, 2);
+  });
+});
+
+describe("tokens that the embedded cluster does not take: 401 explained, exit 4", () => {
+  test("an unknown one", async () => {
+    const { code, stderr } = await runInProcess(["bootstrap", "--token", TOKEN]);
+    assert.equal(code, 4, stderr);
+    assert.match(
+      stderr.replace(/\s+/g, " "),
+      /does not know who is asking \(token abcdef\.\*\*\*\*\): 401.*unknown, has expired/,
+    );
+    assert.doesNotMatch(stderr, /0123456789abcdef/);
+  });
+});
+
+describe("servers that are none: exit 3, the token is not sent", () => {
+  const join3 = (server: string) => ["bootstrap", "--server", server, "--token", TOKEN, "--ca-cert-hash", HASH];
+  const table: readonly [string, () => ReturnType<typeof createTcpServer> | ReturnType<typeof createServer>, RegExp][] =
+    [
+      ["not TLS", () => createServer((_, response) => response.end()), /does not speak TLS/],
+      ["a reset", () => createTcpServer((socket) => socket.resetAndDestroy()), /reset the connection/],
+    ];
+  for (const [what, make, sentence] of table) {
+    test(what, async () => {
+      const server = make();
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+      try {
+        const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        const { code, stderr } = await runInProcess(join3(url));
+        assert.equal(code, 3, stderr);
+        assert.match(stderr.replace(/\s+/g, " "), sentence);
+      } finally {
+        server.close();
+      }
+    });
+  }
+
+  test("refused", async () => {
+    const { code, stderr } = await runInProcess(join3("https://127.0.0.1:1"));
+    assert.equal(code, 3);
+    assert.match(stderr.replace(/\s+/g, " "), /refuses the connection/);
+  });
+
+  test("cluster-info is not for strangers: exit 4, nothing secret was sent", async () => {
+    await using server = await startHttpsServer(await makeLeaf(await makeAuthority()), () => ({
+      status: 403,
+      body: status(403, "Forbidden", "anonymous may not"),
+    }));
+    const { code, stderr } = await runInProcess(join3(server.url));
+    assert.equal(code, 4, stderr);
+    assert.ok(server.seen.every(({ headers }) => headers.authorization === undefined));
+  });
+});
+
+describe("approval", () => {
+  test("manual: nobody comes, the timeout is named, exit 1; the key stays for the next run", async () => {
+    const dir = folder();
+    const args = ["bootstrap", "--dir", dir, "--approve", "manual", "--timeout", "20s", "--speed", "100"];
+    const { code, stderr } = await runInProcess(args);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr.replace(/\s+/g, " "), /nobody approved CSR .* within 20 s/);
+    assert.match(stderr.replace(/\s+/g, " "), /kubectl --kubeconfig \S+kubelab-admin\.config certificate approve/);
+    assert.deepEqual(readdirSync(dir), ["kubelet.key"]);
+  });
+
+  test("ask with --yes: the administrator approves, not the controller", async () => {
+    const { code, stdout, stderr } = await runInProcess([
+      "bootstrap",
+      "--approve",
+      "ask",
+      "--yes",
+      "--json",
+      "-v",
+      "2",
+    ]);
+    assert.equal(code, 0, stderr);
+    assert.equal((JSON.parse(stdout) as { ready: boolean }).ready, true);
+    assert.match(stderr.replace(/\s+/g, " "), /Approved: KubelabApprove/);
+  });
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { runInProcess } from "../support/run-cli.js";
+
+interface LeaseJson {
+  readonly lapse: {
+    readonly unknownAfterSeconds: number;
+    readonly taints: readonly string[];
+    readonly pods: readonly { readonly pod: string; readonly evictedAfterSeconds?: number }[];
+  } | null;
+  readonly revival: { readonly readyAfterSeconds: number; readonly untaintedAfterSeconds: number } | null;
+}
+
+describe("kubelab lease", () => {
+  test("--stop-after and --revive: Unknown after the grace period, taints, an eviction, and the way back", async () => {
+    const { code, stdout, stderr } = await runInProcess([
+      "lease",
+      "--stop-after",
+      "1",
+      "--revive",
+      "--speed",
+      "40",
+      "--json",
+    ]);
+    assert.equal(code, 0, stderr);
+    const { lapse, revival } = JSON.parse(stdout) as LeaseJson;
+    assert.ok(lapse !== null && revival !== null);
+    // A grace period of 40 s, looked at every 5 s; the machine may be slow, and time runs 40 times as fast here.
+    assert.ok(lapse.unknownAfterSeconds >= 39, `${lapse.unknownAfterSeconds}`);
+    assert.deepEqual([...lapse.taints].sort(), [
+      "node.kubernetes.io/unreachable:NoExecute",
+      "node.kubernetes.io/unreachable:NoSchedule",
+    ]);
+    const [hasty, patient] = lapse.pods;
+    assert.equal(hasty?.pod, "default/hasty");
+    assert.ok((hasty?.evictedAfterSeconds ?? 0) >= lapse.unknownAfterSeconds + 19);
+    assert.equal(patient?.evictedAfterSeconds, undefined);
+    assert.ok(revival.untaintedAfterSeconds >= revival.readyAfterSeconds);
+    const trace = stderr.replace(/\s+/g, " ").replaceAll("->", "→");
+    for (const line of [
+      "silent for 0 s: 40 s of the grace period left",
+      "nodeMonitorGracePeriod = 40 s (v1.25)",
+      "Ready True → Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)",
+      "taint + node.kubernetes.io/unreachable:NoExecute",
+      "is still Unknown although its Lease is renewed",
+      "Ready Unknown → True",
+      "taint - node.kubernetes.io/unreachable:NoExecute",
+    ]) {
+      assert.ok(trace.includes(line), `no "${line}" in\n${stderr}`);
+    }
+  });
+
+  test("a newer release has another grace period, and says since when", async () => {
+    const args = ["lease", "--stop-after", "1", "--speed", "40", "--kube-version", "1.32", "--json"];
+    const { code, stdout, stderr } = await runInProcess(args);
+    assert.equal(code, 0, stderr);
+    const { lapse } = JSON.parse(stdout) as LeaseJson;
+    assert.ok((lapse?.unknownAfterSeconds ?? 0) >= 49, stdout);
+    assert.match(stderr.replace(/\s+/g, " "), /nodeMonitorGracePeriod = 50 s \(v1\.32 \(40 s before\)\)/);
+  });
+
+  for (const [words, sentence] of [
+    [["--stop-after", "0"], /1 or more renewals/],
+    [["--stop-after", "x"], /duration/],
+    [["--node", "-"], /cannot be a node's name/],
+    [["--kubeconfig", "x", "--speed", "2"], /--speed is for the embedded/],
+  ] as const) {
+    test(`${words.join(" ")}: exit 2`, async () => {
+      const { code, stderr } = await runInProcess(["lease", ...words]);
+      assert.equal(code, 2);
+      assert.match(stderr, sentence);
+    });
+  }
+});
