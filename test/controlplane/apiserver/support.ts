@@ -9,6 +9,7 @@ import { FakeClock } from "../../support/fake-clock.js";
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
   readonly text: string;
   /** parsed, where it is JSON */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
@@ -91,8 +92,9 @@ export class Face {
     const response = await this.open(path, asked);
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);
-    const text = Buffer.concat(chunks).toString();
-    return { status: response.statusCode ?? 0, headers: response.headers, text, body: parsed(text) };
+    const bytes = Buffer.concat(chunks);
+    const text = bytes.toString();
+    return { status: response.statusCode ?? 0, headers: response.headers, bytes, text, body: parsed(text) };
   }
 
   async close(): Promise<void> {
