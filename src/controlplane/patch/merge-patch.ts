@@ -2,7 +2,8 @@ import { sortKeys } from "./json-patch.js";
 
 /**
  * JSON merge patch, RFC 7386: null removes, objects merge, everything else (lists as well) replaces.
- * Mirrors MergePatch of github.com/evanphx/json-patch v4. Neither the document nor the patch is changed; an object that
+ * Mirrors MergePatch of github.com/evanphx/json-patch v4.
+ * Differs: null inside a list stays, as the RFC says; the library mostly drops it. Neither the document nor the patch is changed; an object that
  * the patch touched has its keys sorted, as upstream's messages show it.
  */
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
