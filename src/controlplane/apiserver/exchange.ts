@@ -46,10 +46,16 @@ export class Exchange {
     };
   }
 
-  /** Aborts when the client goes away before its answer is complete. */
-  abortSignal(): AbortSignal {
+  /** Aborts when the answer is over, for whatever reason, or when `closing` does. */
+  abortSignal(closing: AbortSignal): AbortSignal {
     const abort = new AbortController();
-    this.response.once("close", () => abort.abort());
+    const end = () => {
+      closing.removeEventListener("abort", end);
+      abort.abort();
+    };
+    closing.addEventListener("abort", end, { once: true });
+    this.response.once("close", end);
+    if (closing.aborted || this.response.destroyed) end();
     return abort.signal;
   }
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Serializer } from "../../../src/controlplane/apiserver/serialize.js";
@@ -118,6 +119,23 @@ describe("watch", () => {
     expect(await rest).toEqual([]);
     expect(response.complete).toBe(true);
     await other.close();
+  });
+
+  test("a client that reads nothing is cut off", async () => {
+    await using other = await Face.open();
+    const response = await watch("resourceVersion=0", "application/json", other);
+    const body = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { generateName: "large-" },
+      data: { a: "x".repeat(1 << 20) },
+    };
+    const gone = once(response, "aborted");
+    while (other.clock.sleeping < 2) await other.ask(CONFIG_MAPS, { method: "POST", body });
+    await other.clock.advance(60_000);
+    response.resume();
+    await gone;
+    expect(response.complete).toBe(false);
   });
 
   test("the old path of one object is a watch of it", async () => {

@@ -11,7 +11,7 @@ import type { HandlerDeps } from "./deps.js";
 /**
  * Streams changes, one JSON object per line, until the client goes away, the watch's time is over or the server closes.
  *
- * A client that does not read is not waited for: the store's queue of this watch fills up, and the watch is cut off.
+ * A client that reads slowly makes the store's queue of this watch fill up, and then the watch ends.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/watch.go (serveWatch, WatchServer.ServeHTTP).
  */
@@ -20,7 +20,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   const options = watchOptions(exchange.query, target.name);
   const timeoutSeconds = options.timeoutSeconds ?? MIN_TIMEOUT_SECONDS * (1 + deps.random.float());
   const encode = encoder(deps, exchange, target, shown);
-  const signal = AbortSignal.any([exchange.abortSignal(), deps.closing]);
+  const signal = exchange.abortSignal(deps.closing);
   // A selector that cannot be parsed is an ordinary answer: the store says so before the stream begins.
   const store = deps.registry.store(target.route.qualified);
   const events = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
@@ -29,7 +29,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   deps.counters.watchBegan();
   try {
     for await (const event of events) {
-      if (!response.write(encode(event))) await drained(response, signal);
+      if (!response.write(encode(event)) && !(await drained(deps, response, signal))) response.destroy();
       if (signal.aborted) break;
     }
   } catch (error) {
@@ -40,6 +40,9 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
     response.end();
   }
 }
+
+/** A client that reads nothing for so long is cut off: it lists and watches anew. */
+const MAX_STALLED_MS = 60_000;
 
 /** A watch that names no timeout gets 30 to 60 minutes. Mirrors minRequestTimeout in .../handlers/get.go (ListResource). */
 const MIN_TIMEOUT_SECONDS = 1800;
@@ -60,18 +63,21 @@ function errorLine(error: unknown): string {
   return `${JSON.stringify({ type: "ERROR", object: asStatusError(error).status })}\n`;
 }
 
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off("drain", done);
-      response.off("close", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    response.once("drain", done);
-    response.once("close", done);
-    signal.addEventListener("abort", done, { once: true });
-  });
+/** Waits until the client has read what was written. @returns false when it takes too long */
+async function drained(deps: HandlerDeps, response: ServerResponse, signal: AbortSignal): Promise<boolean> {
+  const waiting = new AbortController();
+  const stop = () => waiting.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  response.once("drain", stop);
+  try {
+    await deps.clock.sleep(MAX_STALLED_MS, waiting.signal);
+    return false;
+  } catch {
+    return true; // drained, or over: the next write or the end of the loop shows which
+  } finally {
+    signal.removeEventListener("abort", stop);
+    response.off("drain", stop);
+  }
 }
 
 function encoder(
