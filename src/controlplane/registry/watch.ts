@@ -144,7 +144,8 @@ async function keepTime(
       // Nothing new to say since the watch began: upstream says nothing.
       if (progress.revision > startRevision) queue.push(bookmark(core, progress.revision));
     }
-  } catch {
-    // The sleep was aborted: the watch is over.
+  } catch (error) {
+    // An aborted sleep is how the watch ends; anything else is for its reader.
+    if (!signal.aborted) queue.fail(error);
   }
 }
