@@ -30,6 +30,8 @@ export interface Target {
   readonly admin: RestConfig;
   /** for headers and questions: `embedded control plane v1.25 at https://127.0.0.1:4001` */
   readonly description: string;
+  /** a file through which kubectl reaches the same cluster, when there is one */
+  readonly kubeconfigPath?: string;
   /** behaves like this release; a real cluster's own version is asked for when it matters */
   readonly kubeVersion: string;
   close(): Promise<void>;

@@ -64,12 +64,8 @@ function preferDefault(names: readonly string[]): string[] {
 export async function joinCluster(state: ClusterState): Promise<Target> {
   const { loadKubeconfig } = await import("../client/kubeconfig.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
-  return target(
-    "joined",
-    config,
-    `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`,
-    state.kubeVersion,
-  );
+  const description = `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`;
+  return { ...target("joined", config, description, state.kubeVersion), kubeconfigPath: state.kubeconfig };
 }
 
 /** Starts a control plane in this process; it ends with the target. */
@@ -92,7 +88,8 @@ export async function startEmbedded(
 export async function openReal(env: Env, options: TargetOptions): Promise<Target> {
   const { loadRealKubeconfig } = await import("../client/kubeconfig.js");
   const { config, contextName } = await loadRealKubeconfig(env, options);
-  return target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
+  const real = target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
+  return options.kubeconfig === undefined ? real : { ...real, kubeconfigPath: options.kubeconfig };
 }
 
 function target(

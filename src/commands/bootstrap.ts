@@ -4,8 +4,10 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
+import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
 import { type JoinOptions, type JoinPlan, planJoin } from "./bootstrap/plan.js";
+import { releaseOf } from "./bootstrap/release.js";
 
 interface BootstrapCommandOptions extends JoinOptions {
   readonly keep?: boolean;
@@ -73,7 +75,14 @@ async function runBootstrap(context: CliContext, options: BootstrapCommandOption
   await using target =
     plan.discovery.kind === "by-target" ? await context.openTarget("bootstrap", targetOptions(options)) : undefined;
   const { clock, trace } = context.session({});
-  const kubeVersion = target?.kubeVersion ?? options.kubeVersion ?? "1.25";
+  const deps = { clock, trace, random: context.random };
+  if (target === undefined && plan.discovery.kind !== "by-target") {
+    trace.emit(
+      { kind: "note", text: `kubelab bootstrap on the cluster at ${plan.discovery.server}` },
+      { actor: "user" },
+    );
+  }
+  const kubeVersion = target === undefined ? OLDEST_RELEASE : await releaseOf(target, deps);
   await trace.chapter("bootstrap", async () => {
     const node = await joinNode({ context, clock, trace, plan, kubeVersion, target, store });
     await using _agent = node.agent;

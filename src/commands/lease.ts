@@ -7,6 +7,7 @@ import { NodeObserver } from "../kubelet/nodelease/observer.js";
 import { conditionOf } from "../kubelet/nodestatus/node.js";
 import { type JoinSession, openStore, type PreparedNode, prepareNode } from "./bootstrap/join.js";
 import { type JoinOptions, planJoin } from "./bootstrap/plan.js";
+import { releaseOf } from "./bootstrap/release.js";
 import { addNodeOptions, joinPlace } from "./bootstrap.js";
 import { type LapseResult, watchLapse } from "./lease/lapse.js";
 import { type ReviveResult, revive } from "./lease/revive.js";
@@ -55,7 +56,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
   const store = await openStore(plan);
   await using target = await context.openTarget("lease", targetOptions(options));
   const { clock, trace } = context.session({});
-  const { kubeVersion } = target;
+  const kubeVersion = await releaseOf(target, { clock, trace, random: context.random });
   await trace.chapter("lease", async () => {
     const session: JoinSession = { context, clock, trace, plan, kubeVersion, target, store };
     const node = await prepareNode(session);

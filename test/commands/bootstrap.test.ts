@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
+import { nearestRelease } from "../../src/commands/bootstrap/release.js";
 import { makeAuthority, makeLeaf, startHttpsServer, status } from "../support/https-server.js";
 import { runInProcess } from "../support/run-cli.js";
 
@@ -159,6 +160,19 @@ describe("servers that are none: exit 3, the token is not sent", () => {
     assert.equal(code, 4, stderr);
     assert.ok(server.seen.every(({ headers }) => headers.authorization === undefined));
   });
+});
+
+describe("a real cluster's release", () => {
+  for (const [seen, want] of [
+    ["v1.28.3+k3s1", "1.28"],
+    ["v1.25.0", "1.25"],
+    ["v1.19.16", "1.25"],
+    ["v1.99.0", "1.34"],
+    ["v0.0.0-master", "1.25"],
+    ["", "1.25"],
+  ] as const) {
+    test(`${seen} is quoted from v${want}`, () => assert.equal(nearestRelease(seen), want));
+  }
 });
 
 describe("approval", () => {

@@ -84,7 +84,8 @@ export async function joinNode(session: JoinSession): Promise<JoinedNode> {
 export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
   const { context, plan, trace, clock, kubeVersion } = session;
   const decision = await decide(session);
-  const own = decision.needed ? await bootstrap(session, decision.why) : { ...decision, csrName: undefined };
+  await askFirst(session, decision);
+  const own = decision.needed ? await bootstrap(session) : { ...decision, csrName: undefined };
   const agent = new NodeAgent(
     own.config,
     { clock, trace, random: context.random },
@@ -117,13 +118,12 @@ function decide({ plan, clock, trace, target, store }: JoinSession): Promise<Boo
   });
 }
 
-async function bootstrap(session: JoinSession, why: string): Promise<BootstrapResult> {
+async function bootstrap(session: JoinSession): Promise<BootstrapResult> {
   const { target, trace, clock, context, plan } = session;
   if (target === undefined) {
     const cluster = await discover(session);
     return requestAsNode(session, cluster, requireToken(plan), undefined);
   }
-  await askFirst(session, target, why);
   const administrator = new Administrator(target, { trace, clock, random: context.random });
   try {
     const token = plan.token ?? (await administrator.makeToken(plan.nodeName, plan.approval, plan.timeoutMs));
@@ -159,11 +159,14 @@ async function discover({ plan, trace, clock, context }: JoinSession): Promise<R
   return discoverCluster(deps, { server, caCertHashes, token: requireToken(plan) }, context.signal);
 }
 
-async function askFirst({ context, plan, trace }: JoinSession, target: Target, why: string): Promise<void> {
-  if (target.kind !== "real") return;
-  const text = `With your identity: ${plan.token === undefined ? "a bootstrap token is made and deleted again; " : ""}the node's request is approved if no controller does it. With the node's: Node ${plan.nodeName} and its Lease are made, and stay.`;
-  trace.emit({ kind: "note", text }, { actor: "user" });
-  const question = `Join node ${plan.nodeName} to ${target.description}? (${why})`;
+/** @throws LabError USAGE when the learner does not agree to what will be written to a real cluster */
+async function askFirst({ context, plan, trace, target }: JoinSession, decision: BootstrapDecision): Promise<void> {
+  if (target?.kind !== "real") return;
+  const token = plan.token === undefined ? "a bootstrap token is made and deleted again, and " : "";
+  const asAdmin = `With your identity: ${token}the node's request is approved if no controller does it. `;
+  const asNode = `With the node's: Node ${plan.nodeName} and its Lease are made, and stay.`;
+  trace.emit({ kind: "note", text: decision.needed ? asAdmin + asNode : asNode }, { actor: "user" });
+  const question = `Join node ${plan.nodeName} to ${target.description}?`;
   const agreed = await context.confirm(question, { yes: plan.yes, flag: "--yes" });
   if (!agreed) throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
 }
@@ -239,7 +242,8 @@ async function printKubectlLine(
     const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
     await writeFileAtomic(path, kubeconfigText(target.admin, names), { mode: 0o600 });
   }
-  const kubectl = path === undefined ? "kubectl" : `kubectl --kubeconfig ${path}`;
+  const kubeconfigPath = path ?? target?.kubeconfigPath;
+  const kubectl = kubeconfigPath === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfigPath}`;
   const text = `The request waits for your word. In another terminal:\n  ${kubectl} certificate approve ${csrName}`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   if (path === undefined) return;
