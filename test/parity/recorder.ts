@@ -31,10 +31,11 @@ export interface TopicResult {
 }
 
 /**
- * Starts an embedded control plane, lets the recorder ask it all that it asked the real one, and compares.
+ * Starts an embedded control plane that is seeded as the recorded one was, lets the recorder ask it all that it asked the
+ * real one, topic after topic as then (what is too old for a watch depends on what was before), and compares.
  * @param folder where the new recordings go
  */
-export async function recordTopic(topic: string, folder: string): Promise<TopicResult> {
+export async function* recordTopics(topics: readonly string[], folder: string): AsyncGenerator<TopicResult> {
   await mkdir(folder, { recursive: true });
   const clock = new SystemClock();
   const random = new SystemRandom();
@@ -47,8 +48,10 @@ export async function recordTopic(topic: string, folder: string): Promise<TopicR
     groups: ["system:bootstrappers:kubeadm:default-node-token"],
   });
   await client.expect({ method: "POST", path: "/api/v1/namespaces/kube-system/secrets", body: secret });
-  await record(controlPlane, topic, folder);
-  return compare(topic, folder);
+  for (const topic of topics) {
+    await record(controlPlane, topic, folder);
+    yield await compare(topic, folder);
+  }
 }
 
 async function record(controlPlane: ControlPlane, topic: string, folder: string): Promise<void> {
