@@ -254,7 +254,7 @@ function problemOf(decode: () => unknown): string | undefined {
   }
 }
 
-/** Differs: Go's names for kinds of strings (`v1.RestartPolicy`) are all `string` here. */
+/** reflect.Type.String() of a field. */
 export function goTypeName(type: FieldType): string {
   switch (type.type) {
     case "object":
@@ -280,6 +280,8 @@ export function goTypeName(type: FieldType): string {
       return "intstr.IntOrString";
     case "any":
       return "runtime.RawExtension";
+    case "string":
+      return type.go ?? "string";
     default:
       return type.type;
   }

@@ -82,12 +82,12 @@ function bytesProblem(value: unknown): string | undefined {
 
 /** Go converts between numbers, and could convert a number to a string: it refuses that with another text. */
 function scalarProblem(type: FieldType, value: unknown): string | undefined {
-  const goType = goTypeName(type);
+  const wanted = type.type === "string" ? "string" : goTypeName(type);
   const kind = reflectKind(value);
-  if (kind === goType || (kind === "int64" && goType === "int32")) return undefined;
-  if (kind === "int64" && goType === "float64") return undefined;
-  const isConvertible = (kind === "int64" && goType === "string") || (kind === "float64" && goType.startsWith("int"));
-  return isConvertible ? `cannot convert ${kind} to ${goType}` : `unrecognized type: ${goType}`;
+  if (kind === wanted || (kind === "int64" && wanted === "int32")) return undefined;
+  if (kind === "int64" && wanted === "float64") return undefined;
+  const isConvertible = (kind === "int64" && wanted === "string") || (kind === "float64" && wanted.startsWith("int"));
+  return isConvertible ? `cannot convert ${kind} to ${goTypeName(type)}` : `unrecognized type: ${wanted}`;
 }
 
 /** reflect.Kind of what a JSON value is in Go. */

@@ -124,6 +124,12 @@ const WRONG: [string, KindRef, string, string][] = [
     "json: cannot unmarshal bool into Go struct field HTTPGetAction.spec.containers.livenessProbe.httpGet.port of type int32",
   ],
   [
+    "a kind of strings",
+    core("Pod"),
+    '{"spec":{"restartPolicy":1}}',
+    "json: cannot unmarshal number into Go struct field PodSpec.spec.restartPolicy of type v1.RestartPolicy",
+  ],
+  [
     "the first of two",
     core("Node"),
     '{"spec":{"unschedulable":1,"podCIDR":2}}',

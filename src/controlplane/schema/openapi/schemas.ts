@@ -106,7 +106,9 @@ export class Definitions {
     return name;
   }
 
-  #property({ type, description, pointer, omitEmpty, mergeKey, retainKeys, replace }: Field): OpenApiSchema {
+  #property(field: Field): OpenApiSchema {
+    const { type, pointer, omitEmpty, mergeKey, retainKeys, replace } = field;
+    const description = descriptionOf(field);
     const strategies = [
       ...(mergeKey === undefined ? [] : ["merge"]),
       ...(retainKeys ? ["retainKeys"] : []),
@@ -132,6 +134,13 @@ export class Definitions {
     // A reference may have no siblings but through allOf.
     return { allOf: [reference(named.name)] };
   }
+}
+
+/** kubectl explain shows a field's description and then its type's: once is enough when they say the same. */
+function descriptionOf({ type, description }: Field): string | undefined {
+  if (type.type !== "object") return description;
+  if (type.ref === "ObjectMeta") return description ?? "Name, labels and what the server notes about the object.";
+  return description === typeSchema(type.ref).description ? undefined : description;
 }
 
 function sortedByName(fields: readonly Field[]): Field[] {

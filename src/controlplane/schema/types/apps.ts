@@ -24,7 +24,7 @@ export const apps: TypeTable = {
       7 paused bool
       9 progressDeadlineSeconds *int32 default=600`,
     DeploymentStrategy: `
-      1 type string default=RollingUpdate
+      1 type string:DeploymentStrategyType default=RollingUpdate
       2 rollingUpdate *RollingUpdateDeployment`,
     RollingUpdateDeployment: `
       1 maxUnavailable *IntOrString default=25%
@@ -80,7 +80,7 @@ export const apps: TypeTable = {
       4 minReadySeconds int32
       6 revisionHistoryLimit *int32 default=10`,
     DaemonSetUpdateStrategy: `
-      1 type string default=RollingUpdate
+      1 type string:DaemonSetUpdateStrategyType default=RollingUpdate
       2 rollingUpdate *RollingUpdateDaemonSet`,
     RollingUpdateDaemonSet: `
       1 maxUnavailable *IntOrString default=1
@@ -113,13 +113,13 @@ export const apps: TypeTable = {
       3  template PodTemplateSpec!
       4  volumeClaimTemplates []PersistentVolumeClaim
       5  serviceName string!
-      6  podManagementPolicy string default=OrderedReady
+      6  podManagementPolicy string:PodManagementPolicyType default=OrderedReady
       7  updateStrategy StatefulSetUpdateStrategy
       8  revisionHistoryLimit *int32 default=10
       9  minReadySeconds int32
       10 persistentVolumeClaimRetentionPolicy *StatefulSetPersistentVolumeClaimRetentionPolicy`,
     StatefulSetUpdateStrategy: `
-      1 type string default=RollingUpdate
+      1 type string:StatefulSetUpdateStrategyType default=RollingUpdate
       2 rollingUpdate *RollingUpdateStatefulSetStrategy`,
     RollingUpdateStatefulSetStrategy: `
       1 partition *int32 default=0

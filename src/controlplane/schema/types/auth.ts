@@ -15,7 +15,7 @@ export const certificates: TypeTable = {
       1 request bytes! -- The PKCS#10 request: PEM, then base64.
       7 signerName string! -- Who shall sign: kubernetes.io/kube-apiserver-client-kubelet for a kubelet's client certificate.
       8 expirationSeconds *int32 -- How long the certificate should be valid; at least 600. The signer may give less.
-      5 usages []string -- What the key is for: digital signature, key encipherment, client auth.
+      5 usages []string:KeyUsage -- What the key is for: digital signature, key encipherment, client auth.
       2 username string -- Who asked. Filled in by the server from the credential, as the next three are.
       3 uid string -- Uid of who asked.
       4 groups []string -- Groups of who asked.
@@ -26,8 +26,8 @@ export const certificates: TypeTable = {
       2 certificate bytes -- The certificate: PEM, then base64. Set by the signer.`,
     CertificateSigningRequestCondition: `
       -- A decision about the request.
-      1 type string! -- Approved, Denied or Failed. Approved and Denied exclude each other and cannot be taken back.
-      6 status string! -- True, for Approved and Denied always.
+      1 type string:RequestConditionType! -- Approved, Denied or Failed. Approved and Denied exclude each other and cannot be taken back.
+      6 status string:ConditionStatus! -- True, for Approved and Denied always.
       2 reason string -- Why, in one word.
       3 message string -- Why, in words.
       4 lastUpdateTime time -- When it was last written.
@@ -122,7 +122,7 @@ export const authentication: TypeTable = {
       1 kind string
       2 apiVersion string
       3 name string
-      4 uid string`,
+      4 uid string:types.UID`,
     SelfSubjectReview: `
       -- Asks the server who I am.
       TypeMeta

@@ -85,7 +85,7 @@ export const scheduling: TypeTable = {
       2 value int32!
       3 globalDefault bool
       4 description string
-      5 preemptionPolicy *string default=PreemptLowerPriority`,
+      5 preemptionPolicy *string:PreemptionPolicy default=PreemptLowerPriority`,
   },
 };
 
@@ -114,7 +114,7 @@ export const discovery: TypeTable = {
     EndpointSlice: `
       TypeMeta
       1 metadata ObjectMeta
-      4 addressType string!
+      4 addressType string:AddressType!
       2 endpoints []Endpoint!
       3 ports []discovery.EndpointPort! optional`,
     Endpoint: `

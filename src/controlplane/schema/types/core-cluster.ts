@@ -23,7 +23,7 @@ export const coreCluster: TypeTable = {
       -- Keeps pods away from a node, unless they tolerate it.
       1 key string! -- What it is about: node.kubernetes.io/unreachable.
       2 value string
-      3 effect string! -- NoSchedule: no new pods; PreferNoSchedule: rather not; NoExecute: running pods leave, too.
+      3 effect string:TaintEffect! -- NoSchedule: no new pods; PreferNoSchedule: rather not; NoExecute: running pods leave, too.
       4 timeAdded *time -- When a NoExecute taint was set: tolerationSeconds count from here.`,
     NodeConfigSource: `
       2 configMap *ConfigMapNodeConfigSource`,
@@ -37,25 +37,25 @@ export const coreCluster: TypeTable = {
       -- What the kubelet reports of its machine, at least every five minutes and whenever it changes.
       1  capacity ResourceList -- All the machine has: cpu, memory, pods, ephemeral-storage.
       2  allocatable ResourceList -- What pods may use of it.
-      3  phase string -- Deprecated: no longer set.
+      3  phase string:NodePhase -- Deprecated: no longer set.
       4  conditions []NodeCondition merge=type -- Ready, MemoryPressure, DiskPressure, PIDPressure.
       5  addresses []NodeAddress merge=type -- How the node is reached. Merged by type: a client that means all of them must replace the list.
       6  daemonEndpoints NodeDaemonEndpoints -- The kubelet's own port.
       7  nodeInfo NodeSystemInfo -- Kernel, operating system, versions.
       8  images []ContainerImage -- Images on the node.
-      9  volumesInUse []string -- Volumes that pods have mounted.
+      9  volumesInUse []string:UniqueVolumeName -- Volumes that pods have mounted.
       10 volumesAttached []AttachedVolume -- Volumes attached to the node.
       11 config *NodeConfigStatus -- Deprecated: see spec.configSource.`,
     NodeCondition: `
       -- One thing that is true, false or unknown about a node.
-      1 type string! -- Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.
-      2 status string! -- True, False or Unknown.
+      1 type string:NodeConditionType! -- Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable.
+      2 status string:ConditionStatus! -- True, False or Unknown.
       3 lastHeartbeatTime time -- When the kubelet last wrote it.
       4 lastTransitionTime time -- When the status last changed.
       5 reason string -- Why, in one word.
       6 message string -- Why, in words.`,
     NodeAddress: `
-      1 type string! -- Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.
+      1 type string:NodeAddressType! -- Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.
       2 address string!`,
     NodeDaemonEndpoints: `
       1 kubeletEndpoint DaemonEndpoint`,
@@ -76,7 +76,7 @@ export const coreCluster: TypeTable = {
       1 names []string! optional
       2 sizeBytes int64`,
     AttachedVolume: `
-      1 name string!
+      1 name string:UniqueVolumeName!
       2 devicePath string!`,
     NodeConfigStatus: `
       1 assigned *NodeConfigSource
@@ -90,13 +90,13 @@ export const coreCluster: TypeTable = {
       2 spec NamespaceSpec
       3 status NamespaceStatus`,
     NamespaceSpec: `
-      1 finalizers []string -- Who must clean up before the namespace may go.`,
+      1 finalizers []string:FinalizerName -- Who must clean up before the namespace may go.`,
     NamespaceStatus: `
-      1 phase string default=Active -- Active or Terminating.
+      1 phase string:NamespacePhase default=Active -- Active or Terminating.
       2 conditions []NamespaceCondition merge=type`,
     NamespaceCondition: `
-      1 type string!
-      2 status string!
+      1 type string:NamespaceConditionType!
+      2 status string:ConditionStatus!
       4 lastTransitionTime time
       5 reason string
       6 message string`,

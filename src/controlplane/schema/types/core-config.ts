@@ -11,7 +11,7 @@ export const coreConfig: TypeTable = {
       5 immutable *bool -- The content may never change again.
       2 data map:bytes -- The values, in base64.
       4 stringData map:string -- The values as plain text: write only, the server moves them to data.
-      3 type string default=Opaque -- What it is for: bootstrap.kubernetes.io/token, kubernetes.io/tls. Cannot be changed.`,
+      3 type string:SecretType default=Opaque -- What it is for: bootstrap.kubernetes.io/token, kubernetes.io/tls. Cannot be changed.`,
     ConfigMap: `
       -- Small values that are not confidential.
       TypeMeta
@@ -33,7 +33,7 @@ export const coreConfig: TypeTable = {
     LimitRangeSpec: `
       1 limits []LimitRangeItem!`,
     LimitRangeItem: `
-      1 type string!
+      1 type string:LimitType!
       2 max ResourceList
       3 min ResourceList
       4 default ResourceList
@@ -46,7 +46,7 @@ export const coreConfig: TypeTable = {
       3 status ResourceQuotaStatus`,
     ResourceQuotaSpec: `
       1 hard ResourceList
-      2 scopes []string
+      2 scopes []string:ResourceQuotaScope
       3 scopeSelector *ScopeSelector`,
     ScopeSelector: `
       1 matchExpressions []ScopedResourceSelectorRequirement`,

@@ -22,8 +22,8 @@ export const coreContainer: TypeTable = {
       22 startupProbe *Probe -- The other probes wait until this one succeeded; when it fails the container is restarted.
       12 lifecycle *Lifecycle -- Hooks after the start and before the stop.
       13 terminationMessagePath string default=/dev/termination-log -- A file in the container whose content becomes the status message at the end. Default /dev/termination-log.
-      20 terminationMessagePolicy string default=File -- File, or FallbackToLogsOnError to use the end of the log after a failure.
-      14 imagePullPolicy string -- Always, IfNotPresent or Never. Default: Always for the tag latest (or none), else IfNotPresent.
+      20 terminationMessagePolicy string:TerminationMessagePolicy default=File -- File, or FallbackToLogsOnError to use the end of the log after a failure.
+      14 imagePullPolicy string:PullPolicy -- Always, IfNotPresent or Never. Default: Always for the tag latest (or none), else IfNotPresent.
       15 securityContext *SecurityContext -- Privileges, user and capabilities; goes before the pod's.
       16 stdin bool -- Keep stdin open for attach.
       17 stdinOnce bool -- Close stdin after the first attached client leaves.
@@ -48,8 +48,8 @@ export const coreContainer: TypeTable = {
       22 startupProbe *Probe
       12 lifecycle *Lifecycle
       13 terminationMessagePath string default=/dev/termination-log
-      20 terminationMessagePolicy string default=File
-      14 imagePullPolicy string
+      20 terminationMessagePolicy string:TerminationMessagePolicy default=File
+      14 imagePullPolicy string:PullPolicy
       15 securityContext *SecurityContext
       16 stdin bool
       17 stdinOnce bool
@@ -58,7 +58,7 @@ export const coreContainer: TypeTable = {
       1 name string -- A name that services can refer to.
       2 hostPort int32 -- The same port on the node.
       3 containerPort int32! -- The port in the pod's address.
-      4 protocol string default=TCP -- TCP, UDP or SCTP.
+      4 protocol string:Protocol default=TCP -- TCP, UDP or SCTP.
       5 hostIP string -- The node's address to bind the host port to.`,
     EnvVar: `
       1 name string! -- Name of the variable.
@@ -102,7 +102,7 @@ export const coreContainer: TypeTable = {
       2 readOnly bool
       3 mountPath string! -- Where in the container.
       4 subPath string -- A folder of the volume, instead of all of it.
-      5 mountPropagation *string
+      5 mountPropagation *string:MountPropagationMode
       6 subPathExpr string`,
     VolumeDevice: `
       1 name string!
@@ -134,7 +134,7 @@ export const coreContainer: TypeTable = {
       1 path string default=/
       2 port IntOrString!
       3 host string
-      4 scheme string default=HTTP
+      4 scheme string:URIScheme default=HTTP
       5 httpHeaders []HTTPHeader`,
     HTTPHeader: `
       1 name string!
@@ -155,11 +155,11 @@ export const coreContainer: TypeTable = {
       5  runAsNonRoot *bool
       6  readOnlyRootFilesystem *bool
       7  allowPrivilegeEscalation *bool
-      9  procMount *string
+      9  procMount *string:ProcMountType
       11 seccompProfile *SeccompProfile`,
     Capabilities: `
-      1 add []string
-      2 drop []string`,
+      1 add []string:Capability
+      2 drop []string:Capability`,
     SELinuxOptions: `
       1 user string
       2 role string
@@ -171,7 +171,7 @@ export const coreContainer: TypeTable = {
       3 runAsUserName *string
       4 hostProcess *bool`,
     SeccompProfile: `
-      1 type string!
+      1 type string:SeccompProfileType!
       2 localhostProfile *string`,
     ContainerStatus: `
       -- What the kubelet last saw of a container.

@@ -14,24 +14,24 @@ export const coreNetwork: TypeTable = {
       2  selector map:string
       3  clusterIP string
       18 clusterIPs []string
-      4  type string default=ClusterIP
+      4  type string:ServiceType default=ClusterIP
       5  externalIPs []string
-      7  sessionAffinity string default=None
+      7  sessionAffinity string:ServiceAffinity default=None
       8  loadBalancerIP string
       9  loadBalancerSourceRanges []string
       10 externalName string
-      11 externalTrafficPolicy string
+      11 externalTrafficPolicy string:ServiceExternalTrafficPolicyType
       12 healthCheckNodePort int32
       13 publishNotReadyAddresses bool
       14 sessionAffinityConfig *SessionAffinityConfig
-      19 ipFamilies []string
-      17 ipFamilyPolicy *string
+      19 ipFamilies []string:IPFamily
+      17 ipFamilyPolicy *string:IPFamilyPolicyType
       20 allocateLoadBalancerNodePorts *bool
       21 loadBalancerClass *string
-      22 internalTrafficPolicy *string`,
+      22 internalTrafficPolicy *string:ServiceInternalTrafficPolicyType`,
     ServicePort: `
       1 name string
-      2 protocol string default=TCP
+      2 protocol string:Protocol default=TCP
       6 appProtocol *string
       3 port int32!
       4 targetPort IntOrString
@@ -69,7 +69,7 @@ export const coreNetwork: TypeTable = {
     EndpointPort: `
       1 name string
       2 port int32!
-      3 protocol string default=TCP
+      3 protocol string:Protocol default=TCP
       4 appProtocol *string`,
   },
 };

@@ -16,10 +16,10 @@ export const corePod: TypeTable = {
       20 initContainers []Container merge=name -- Run one after another, each to its end, before the containers start.
       2  containers []Container! merge=name -- What runs in the pod: at least one, fixed once the pod exists.
       34 ephemeralContainers []EphemeralContainer merge=name -- Added to a running pod for debugging, through the subresource ephemeralcontainers.
-      3  restartPolicy string default=Always -- Always, OnFailure or Never: what the kubelet does when a container ends.
+      3  restartPolicy string:RestartPolicy default=Always -- Always, OnFailure or Never: what the kubelet does when a container ends.
       4  terminationGracePeriodSeconds *int64 default=30 -- Seconds from SIGTERM to SIGKILL when the pod is deleted.
       5  activeDeadlineSeconds *int64 -- Seconds from the start after which the pod counts as failed.
-      6  dnsPolicy string default=ClusterFirst -- ClusterFirst, ClusterFirstWithHostNet, Default or None.
+      6  dnsPolicy string:DNSPolicy default=ClusterFirst -- ClusterFirst, ClusterFirstWithHostNet, Default or None.
       7  nodeSelector map:string -- Labels a node must have.
       8  serviceAccountName string -- Who the pod is towards the API server.
       9  serviceAccount string -- Deprecated: the same as serviceAccountName.
@@ -43,7 +43,7 @@ export const corePod: TypeTable = {
       28 readinessGates []PodReadinessGate -- Conditions that must be True as well before the pod is ready.
       29 runtimeClassName *string -- The RuntimeClass that says how to run the containers.
       30 enableServiceLinks *bool -- Environment variables for the services of the namespace.
-      31 preemptionPolicy *string -- Never, or PreemptLowerPriority.
+      31 preemptionPolicy *string:PreemptionPolicy -- Never, or PreemptLowerPriority.
       32 overhead ResourceList -- What the sandbox itself needs, from the RuntimeClass.
       33 topologySpreadConstraints []TopologySpreadConstraint merge=topologyKey -- How pods of a group spread over zones and nodes.
       35 setHostnameAsFQDN *bool -- The kernel's host name is the full domain name.
@@ -51,7 +51,7 @@ export const corePod: TypeTable = {
       37 hostUsers *bool -- false: the pod runs in a user namespace of its own.`,
     PodStatus: `
       -- The pod's state, as the kubelet last reported it; it may lag behind.
-      1  phase string -- Pending, Running, Succeeded, Failed or Unknown: the whole life in one word.
+      1  phase string:PodPhase -- Pending, Running, Succeeded, Failed or Unknown: the whole life in one word.
       2  conditions []PodCondition merge=type -- PodScheduled, Initialized, ContainersReady, Ready.
       3  message string -- Why the pod is in this state, in words.
       4  reason string -- Why, in one word: Evicted, NodeLost.
@@ -62,11 +62,11 @@ export const corePod: TypeTable = {
       7  startTime *time -- When the kubelet took the pod on, before it pulled any image.
       10 initContainerStatuses []ContainerStatus -- One for each init container.
       8  containerStatuses []ContainerStatus -- One for each container.
-      9  qosClass string -- Guaranteed, Burstable or BestEffort, from requests and limits.
+      9  qosClass string:PodQOSClass -- Guaranteed, Burstable or BestEffort, from requests and limits.
       13 ephemeralContainerStatuses []ContainerStatus -- One for each ephemeral container.`,
     PodCondition: `
-      1 type string!
-      2 status string!
+      1 type string:PodConditionType!
+      2 status string:ConditionStatus!
       3 lastProbeTime time
       4 lastTransitionTime time
       5 reason string
@@ -112,7 +112,7 @@ export const corePod: TypeTable = {
       4  supplementalGroups []int64
       5  fsGroup *int64
       7  sysctls []Sysctl
-      9  fsGroupChangePolicy *string
+      9  fsGroupChangePolicy *string:PodFSGroupChangePolicy
       10 seccompProfile *SeccompProfile`,
     Sysctl: `
       1 name string!
@@ -128,24 +128,24 @@ export const corePod: TypeTable = {
       1 name string
       2 value *string`,
     PodReadinessGate: `
-      1 conditionType string!`,
+      1 conditionType string:PodConditionType!`,
     PodOS: `
-      1 name string!`,
+      1 name string:OSName!`,
     Toleration: `
       -- Lets a pod onto, or stay on, nodes with a taint.
       1 key string -- The taint's key; empty with Exists: every taint.
-      2 operator string -- Equal (default) or Exists.
+      2 operator string:TolerationOperator -- Equal (default) or Exists.
       3 value string
-      4 effect string -- NoSchedule, PreferNoSchedule, NoExecute; empty: all.
+      4 effect string:TaintEffect -- NoSchedule, PreferNoSchedule, NoExecute; empty: all.
       5 tolerationSeconds *int64 -- With NoExecute: how long to stay; absent: for ever.`,
     TopologySpreadConstraint: `
       1 maxSkew int32!
       2 topologyKey string!
-      3 whenUnsatisfiable string!
+      3 whenUnsatisfiable string:UnsatisfiableConstraintAction!
       4 labelSelector *LabelSelector
       5 minDomains *int32
-      6 nodeAffinityPolicy *string
-      7 nodeTaintsPolicy *string
+      6 nodeAffinityPolicy *string:NodeInclusionPolicy
+      7 nodeTaintsPolicy *string:NodeInclusionPolicy
       8 matchLabelKeys []string`,
     Affinity: `
       1 nodeAffinity *NodeAffinity
@@ -178,7 +178,7 @@ export const corePod: TypeTable = {
       2 matchFields []NodeSelectorRequirement`,
     NodeSelectorRequirement: `
       1 key string!
-      2 operator string!
+      2 operator string:NodeSelectorOperator!
       3 values []string`,
     TopologySelectorTerm: `
       1 matchLabelExpressions []TopologySelectorLabelRequirement`,

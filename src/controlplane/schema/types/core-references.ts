@@ -9,7 +9,7 @@ export const coreReferences: TypeTable = {
       1 kind string
       2 namespace string
       3 name string
-      4 uid string
+      4 uid string:types.UID
       5 apiVersion string
       6 resourceVersion string
       7 fieldPath string`,

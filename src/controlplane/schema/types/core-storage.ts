@@ -10,17 +10,17 @@ export const coreStorage: TypeTable = {
       2 spec PersistentVolumeClaimSpec
       3 status PersistentVolumeClaimStatus`,
     PersistentVolumeClaimSpec: `
-      1 accessModes []string
+      1 accessModes []string:PersistentVolumeAccessMode
       4 selector *LabelSelector
       2 resources ResourceRequirements
       3 volumeName string
       5 storageClassName *string
-      6 volumeMode *string default=Filesystem
+      6 volumeMode *string:PersistentVolumeMode default=Filesystem
       7 dataSource *TypedLocalObjectReference
       8 dataSourceRef *TypedLocalObjectReference`,
     PersistentVolumeClaimStatus: `
-      1 phase string
-      2 accessModes []string
+      1 phase string:PersistentVolumeClaimPhase
+      2 accessModes []string:PersistentVolumeAccessMode
       3 capacity ResourceList
       4 conditions []PersistentVolumeClaimCondition merge=type
       5 allocatedResources ResourceList
@@ -40,15 +40,15 @@ export const coreStorage: TypeTable = {
     PersistentVolumeSpec: `
       1 capacity ResourceList
       2 persistentVolumeSource PersistentVolumeSource inline
-      3 accessModes []string
+      3 accessModes []string:PersistentVolumeAccessMode
       4 claimRef *ObjectReference
-      5 persistentVolumeReclaimPolicy string
+      5 persistentVolumeReclaimPolicy string:PersistentVolumeReclaimPolicy
       6 storageClassName string
       7 mountOptions []string
-      8 volumeMode *string
+      8 volumeMode *string:PersistentVolumeMode
       9 nodeAffinity *VolumeNodeAffinity`,
     PersistentVolumeStatus: `
-      1 phase string
+      1 phase string:PersistentVolumePhase
       2 message string
       3 reason string`,
     VolumeNodeAffinity: `

@@ -40,9 +40,9 @@ export const coreVolumes: TypeTable = {
       29 ephemeral *EphemeralVolumeSource`,
     HostPathVolumeSource: `
       1 path string!
-      2 type *string default=`,
+      2 type *string:HostPathType default=`,
     EmptyDirVolumeSource: `
-      1 medium string
+      1 medium string:StorageMedium
       2 sizeLimit *quantity`,
     GCEPersistentDiskVolumeSource: `
       1 pdName string!

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { RESOURCES } from "../../../src/controlplane/registry/table.js";
+import { openApiDocument } from "../../../src/controlplane/schema/openapi/document.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Json>> };
+}
+
+const GROUPS = [...new Set(RESOURCES.map(({ group }) => group))];
+
+function documentOf(group: string): Document {
+  return openApiDocument(group, "v1", RESOURCES) as unknown as Document;
+}
+
+function references(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => (key === "$ref" ? [String(item)] : references(item)));
+}
+
+test.each(GROUPS)("group '%s': every reference leads to a definition", (group) => {
+  const document = documentOf(group);
+  for (const reference of new Set(references(document))) {
+    expect(document.components.schemas).toHaveProperty([reference.replace("#/components/schemas/", "")]);
+  }
+});
+
+test.each(GROUPS)("group '%s': kubectl finds each kind by its path, and that its PATCH checks fields", (group) => {
+  const { paths } = documentOf(group);
+  const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
+  for (const { resource, kind, namespaced, verbs } of RESOURCES.filter((row) => row.group === group)) {
+    const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource}`;
+    const gvk = { group, kind, version: "v1" };
+    if (verbs.includes("list"))
+      expect(paths[collection]?.get).toMatchObject({ "x-kubernetes-group-version-kind": gvk });
+    if (!verbs.includes("patch")) continue;
+    const patch = paths[`${collection}/{name}`]?.patch;
+    expect(patch).toMatchObject({ "x-kubernetes-group-version-kind": gvk });
+    expect(patch?.parameters).toContainEqual(expect.objectContaining({ name: "fieldValidation", in: "query" }));
+    expect(patch?.parameters).toContainEqual(expect.objectContaining({ name: "dryRun", in: "query" }));
+  }
+});
+
+test("definitions carry kinds, required fields and merge keys", () => {
+  const { schemas } = documentOf("").components;
+  expect(schemas["io.k8s.api.core.v1.Pod"]).toMatchObject({
+    "x-kubernetes-group-version-kind": [{ group: "", kind: "Pod", version: "v1" }],
+  });
+  expect(schemas["io.k8s.api.core.v1.PodList"]).toMatchObject({ required: ["items"] });
+  expect(schemas["io.k8s.api.core.v1.PodSpec"]).toMatchObject({
+    required: ["containers"],
+    properties: {
+      volumes: { "x-kubernetes-patch-strategy": "merge,retainKeys", "x-kubernetes-patch-merge-key": "name" },
+      containers: { type: "array", items: { allOf: [{ $ref: "#/components/schemas/io.k8s.api.core.v1.Container" }] } },
+    },
+  });
+  // Embedded structs are no level in JSON.
+  expect(schemas["io.k8s.api.core.v1.Volume"]).toHaveProperty("properties.emptyDir");
+});
+
+/** What a learner asks for first is described, field by field. */
+test.each([
+  "Lease",
+  "LeaseSpec",
+  "CertificateSigningRequest",
+  "CertificateSigningRequestSpec",
+  "CertificateSigningRequestStatus",
+  "Node",
+  "NodeSpec",
+  "NodeStatus",
+  "NodeCondition",
+  "Pod",
+  "PodSpec",
+  "PodStatus",
+  "Container",
+])("%s: every field has a description", (kind) => {
+  const all = Object.assign(
+    {},
+    ...GROUPS.map((group) => documentOf(group).components.schemas),
+  ) as Document["components"]["schemas"];
+  const schema = Object.entries(all).find(([name]) => name.endsWith(`.${kind}`))?.[1] as {
+    properties: Record<string, Json>;
+  };
+  const bare = Object.entries(schema.properties).filter(([, property]) => {
+    const [reference] = (property.allOf ?? []) as { $ref: string }[];
+    const described = reference === undefined ? undefined : all[reference.$ref.replace("#/components/schemas/", "")];
+    return (property.description ?? described?.description) === undefined;
+  });
+  expect(bare.map(([name]) => name)).toEqual([]);
+});
