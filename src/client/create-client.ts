@@ -3,7 +3,7 @@ import { isStatus, type KubeObject, type WatchEvent } from "../api/meta.js";
 import type { Actor, RequestFact } from "../trace/events.js";
 import { redactBody, redactText } from "../trace/redact.js";
 import type { Trace } from "../trace/trace.js";
-import type { Clock } from "../util/clock.js";
+import { type Clock, SystemClock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
 import type { Random } from "../util/random.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
@@ -46,6 +46,8 @@ class TracedClient implements KubeClient {
   readonly #identity: string;
   readonly #userAgent: string;
   readonly #closing = new AbortController();
+  /** A time limit is for people who wait: it runs on the wall's clock, however fast the lab's is. */
+  readonly #wall = new SystemClock();
 
   constructor(
     readonly config: RestConfig,
@@ -152,21 +154,23 @@ class TracedClient implements KubeClient {
   /** Ends an exchange by the caller's signal, by close(), or by its time limit, and says which. */
   #waitFor(request: KubeRequest) {
     const controller = new AbortController();
-    const timeout = AbortSignal.timeout(request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    const timer = new AbortController();
     const sources = [request.signal, this.#closing.signal];
     const onAbort = () => controller.abort(sources.find((one) => one?.aborted)?.reason);
     const onTimeout = () => controller.abort(timeoutError(this.#context(request)));
     for (const source of sources) source?.addEventListener("abort", onAbort, { once: true });
-    timeout.addEventListener("abort", onTimeout, { once: true });
+    this.#wall.sleep(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, timer.signal).then(onTimeout, () => {
+      // It was stopped: the answer came.
+    });
     if (sources.some((one) => one?.aborted)) onAbort();
     return {
       signal: controller.signal,
-      headCame: () => timeout.removeEventListener("abort", onTimeout),
+      headCame: () => timer.abort(),
       explain: (error: unknown): unknown =>
         controller.signal.aborted ? controller.signal.reason : explainTransportError(error, this.#context(request)),
       done: () => {
         for (const source of sources) source?.removeEventListener("abort", onAbort);
-        timeout.removeEventListener("abort", onTimeout);
+        timer.abort();
       },
     };
   }
