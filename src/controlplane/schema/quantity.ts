@@ -43,12 +43,6 @@ export function canonicalQuantity(text: string): string {
   return parsed.keepsText ? text.trim() : canonical(parsed, -9);
 }
 
-/** Compares two quantities. @throws QuantityError */
-export function compareQuantities(left: string, right: string): number {
-  const [a, b] = [atScale(parseQuantity(left), -9), atScale(parseQuantity(right), -9)];
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 function parseQuantity(untrimmed: string): Parsed {
   const text = untrimmed.trim();
   if (text === "") throw new QuantityError(FORMAT_WRONG);
