@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { settle } from "../support/fake-clock.js";
+import { ANONYMOUS, Face } from "./apiserver/support.js";
+
+test("a new cluster holds its namespaces, and its controllers fill them", async () => {
+  await using face = await Face.open({ withoutControllers: [] });
+  const { body } = await face.ask("/api/v1/namespaces");
+  expect(body.items.map((one: { metadata: { name: string } }) => one.metadata.name)).toEqual([
+    "default",
+    "kube-node-lease",
+    "kube-public",
+    "kube-system",
+  ]);
+  await settle(10);
+  const account = await face.ask("/api/v1/namespaces/default/serviceaccounts/default");
+  expect(account.status).toBe(200);
+});
+
+test("two run side by side, and each knows its own administrator only", async () => {
+  await using one = await Face.open();
+  await using two = await Face.open();
+  expect((await one.ask("/api/v1/nodes")).status).toBe(200);
+  expect((await two.ask("/api/v1/nodes", { as: one.admin })).status).toBe(401);
+});
+
+test("a port that is taken is told as such", async () => {
+  await using face = await Face.open();
+  const port = Number(new URL(face.controlPlane.url).port);
+  await expect(Face.open({ port })).rejects.toMatchObject({ name: "LabError", code: "FAILED" });
+});
+
+test("likeRecorded leaves out what kubeadm adds for joining", async () => {
+  const path = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+  await using joinable = await Face.open();
+  expect((await joinable.ask(path, { as: ANONYMOUS })).status).toBe(404);
+  await using recorded = await Face.open({ likeRecorded: true });
+  expect((await recorded.ask(path, { as: ANONYMOUS })).status).toBe(403);
+});
+
+test("closing twice is fine, and leaves no timer", async () => {
+  const face = await Face.open({ withoutControllers: [] });
+  await face.ask("/api/v1/nodes");
+  await face.close();
+  await face.close();
+  expect(face.clock.sleeping).toBe(0);
+});
