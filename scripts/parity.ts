@@ -10,6 +10,8 @@ const TOPICS = ["discovery", "auth", "csr", "lease-node", "pods", "watch", "tabl
 /** A quarter of an hour of waiting for nodes to lapse and certificates to expire: each beside the others, on its own. */
 const LONG_TOPICS = ["node-lifecycle", "expiry"];
 
+const total = { items: 0, differ: 0 };
+
 if (hasRecordings) await main(process.argv.slice(2));
 else process.stderr.write(`no recordings at ${RECORDINGS}: nothing to compare with\n`);
 
@@ -33,8 +35,6 @@ async function main(args: readonly string[]): Promise<void> {
     await rm(folder, { recursive: true, force: true });
   }
 }
-
-const total = { items: 0, differ: 0 };
 
 function printTotal(): void {
   const share = ((100 * total.differ) / total.items).toFixed(1);
