@@ -12,12 +12,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: [],
   release: ["util", "trace (types)"],
   trace: ["util"],
+  protobuf: [],
+  cri: ["api", "protobuf", "trace", "util"],
   pki: ["api", "util"],
   client: ["api", "pki", "trace", "util"],
-  kubelet: ["api", "client", "pki", "release", "streaming", "trace", "util"],
+  runtime: ["api", "cri", "pki", "protobuf", "release", "streaming", "trace", "util"],
+  kubelet: ["api", "client", "cri", "pki", "protobuf", "release", "streaming", "trace", "util"],
   controlplane: ["api", "client (types)", "pki", "release", "streaming", "trace", "util"],
-  cli: ["api", "client", "commands", "controlplane", "kubelet", "pki", "release", "trace", "util"],
-  commands: ["api", "cli", "client", "controlplane", "kubelet", "pki", "release", "trace", "util"],
+  cli: ["api", "client", "commands", "controlplane", "cri", "kubelet", "pki", "release", "runtime", "trace", "util"],
+  commands: ["api", "cli", "client", "controlplane", "cri", "kubelet", "pki", "release", "runtime", "trace", "util"],
   "cli.ts": ["cli", "util"],
 };
 

@@ -57,6 +57,25 @@ export interface RequestFact {
   readonly responseBody?: unknown;
 }
 
+/** One gRPC call, reported by the client when its status is there; a stream is reported when it begins and when it ends. */
+export interface RpcFact {
+  readonly kind: "rpc";
+  /** without its package: `RuntimeService` */
+  readonly service: string;
+  /** `ListContainers` */
+  readonly method: string;
+  /** `unix:///run/containerd/containerd.sock` */
+  readonly endpoint: string;
+  /** in Go's spelling: `OK`, `NotFound`; undefined when the call was cancelled here, or is still under way */
+  readonly code?: string;
+  readonly durationMs: number;
+  /** what the runtime said about a failure, or what a success brought, in a few words */
+  readonly outcome?: string;
+  /** redacted; only made when the trace wants bodies */
+  readonly requestBody?: unknown;
+  readonly responseBody?: unknown;
+}
+
 /** Somebody chose: what, why, and by which constants. */
 export interface DecisionFact {
   readonly kind: "decision";
@@ -95,6 +114,16 @@ export interface NoteFact {
   readonly text: string;
 }
 
+/** States side by side: columns that a renderer aligns. */
+export interface TableFact {
+  readonly kind: "table";
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** how many more rows there were than are kept here */
+  readonly omittedRows?: number;
+}
+
 /** Something failed; the chapter may go on (a retry) or end. */
 export interface ErrorFact {
   readonly kind: "error";
@@ -102,7 +131,16 @@ export interface ErrorFact {
   readonly hint?: string;
 }
 
-export type Fact = StepFact | RequestFact | DecisionFact | StateFact | EventFact | NoteFact | ErrorFact;
+export type Fact =
+  | StepFact
+  | RequestFact
+  | RpcFact
+  | DecisionFact
+  | StateFact
+  | EventFact
+  | NoteFact
+  | TableFact
+  | ErrorFact;
 
 interface Stamp {
   /** 1, 2, 3, ... in the order reported */

@@ -24,8 +24,30 @@ const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
 const MIN_TEXT_WIDTH = 30;
 
 const SIGNS = {
-  unicode: { step: "▸", request: "→", decision: "◆", state: "●", event: "!", note: " ", error: "✗", arrow: "→" },
-  ascii: { step: ">", request: "-", decision: "*", state: "o", event: "!", note: " ", error: "x", arrow: "->" },
+  unicode: {
+    step: "▸",
+    request: "→",
+    rpc: "→",
+    decision: "◆",
+    state: "●",
+    event: "!",
+    note: " ",
+    table: " ",
+    error: "✗",
+    arrow: "→",
+  },
+  ascii: {
+    step: ">",
+    request: "-",
+    rpc: "-",
+    decision: "*",
+    state: "o",
+    event: "!",
+    note: " ",
+    table: " ",
+    error: "x",
+    arrow: "->",
+  },
 } as const;
 
 /** Renders each fact as a few aligned lines: seconds, actor, sign, text; details below, dimmed. */
@@ -36,6 +58,10 @@ export class TerminalSink implements TraceSink {
     readonly options: TerminalOptions,
     readonly out: { write(text: string): unknown },
   ) {}
+
+  get level(): Level {
+    return this.options.verbosity;
+  }
 
   write(event: TraceEvent): void {
     const depth = this.#depthOf(event);
@@ -93,6 +119,8 @@ function content(event: TraceEvent, arrow: string, chalk: ChalkInstance): Conten
       return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
     case "request":
       return { text: requestText(event, arrow), paint: plain, details: () => bodyLines(event) };
+    case "rpc":
+      return { text: rpcText(event, arrow), paint: plain, details: () => bodyLines(event) };
     case "decision":
       return {
         text: event.what,
@@ -116,6 +144,8 @@ function content(event: TraceEvent, arrow: string, chalk: ChalkInstance): Conten
       };
     case "note":
       return { text: event.text, paint: plain, details: none };
+    case "table":
+      return { text: event.title, paint: plain, details: (width) => tableLines(event, width) };
     case "error":
       return {
         text: event.message,
@@ -131,11 +161,36 @@ function requestText(event: TraceEvent & { kind: "request" }, arrow: string): st
   return `${event.method} ${event.path} ${arrow} ${answer}${outcome} (${event.durationMs.toFixed(0)} ms, as ${event.identity})`;
 }
 
-function bodyLines(event: TraceEvent & { kind: "request" }): string[] {
+function rpcText(event: TraceEvent & { kind: "rpc" }, arrow: string): string {
+  const answer = [event.code, event.outcome].filter((part) => part !== undefined).join(" ");
+  return `${event.service}/${event.method} ${arrow} ${answer} (${event.durationMs.toFixed(0)} ms)`;
+}
+
+function bodyLines(event: TraceEvent & { kind: "request" | "rpc" }): string[] {
   const out: string[] = [];
   if (event.requestBody !== undefined) out.push(`sent ${JSON.stringify(event.requestBody)}`);
   if (event.responseBody !== undefined) out.push(`got ${JSON.stringify(event.responseBody)}`);
   return out;
+}
+
+/**
+ * Rows with aligned columns. Where they do not fit, each row is told on lines of its own, `column value` by `column value`,
+ * as a table that is broken at the margin cannot be read.
+ */
+function tableLines({ columns, rows, omittedRows }: TraceEvent & { kind: "table" }, width: number): string[] {
+  const clean = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
+  const all = [columns.map((column) => column.toUpperCase()), ...clean];
+  const widths = columns.map((_, i) => Math.max(...all.map((row) => (row[i] ?? "").length)));
+  const fits = widths.reduce((sum, one) => sum + one + 2, -2) <= width;
+  const lines = fits
+    ? all.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  "))
+    : clean.map((row) =>
+        row
+          .map((cell, i) => (cell === "" ? "" : `${columns[i]} ${cell}`))
+          .filter(Boolean)
+          .join(", "),
+      );
+  return [...lines.map((line) => line.trimEnd()), ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
 }
 
 /** One line: a path that is too long loses folders from the left, as its end and the function are what one searches for. */
@@ -178,12 +233,18 @@ function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
   }
 }
 
+/** No answer of the runtime's own, rather than one that is an error. */
+const RUNTIME_GONE = new Set(["Unavailable", "DeadlineExceeded"]);
+
 /** The sign says how it went: green for good answers and Ready, yellow for warnings, red for failures. */
 function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
   switch (event.kind) {
     case "request":
       if (event.status === undefined || event.status >= 500) return chalk.red;
       return event.status >= 400 ? chalk.yellow : chalk.green;
+    case "rpc":
+      if (event.code === undefined) return chalk.dim;
+      return event.code === "OK" ? chalk.green : RUNTIME_GONE.has(event.code) ? chalk.red : chalk.yellow;
     case "event":
       return event.type === "Warning" ? chalk.yellow : chalk.green;
     case "error":

@@ -4,11 +4,13 @@ import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
 
 /**
  * From which `-v` on a fact is shown: 0 outcome and errors, 1 steps, decisions and states (the default),
- * 2 requests, 3 what the servers decided about each request, 4 bodies.
+ * 2 requests and calls, 3 what the servers decided about each request, 4 bodies.
  */
 export type Level = 0 | 1 | 2 | 3 | 4;
 
 export interface TraceSink {
+  /** facts above this level are thrown away here; undefined: none are */
+  readonly level?: Level;
   write(event: TraceEvent): void;
   /** Called once at the end: flush, close files. */
   close?(): Promise<void>;
@@ -32,8 +34,10 @@ const LEVELS: Record<Fact["kind"], Level> = {
   state: 1,
   event: 1,
   note: 1,
+  table: 1,
   error: 0,
   request: 2,
+  rpc: 2,
 };
 
 /**
@@ -58,6 +62,11 @@ export class Trace {
 
   addSink(sink: TraceSink): void {
     this.#sinks.push(sink);
+  }
+
+  /** Would anybody keep a fact of this level? For facts that are dear to make. */
+  wants(level: Level): boolean {
+    return this.#sinks.some((sink) => (sink.level ?? 4) >= level);
   }
 
   /** @returns the stamped event; its `seq` can serve as a later fact's `causedBy` */

@@ -18,6 +18,10 @@ export const LAB_ERRORS = {
   FORBIDDEN: { exitCode: 4 },
   /** The API server understood and refused for another reason (409, 422, ...). */
   REFUSED: { exitCode: 4 },
+  /** No container runtime answers at the endpoint, or it is too old to be talked to. */
+  RUNTIME_UNREACHABLE: { exitCode: 3 },
+  /** The container runtime answered a call with an error. */
+  RUNTIME_FAILED: { exitCode: 1 },
   CSR_DENIED: { exitCode: 4 },
   CSR_FAILED: { exitCode: 4 },
 } as const;

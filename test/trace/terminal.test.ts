@@ -31,6 +31,24 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
     ["  1.234 kubelet    - GET /api/v1/nodes/n1 -> 403 Forbidden (4 ms, as anonymous)"],
   ],
   [
+    "a call to the runtime with its code, what it brought and its length",
+    {
+      ...stamp,
+      kind: "rpc",
+      service: "RuntimeService",
+      method: "ListContainers",
+      endpoint: "unix:///run/x.sock",
+      code: "OK",
+      durationMs: 1.6,
+      outcome: "3 containers",
+      responseBody: { containers: [] },
+    },
+    [
+      "  1.234 kubelet    - RuntimeService/ListContainers -> OK 3 containers (2 ms)",
+      '                     got {"containers":[]}',
+    ],
+  ],
+  [
     "a decision with why, and the constant of which release",
     {
       ...stamp,

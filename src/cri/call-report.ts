@@ -1,0 +1,74 @@
+import type { FieldTable, InitFields } from "../protobuf/fields.js";
+import type { Actor, RpcFact } from "../trace/events.js";
+import { redactText } from "../trace/redact.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import type { Endpoint } from "./endpoint.js";
+import { redactMessage } from "./redact.js";
+import type { AnyRpc } from "./rpc.js";
+import type { RpcFailure } from "./status.js";
+
+interface ReportDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly actor: Actor;
+}
+
+/** Tells the trace about one call: the client's interceptor. */
+export class CallReport {
+  readonly #startMs: number;
+
+  constructor(
+    readonly deps: ReportDeps,
+    readonly endpoint: Endpoint,
+    readonly rpc: AnyRpc,
+    readonly request: InitFields<FieldTable>,
+  ) {
+    this.#startMs = deps.clock.now();
+  }
+
+  succeeded(value: Readonly<Record<string, unknown>>): void {
+    const body = this.deps.trace.wantsBodies ? { responseBody: redactMessage(this.rpc.response, value) } : {};
+    this.#emit({ code: "OK", ...brought(value), ...body });
+  }
+
+  failed(failure: RpcFailure): void {
+    this.#emit({ code: failure.code, outcome: redactText(failure.message) });
+  }
+
+  cancelled(): void {
+    this.#emit({ outcome: "cancelled" });
+  }
+
+  /** A stream's head is there. */
+  began(): void {
+    this.#emit({ outcome: "streaming" });
+  }
+
+  ended(count: number): void {
+    this.#emit({ code: "OK", outcome: `the stream ended after ${count} messages` });
+  }
+
+  #emit(rest: Partial<RpcFact>): void {
+    const { clock, trace, actor } = this.deps;
+    const [service = "", method = ""] = this.rpc.path.split(".").at(-1)?.split("/") ?? [];
+    const fact: RpcFact = {
+      kind: "rpc",
+      service,
+      method,
+      endpoint: this.endpoint.url,
+      durationMs: clock.now() - this.#startMs,
+      ...(trace.wantsBodies ? { requestBody: redactMessage(this.rpc.request, this.request) } : {}),
+      ...rest,
+    };
+    trace.emit(fact, { actor });
+  }
+}
+
+/** `15 containers`: the first list of a response says what it was asked for. */
+function brought(value: Readonly<Record<string, unknown>>): { readonly outcome?: string } {
+  for (const [name, item] of Object.entries(value)) {
+    if (Array.isArray(item) && name !== "containersStatuses") return { outcome: `${item.length} ${name}` };
+  }
+  return {};
+}

@@ -1,0 +1,113 @@
+/** Images, and the file systems they are kept on. */
+
+import { bool, type Decoded, int64, many, one, string, stringMap, strings, uint64 } from "../../protobuf/fields.js";
+import { message } from "../../protobuf/message.js";
+import { PodSandboxConfig } from "./sandbox.js";
+import { ImageSpec, Int64Value, UInt64Value } from "./values.js";
+
+export const ImageFilter = message("ImageFilter", {
+  image: one(1, ImageSpec),
+});
+export type ImageFilter = Decoded<typeof ImageFilter>;
+
+export const ListImagesRequest = message("ListImagesRequest", {
+  filter: one(1, ImageFilter),
+});
+export type ListImagesRequest = Decoded<typeof ListImagesRequest>;
+
+/** uid or username: who its commands run as by default. */
+export const Image = message("Image", {
+  id: string(1),
+  repoTags: strings(2),
+  repoDigests: strings(3),
+  /** bytes */
+  size: uint64(4),
+  uid: one(5, Int64Value),
+  username: string(6),
+  spec: one(7, ImageSpec),
+  /** not to be collected when space is short */
+  pinned: bool(8),
+});
+export type Image = Decoded<typeof Image>;
+
+export const ListImagesResponse = message("ListImagesResponse", {
+  images: many(1, Image),
+});
+export type ListImagesResponse = Decoded<typeof ListImagesResponse>;
+
+export const StreamImagesRequest = message("StreamImagesRequest", {
+  filter: one(1, ImageFilter),
+});
+export type StreamImagesRequest = Decoded<typeof StreamImagesRequest>;
+
+export const StreamImagesResponse = message("StreamImagesResponse", {
+  images: many(1, Image),
+});
+export type StreamImagesResponse = Decoded<typeof StreamImagesResponse>;
+
+export const ImageStatusRequest = message("ImageStatusRequest", {
+  image: one(1, ImageSpec),
+  verbose: bool(2),
+});
+export type ImageStatusRequest = Decoded<typeof ImageStatusRequest>;
+
+/** image is undefined where there is none of that name. */
+export const ImageStatusResponse = message("ImageStatusResponse", {
+  image: one(1, Image),
+  info: stringMap(2),
+});
+export type ImageStatusResponse = Decoded<typeof ImageStatusResponse>;
+
+/** All but username and serverAddress are secrets. */
+export const AuthConfig = message("AuthConfig", {
+  username: string(1),
+  password: string(2),
+  auth: string(3),
+  serverAddress: string(4),
+  identityToken: string(5),
+  registryToken: string(6),
+});
+export type AuthConfig = Decoded<typeof AuthConfig>;
+
+export const PullImageRequest = message("PullImageRequest", {
+  image: one(1, ImageSpec),
+  auth: one(2, AuthConfig),
+  sandboxConfig: one(3, PodSandboxConfig),
+});
+export type PullImageRequest = Decoded<typeof PullImageRequest>;
+
+export const PullImageResponse = message("PullImageResponse", {
+  imageRef: string(1),
+});
+export type PullImageResponse = Decoded<typeof PullImageResponse>;
+
+export const RemoveImageRequest = message("RemoveImageRequest", {
+  image: one(1, ImageSpec),
+});
+export type RemoveImageRequest = Decoded<typeof RemoveImageRequest>;
+
+export const RemoveImageResponse = message("RemoveImageResponse", {});
+export type RemoveImageResponse = Decoded<typeof RemoveImageResponse>;
+
+export const ImageFsInfoRequest = message("ImageFsInfoRequest", {});
+export type ImageFsInfoRequest = Decoded<typeof ImageFsInfoRequest>;
+
+export const FilesystemIdentifier = message("FilesystemIdentifier", {
+  mountpoint: string(1),
+});
+export type FilesystemIdentifier = Decoded<typeof FilesystemIdentifier>;
+
+export const FilesystemUsage = message("FilesystemUsage", {
+  /** nanoseconds */
+  timestamp: int64(1),
+  fsId: one(2, FilesystemIdentifier),
+  usedBytes: one(3, UInt64Value),
+  inodesUsed: one(4, UInt64Value),
+});
+export type FilesystemUsage = Decoded<typeof FilesystemUsage>;
+
+export const ImageFsInfoResponse = message("ImageFsInfoResponse", {
+  imageFilesystems: many(1, FilesystemUsage),
+  containerFilesystems: many(2, FilesystemUsage),
+});
+export type ImageFsInfoResponse = Decoded<typeof ImageFsInfoResponse>;

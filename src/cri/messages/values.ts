@@ -1,0 +1,101 @@
+/** Wrappers and small messages that the others are made of. */
+
+import {
+  bool,
+  type Decoded,
+  enumeration,
+  int32,
+  int64,
+  many,
+  one,
+  string,
+  stringMap,
+  strings,
+  uint32,
+  uint64,
+} from "../../protobuf/fields.js";
+import { message } from "../../protobuf/message.js";
+import { MountPropagation, Protocol } from "./enums.js";
+
+/** An int64 that may be absent. */
+export const Int64Value = message("Int64Value", {
+  value: int64(1),
+});
+export type Int64Value = Decoded<typeof Int64Value>;
+
+/** A uint64 that may be absent. */
+export const UInt64Value = message("UInt64Value", {
+  value: uint64(1),
+});
+export type UInt64Value = Decoded<typeof UInt64Value>;
+
+export const KeyValue = message("KeyValue", {
+  key: string(1),
+  value: string(2),
+});
+export type KeyValue = Decoded<typeof KeyValue>;
+
+/** A run of user or group IDs, on the host and in the container. */
+export const IDMapping = message("IDMapping", {
+  hostId: uint32(1),
+  containerId: uint32(2),
+  length: uint32(3),
+});
+export type IDMapping = Decoded<typeof IDMapping>;
+
+/** Annotations say which platform's image is meant, where there are several. */
+export const ImageSpec = message("ImageSpec", {
+  /** name, digest or image ID */
+  image: string(1),
+  annotations: stringMap(2),
+  /** as the user wrote it, where that is known */
+  userSpecifiedImage: string(18),
+  runtimeHandler: string(19),
+  /** for image volumes: the digest in use */
+  imageRef: string(20),
+});
+export type ImageSpec = Decoded<typeof ImageSpec>;
+
+export const DNSConfig = message("DNSConfig", {
+  servers: strings(1),
+  searches: strings(2),
+  options: strings(3),
+});
+export type DNSConfig = Decoded<typeof DNSConfig>;
+
+/** A host port of 0 means none. */
+export const PortMapping = message("PortMapping", {
+  protocol: enumeration(1, { Protocol }),
+  containerPort: int32(2),
+  hostPort: int32(3),
+  hostIp: string(4),
+});
+export type PortMapping = Decoded<typeof PortMapping>;
+
+export const Mount = message("Mount", {
+  containerPath: string(1),
+  hostPath: string(2),
+  readonly: bool(3),
+  selinuxRelabel: bool(4),
+  propagation: enumeration(5, { MountPropagation }),
+  uidMappings: many(6, IDMapping, "uidMappings"),
+  gidMappings: many(7, IDMapping, "gidMappings"),
+  recursiveReadOnly: bool(8),
+  /** an image volume; then there is no hostPath */
+  image: one(9, ImageSpec),
+  imageSubPath: string(10),
+});
+export type Mount = Decoded<typeof Mount>;
+
+export const Device = message("Device", {
+  containerPath: string(1),
+  hostPath: string(2),
+  /** some of r, w, m */
+  permissions: string(3),
+});
+export type Device = Decoded<typeof Device>;
+
+export const CDIDevice = message("CDIDevice", {
+  name: string(1),
+});
+export type CDIDevice = Decoded<typeof CDIDevice>;

@@ -1,0 +1,92 @@
+import type { LabErrorCode } from "../util/errors.js";
+import { LabError } from "../util/errors.js";
+
+/** The status codes of gRPC, by number, in Go's spelling: what a kubelet's log says after `code =`. */
+export const GRPC_CODES = [
+  "OK",
+  "Canceled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
+] as const;
+export type GrpcCode = (typeof GRPC_CODES)[number];
+
+/** Codes that gRPC does not define count as Unknown. */
+export function grpcCode(number: number): GrpcCode {
+  return GRPC_CODES[number] ?? "Unknown";
+}
+
+/** Why a call brought no response. A value: most callers go on without it. */
+export interface RpcFailure {
+  /** the code, where callers branch on it; `failed` for all others */
+  readonly outcome: "not-found" | "unimplemented" | "unavailable" | "timed-out" | "failed";
+  readonly code: GrpcCode;
+  /** what the runtime said, without the code */
+  readonly message: string;
+  /** as Go prints the error: `rpc error: code = NotFound desc = ...` */
+  readonly text: string;
+}
+
+export type RpcResult<T> = { readonly outcome: "ok"; readonly value: T } | RpcFailure;
+
+const OUTCOMES: Partial<Record<GrpcCode, RpcFailure["outcome"]>> = {
+  NotFound: "not-found",
+  Unimplemented: "unimplemented",
+  Unavailable: "unavailable",
+  DeadlineExceeded: "timed-out",
+};
+
+export function rpcFailure(code: GrpcCode, message: string): RpcFailure {
+  return { outcome: OUTCOMES[code] ?? "failed", code, message, text: `rpc error: code = ${code} desc = ${message}` };
+}
+
+/** A failure that the kubelet found in a response itself: `status.Metadata is not set`. */
+export function badResponse(message: string): RpcFailure {
+  return { outcome: "failed", code: "Unknown", message, text: message };
+}
+
+/** A call's status as an exception: thrown by handlers of a server, and by streams that break. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  constructor(
+    readonly code: GrpcCode,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+
+  get failure(): RpcFailure {
+    return rpcFailure(this.code, this.message);
+  }
+}
+
+/**
+ * The value of a call that must succeed for its caller to go on.
+ * @param doing `list the containers`: completes "cannot ..."
+ * @throws LabError RUNTIME_UNREACHABLE, RUNTIME_FAILED
+ */
+export function expectOk<T>(result: RpcResult<T>, doing: string): T {
+  if (result.outcome === "ok") return result.value;
+  const gone = result.outcome === "unavailable" || result.outcome === "timed-out";
+  const code: LabErrorCode = gone ? "RUNTIME_UNREACHABLE" : "RUNTIME_FAILED";
+  throw new LabError(
+    code,
+    `cannot ${doing}: ${result.text}`,
+    gone
+      ? "Check that the container runtime still runs, and its log."
+      : "The runtime's log says more; -v 4 shows the call.",
+  );
+}

@@ -1,0 +1,140 @@
+import type { Message } from "./message.js";
+
+/** The scalar types of proto3 that our messages use. 64 bit integers are bigints: nanoseconds do not fit a number. */
+export interface Scalars {
+  string: string;
+  bool: boolean;
+  int32: number;
+  uint32: number;
+  int64: bigint;
+  uint64: bigint;
+  double: number;
+  bytes: Buffer;
+}
+export type ScalarName = keyof Scalars;
+
+/** Names and numbers of an enum. A value that is not in it stays the number it is. */
+export interface EnumTable {
+  readonly name: string;
+  readonly values: Readonly<Record<string, number>>;
+  /** the message that its .proto declares it in, if any */
+  readonly within?: string;
+}
+
+/** One row of a message's table. `Out`: what decoding gives; `In`: what encoding takes. Only types: no value has them. */
+export interface Field<Out = unknown, In = unknown> {
+  readonly number: number;
+  readonly kind: FieldKind;
+  readonly isRepeated: boolean;
+  /** the name in the .proto, where it is not the snake_case of ours */
+  readonly protoName?: string;
+  readonly _out?: Out;
+  readonly _in?: In;
+}
+
+export type FieldKind =
+  | { readonly type: "scalar"; readonly scalar: ScalarName }
+  | { readonly type: "enum"; readonly of: EnumTable }
+  | { readonly type: "message"; readonly of: Message<FieldTable> }
+  | { readonly type: "map"; readonly only?: readonly string[] };
+
+export type FieldTable = Readonly<Record<string, Field>>;
+
+/** What decoding gives: every field is there; scalars have proto3's zero values, messages that were not sent are undefined. */
+export type DecodedFields<F extends FieldTable> = {
+  readonly [K in keyof F]: F[K] extends Field<infer Out, unknown> ? Out : never;
+};
+/** What encoding takes: fields left out are not sent. */
+export type InitFields<F extends FieldTable> = {
+  readonly [K in keyof F]?: (F[K] extends Field<unknown, infer In> ? In : never) | undefined;
+};
+
+export type Decoded<M> = M extends Message<infer F> ? DecodedFields<F> : never;
+export type Init<M> = M extends Message<infer F> ? InitFields<F> : never;
+
+/** As many tables as there are messages: each row is made by one of these. */
+function scalar<S extends ScalarName, In = Scalars[S]>(name: S) {
+  return (number: number, protoName?: string): Field<Scalars[S], In> => ({
+    number,
+    kind: { type: "scalar", scalar: name },
+    isRepeated: false,
+    ...(protoName === undefined ? {} : { protoName }),
+  });
+}
+
+export const string = scalar("string");
+export const bool = scalar("bool");
+export const int32 = scalar("int32");
+export const uint32 = scalar("uint32");
+export const int64 = scalar<"int64", bigint | number>("int64");
+export const uint64 = scalar<"uint64", bigint | number>("uint64");
+export const double = scalar("double");
+export const bytes = scalar<"bytes", Uint8Array>("bytes");
+
+/**
+ * An enum's value, as a number: newer runtimes may send values that this table does not know.
+ * @param named `{ ContainerState }`: the enum's name and its values
+ */
+export function enumeration(
+  number: number,
+  named: Readonly<Record<string, Readonly<Record<string, number>>>>,
+  within?: string,
+): Field<number, number> {
+  const [[name, values] = ["", {}]] = Object.entries(named);
+  const of: EnumTable = { name, values, ...(within === undefined ? {} : { within }) };
+  return { number, kind: { type: "enum", of }, isRepeated: false };
+}
+
+/** The name of an enum's value for people: `CONTAINER_RUNNING`, or the number where the name is not known. */
+export function enumName(values: Readonly<Record<string, number>>, value: number): string {
+  return Object.keys(values).find((name) => values[name] === value) ?? String(value);
+}
+
+/** A nested message; undefined when it was not sent. */
+export function one<F extends FieldTable>(
+  number: number,
+  of: Message<F>,
+  protoName?: string,
+): Field<DecodedFields<F> | undefined, InitFields<F> | Encoded> {
+  return {
+    number,
+    kind: { type: "message", of: of as unknown as Message<FieldTable> },
+    isRepeated: false,
+    ...(protoName === undefined ? {} : { protoName }),
+  };
+}
+
+/** A list of nested messages; empty when none was sent. */
+export function many<F extends FieldTable>(
+  number: number,
+  of: Message<F>,
+  protoName?: string,
+): Field<readonly DecodedFields<F>[], readonly (InitFields<F> | Encoded)[]> {
+  const { kind, ...rest } = one(number, of, protoName);
+  return { number, kind, isRepeated: true, ...(rest.protoName === undefined ? {} : { protoName: rest.protoName }) };
+}
+
+export function strings(number: number): Field<readonly string[], readonly string[]> {
+  return { number, kind: { type: "scalar", scalar: "string" }, isRepeated: true };
+}
+
+export function int32s(number: number): Field<readonly number[], readonly number[]> {
+  return { number, kind: { type: "scalar", scalar: "int32" }, isRepeated: true };
+}
+
+export function int64s(number: number): Field<readonly bigint[], readonly (bigint | number)[]> {
+  return { number, kind: { type: "scalar", scalar: "int64" }, isRepeated: true };
+}
+
+/** `map<string, string>`. With `only`, a projection: other keys are skipped without being decoded. */
+export function stringMap(
+  number: number,
+  only?: readonly string[],
+): Field<Readonly<Record<string, string>>, Readonly<Record<string, string>>> {
+  return { number, kind: { type: "map", ...(only === undefined ? {} : { only }) }, isRepeated: false };
+}
+
+/** A message that was encoded before and is copied as it is: for lists whose items seldom change. */
+export class Encoded {
+  constructor(readonly bytes: Uint8Array) {}
+}

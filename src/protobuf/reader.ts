@@ -1,0 +1,219 @@
+/** The bytes end in the middle of a value, or make none. In the words of Go's decoders. */
+export class ProtobufError extends Error {
+  override readonly name = "ProtobufError";
+}
+
+/** How a field's value is laid out on the wire: the low three bits of its tag. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const BYTES = 2;
+export const START_GROUP = 3;
+export const END_GROUP = 4;
+export const FIXED32 = 5;
+
+/** What Node's Buffer has had for long and its types do not name: decoding without looking at an encoding's name. */
+interface SlicingBuffer extends Buffer {
+  utf8Slice(start: number, end: number): string;
+  latin1Slice(start: number, end: number): string;
+}
+
+/** 64 bits seen as two halves or as one bigint: the cheapest way from one to the other. */
+const halves = new Uint32Array(2);
+const signed = new BigInt64Array(halves.buffer);
+const unsigned = new BigUint64Array(halves.buffer);
+
+/** Map keys seen before, by a hash of their bytes: ten thousand containers carry the same few label names. */
+const KEY_SLOTS = 1024;
+const MAX_CACHED_KEY = 96;
+const keys: (string | undefined)[] = new Array<string | undefined>(KEY_SLOTS).fill(undefined);
+
+/**
+ * Reads the wire format of protocol buffers, front to back, without copying. `end` moves while a nested message is read.
+ *
+ * Text that is not UTF-8 does not stop it: bytes that mean nothing become U+FFFD, as the Go types of Kubernetes v1.25
+ * carried them through unseen.
+ */
+export class Reader {
+  at = 0;
+  end: number;
+  readonly #bytes: SlicingBuffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes as SlicingBuffer;
+    this.end = bytes.length;
+  }
+
+  /** A varint's low 32 bits, unsigned: tags, lengths, enums, small integers. */
+  uint32(): number {
+    const bytes = this.#bytes;
+    let at = this.at;
+    let byte = bytes[at++] as number;
+    let value = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      if (shift > 63) throw new ProtobufError("proto: integer overflow");
+      byte = bytes[at++] as number;
+      if (shift < 32) value |= (byte & 0x7f) << shift;
+    }
+    // Beyond the last byte there is `undefined`, which ends the loop like a last byte would.
+    if (at > this.end) throw unexpectedEnd();
+    this.at = at;
+    return value >>> 0;
+  }
+
+  int32(): number {
+    return this.uint32() | 0;
+  }
+
+  bool(): boolean {
+    this.#varint();
+    return halves[0] !== 0 || halves[1] !== 0;
+  }
+
+  int64(): bigint {
+    this.#varint();
+    return signed[0] as bigint;
+  }
+
+  uint64(): bigint {
+    this.#varint();
+    return unsigned[0] as bigint;
+  }
+
+  double(): number {
+    this.#need(8);
+    this.at += 8;
+    return this.#bytes.readDoubleLE(this.at - 8);
+  }
+
+  /** Leaves a varint's 64 bits in `halves`. */
+  #varint(): void {
+    const bytes = this.#bytes;
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      if (this.at >= this.end) throw unexpectedEnd();
+      const byte = bytes[this.at++] as number;
+      if (shift < 28) low |= (byte & 0x7f) << shift;
+      else if (shift === 28) {
+        low |= (byte & 0x7f) << 28;
+        high |= (byte & 0x7f) >>> 4;
+      } else high |= (byte & 0x7f) << (shift - 32);
+      if (byte < 0x80) {
+        halves[0] = low;
+        halves[1] = high;
+        return;
+      }
+    }
+    throw new ProtobufError("proto: integer overflow");
+  }
+
+  /** The length of what follows, which is known to be there. */
+  length(): number {
+    const length = this.uint32();
+    this.#need(length);
+    return length;
+  }
+
+  string(): string {
+    const length = this.length();
+    const start = this.at;
+    this.at = start + length;
+    return length === 0 ? "" : this.#bytes.utf8Slice(start, this.at);
+  }
+
+  /** A copy: what was received is not kept alive by it. */
+  bytes(): Buffer {
+    const length = this.length();
+    this.at += length;
+    return Buffer.from(this.#bytes.subarray(this.at - length, this.at));
+  }
+
+  /** A string that is likely to have been met before: a map's key. */
+  key(): string {
+    const length = this.length();
+    if (length === 0) return "";
+    if (length > MAX_CACHED_KEY) {
+      this.at += length;
+      return this.#bytes.utf8Slice(this.at - length, this.at);
+    }
+    const bytes = this.#bytes;
+    const start = this.at;
+    this.at = start + length;
+    const slot = slotOf(bytes, start, length);
+    const known = keys[slot];
+    if (known !== undefined && known.length === length && equals(known, bytes, start)) return known;
+    const key = bytes.utf8Slice(start, this.at);
+    keys[slot] = key;
+    return key;
+  }
+
+  /** The one of these ASCII texts that comes next; undefined when it is another. Steps over it. */
+  keyAmong(texts: readonly string[]): string | undefined {
+    const length = this.length();
+    const start = this.at;
+    this.at = start + length;
+    for (const text of texts) {
+      if (text.length === length && equals(text, this.#bytes, start)) return text;
+    }
+    return undefined;
+  }
+
+  /** Steps over the value of an unknown field. */
+  skip(wireType: number): void {
+    switch (wireType) {
+      case VARINT:
+        this.#varint();
+        return;
+      case FIXED64:
+        this.#need(8);
+        this.at += 8;
+        return;
+      case BYTES: {
+        const length = this.length();
+        this.at += length;
+        return;
+      }
+      case START_GROUP:
+        this.#skipGroup();
+        return;
+      case FIXED32:
+        this.#need(4);
+        this.at += 4;
+        return;
+      default:
+        throw new ProtobufError(`proto: illegal wireType ${wireType}`);
+    }
+  }
+
+  /** Groups may hold groups: counted, not nested, so that no message can exhaust the stack. */
+  #skipGroup(): void {
+    for (let depth = 1; depth > 0; ) {
+      const wireType = this.uint32() & 7;
+      if (wireType === START_GROUP) depth++;
+      else if (wireType === END_GROUP) depth--;
+      else this.skip(wireType);
+    }
+  }
+
+  #need(count: number): void {
+    if (this.at + count > this.end) throw unexpectedEnd();
+  }
+}
+
+function unexpectedEnd(): ProtobufError {
+  return new ProtobufError("unexpected EOF");
+}
+
+function slotOf(bytes: Buffer, start: number, length: number): number {
+  const middle = bytes[start + (length >> 1)] as number;
+  const last = bytes[start + length - 1] as number;
+  return (length * 31 + middle * 7 + last * 131) & (KEY_SLOTS - 1);
+}
+
+/** Byte for byte: a text with other than ASCII letters is never equal, and is decoded anew. */
+function equals(text: string, bytes: Buffer, start: number): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  }
+  return true;
+}
