@@ -24,6 +24,11 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
     return true;
   }
 
+  /** Takes what waits, without waiting for more. */
+  takeAll(): T[] {
+    return this.#items.splice(0);
+  }
+
   close(): void {
     this.#closed = true;
     this.#wakeReader();

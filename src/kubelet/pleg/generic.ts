@@ -1,0 +1,245 @@
+import type { Trace } from "../../trace/trace.js";
+import type { AsyncQueue } from "../../util/async-queue.js";
+import type { Clock } from "../../util/clock.js";
+import { Mutex } from "../../util/mutex.js";
+import type { PodCache } from "../container/cache.js";
+import type { Pod, PodRef, Runtime } from "../container/runtime.js";
+import { computeEvents, isSent, type PodLifecycleEvent } from "./events.js";
+import { healthOf, type PendingCall, type PlegHealth, type RelistDuration } from "./health.js";
+import { inspectPod } from "./inspect.js";
+import { RelistNarrator } from "./narrate.js";
+import { type PodRecord, PodRecords } from "./pod-records.js";
+import type { InspectionOutcome, PodOutcome, RelistReport } from "./report.js";
+
+export interface PlegDeps {
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** where inspected pods are kept; without one no pod is inspected, and events are sent at once */
+  readonly cache?: PodCache;
+  /** what pod workers read; a full one loses events */
+  readonly events: AsyncQueue<PodLifecycleEvent>;
+}
+
+export interface GenericPlegOptions extends RelistDuration {
+  /** how many pods are inspected at the same time; upstream inspects one after the other */
+  readonly inspectionsInFlight?: number;
+}
+
+/** The kubelet's channel of lifecycle events takes so many; what comes when it is full is lost. */
+export const PLEG_CHANNEL_CAPACITY = 1000;
+const INSPECTIONS_IN_FLIGHT = 16;
+/** From so many changed pods in one relist on, each is inspected by what the list has shown, without listing it again. */
+const MANY_PODS = 32;
+
+/**
+ * Finds out what happened to containers by listing them again and again and comparing.
+ *
+ * Mirrors pkg/kubelet/pleg/generic.go (GenericPLEG).
+ * Differs: pods are inspected several at a time, and after a relist in which many changed, by the IDs that the list has
+ * shown (their status then counts as old as the list). Each pod still sees its events in order, after its own inspection.
+ */
+export class GenericPleg {
+  readonly #records = new PodRecords();
+  readonly #lock = new Mutex();
+  readonly #pending = new Set<PendingCall>();
+  readonly #narrator: RelistNarrator;
+  #podsToReinspect = new Map<string, Pod>();
+  #relistTimeMs: number | undefined;
+  #lastError: unknown;
+  #duration: RelistDuration;
+
+  constructor(
+    readonly deps: PlegDeps,
+    readonly options: GenericPlegOptions,
+  ) {
+    this.#duration = options;
+    this.#narrator = new RelistNarrator(deps.trace, deps.events.capacity);
+  }
+
+  get duration(): RelistDuration {
+    return this.#duration;
+  }
+
+  /** Unix ms at which the last successful relist began */
+  get relistTimeMs(): number | undefined {
+    return this.#relistTimeMs;
+  }
+
+  /** uids of pods whose last inspection failed */
+  get podsToReinspect(): readonly string[] {
+    return [...this.#podsToReinspect.keys()];
+  }
+
+  /** Takes another period and threshold, from the next wait on. Mirrors Update. */
+  update(duration: RelistDuration): void {
+    this.#duration = duration;
+  }
+
+  /** Healthy as long as a relist has got a list within the threshold. */
+  healthy(): PlegHealth {
+    return healthOf({
+      nowMs: this.deps.clock.now(),
+      relistTimeMs: this.#relistTimeMs,
+      thresholdMs: this.#duration.relistThresholdMs,
+      pending: [...this.#pending],
+      lastError: this.#lastError,
+    });
+  }
+
+  /**
+   * Relists, waits the period, and again. Mirrors Start.
+   * @yields one report per relist, also for one that failed
+   * @throws the signal's reason
+   */
+  async *run(signal: AbortSignal): AsyncGenerator<RelistReport> {
+    for (;;) {
+      yield await this.relist(signal);
+      await this.deps.clock.sleep(this.#duration.relistPeriodMs, signal);
+    }
+  }
+
+  /**
+   * Lists all pods, tells what changed since the last time, and brings the cache up to date. One at a time.
+   * Mirrors Relist. @throws the signal's reason; what the runtime answers is in the report
+   */
+  relist(signal: AbortSignal): Promise<RelistReport> {
+    return this.#lock.run(() => this.#relist(signal));
+  }
+
+  async #relist(signal: AbortSignal): Promise<RelistReport> {
+    const { clock, runtime, cache } = this.deps;
+    const startedMs = clock.now();
+    let pods: readonly Pod[];
+    try {
+      pods = await this.#asking("list its pods", () => runtime.getPods(true, signal));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.#lastError = error;
+      return this.#told({ outcome: "failed", startedMs, durationMs: clock.now() - startedMs, error }, []);
+    }
+    const listMs = clock.now() - startedMs;
+    this.#relistTimeMs = startedMs;
+    this.#lastError = undefined;
+    this.#records.setCurrent(pods);
+
+    const needsReinspection = new Map<string, Pod>();
+    const changed = await this.#tellChanges(startedMs, needsReinspection, signal);
+    const reinspected = cache === undefined ? [] : await this.#reinspect(needsReinspection, signal);
+    // Only now is everything in the cache as new as the beginning of this relist.
+    cache?.updateTime(startedMs);
+    this.#podsToReinspect = needsReinspection;
+    const counts = countOf(pods);
+    const durationMs = clock.now() - startedMs;
+    const { podsToReinspect } = this;
+    return this.#told(
+      { outcome: "done", startedMs, durationMs, listMs, ...counts, changed, reinspected, podsToReinspect },
+      pods,
+    );
+  }
+
+  #told(report: RelistReport, pods: readonly Pod[]): RelistReport {
+    this.#narrator.tell(report, pods);
+    return report;
+  }
+
+  /** Inspects the pods with changes and sends their events. */
+  async #tellChanges(
+    listedMs: number,
+    needsReinspection: Map<string, Pod>,
+    signal: AbortSignal,
+  ): Promise<PodOutcome[]> {
+    const found = [];
+    for (const record of this.#records.values()) {
+      const changes = computeEvents(record.old, record.current);
+      if (changes.length > 0) found.push({ record, changes });
+    }
+    const asListedMs = found.length >= MANY_PODS ? listedMs : undefined;
+    return this.#severalAtATime(found, async ({ record, changes }) => {
+      const pod = refOf(record);
+      const inspection = await this.#updateCache(record.podUid, record.current, asListedMs, signal);
+      if (inspection.kind === "failed") {
+        // The record stays as it is, so that the next relist finds these changes again.
+        if (record.current !== undefined) needsReinspection.set(record.podUid, record.current);
+        return { pod, changes, inspection, sent: [], discarded: [] };
+      }
+      // Inspected, so the second round below need not do it again.
+      this.#podsToReinspect.delete(record.podUid);
+      if (inspection.kind === "outdated") return { pod, changes, inspection, sent: [], discarded: [] };
+      this.#records.update(record);
+      return { pod, changes, inspection, ...this.#send(changes.flatMap(({ events }) => events)) };
+    });
+  }
+
+  /** Inspects again what failed in the last relist. A pod that failed in this one too is asked for a second time. */
+  #reinspect(needsReinspection: Map<string, Pod>, signal: AbortSignal): Promise<PodOutcome[]> {
+    return this.#severalAtATime([...this.#podsToReinspect.values()], async (pod) => {
+      const inspection = await this.#updateCache(pod.podUid, pod, undefined, signal);
+      if (inspection.kind === "failed") needsReinspection.set(pod.podUid, pod);
+      return { pod, changes: [], inspection, sent: [], discarded: [] };
+    });
+  }
+
+  #send(events: readonly PodLifecycleEvent[]): Pick<PodOutcome, "sent" | "discarded"> {
+    const sent: PodLifecycleEvent[] = [];
+    const discarded: PodLifecycleEvent[] = [];
+    for (const event of events) {
+      if (isSent(event)) (this.deps.events.push(event) ? sent : discarded).push(event);
+    }
+    return { sent, discarded };
+  }
+
+  async #updateCache(
+    podUid: string,
+    pod: Pod | undefined,
+    asListedMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<InspectionOutcome> {
+    const { cache, runtime, clock } = this.deps;
+    if (cache === undefined) return { kind: "skipped" };
+    if (pod === undefined) {
+      // Nothing of it is left in the runtime, dead or alive.
+      cache.delete(podUid);
+      return { kind: "forgotten" };
+    }
+    return this.#asking(`inspect pod ${pod.namespace}/${pod.name}`, () =>
+      inspectPod({ runtime, cache, clock }, pod, asListedMs, signal),
+    );
+  }
+
+  async #severalAtATime<T, R>(items: readonly T[], body: (item: T) => Promise<R>): Promise<R[]> {
+    const results: R[] = new Array(items.length);
+    let next = 0;
+    const lane = async () => {
+      for (let i = next++; i < items.length; i = next++) results[i] = await body(items[i] as T);
+    };
+    const lanes = Math.min(items.length, this.options.inspectionsInFlight ?? INSPECTIONS_IN_FLIGHT);
+    await Promise.all(Array.from({ length: lanes }, lane));
+    return results;
+  }
+
+  async #asking<T>(what: string, body: () => Promise<T>): Promise<T> {
+    const call: PendingCall = { what, sinceMs: this.deps.clock.now() };
+    this.#pending.add(call);
+    try {
+      return await body();
+    } finally {
+      this.#pending.delete(call);
+    }
+  }
+}
+
+function refOf({ podUid, old, current }: PodRecord): PodRef {
+  const { name, namespace } = current ?? old ?? { name: "", namespace: "" };
+  return { podUid, name, namespace };
+}
+
+function countOf(pods: readonly Pod[]) {
+  let sandboxCount = 0;
+  let containerCount = 0;
+  for (const { sandboxes, containers } of pods) {
+    sandboxCount += sandboxes.length;
+    containerCount += containers.length;
+  }
+  return { podCount: pods.length, sandboxCount, containerCount };
+}
