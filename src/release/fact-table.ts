@@ -46,6 +46,7 @@ const TOLERATIONS = "plugin/pkg/admission/defaulttolerationseconds/admission.go"
 const EVENTS = "staging/src/k8s.io/client-go/tools/record/events_cache.go";
 const CERT_MANAGER = "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go";
 const BOOTSTRAP = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
+const SCHEDULING_QUEUE = "pkg/scheduler/internal/queue/scheduling_queue.go";
 
 /**
  * Every constant and behaviour that the chapters and the control plane quote. Spans of time are in ms whatever unit
@@ -153,6 +154,30 @@ export const FACTS = {
   ),
   nodeCidrMaskSize: count("nodeCIDRMaskSize", "cmd/kube-controller-manager/app/core.go", "bits", ["1.25", 24]),
 
+  // The scheduler
+  podInitialBackoff: duration("DefaultPodInitialBackoffDuration", SCHEDULING_QUEUE, ["1.25", 1_000]),
+  podMaxBackoff: duration("DefaultPodMaxBackoffDuration", SCHEDULING_QUEUE, ["1.25", 10_000]),
+  podMaxInUnschedulablePods: duration("DefaultPodMaxInUnschedulablePodsDuration", SCHEDULING_QUEUE, ["1.25", 300_000]),
+  podSchedulingReadiness: gate("PodSchedulingReadiness", ["1.25", false], ["1.27", true]),
+  schedulerPopFromBackoffQ: gate("SchedulerPopFromBackoffQ", ["1.25", false], ["1.33", true]),
+  fitTooBigIsUnresolvable: fact(
+    "a pod that is greater than the node",
+    "pkg/scheduler/framework/plugins/noderesources/fit.go",
+    (value: boolean) => (value ? "UnschedulableAndUnresolvable" : "Unschedulable"),
+    [
+      ["1.25", false],
+      ["1.34", true],
+    ],
+  ),
+  dynamicResourceAllocation: gate("DynamicResourceAllocation", ["1.25", false], ["1.34", true]),
+  preemptedNote: word<"the pod" | "a pod" | "its uid">(
+    "whom the event Preempted names",
+    "pkg/scheduler/framework/preemption/preemption.go",
+    ["1.25", "the pod"],
+    ["1.27", "a pod"],
+    ["1.29", "its uid"],
+  ),
+
   // Certificate signing requests
   csrApprovedExpiration: duration("approvedExpiration", CLEANER, ["1.25", 3_600_000]),
   csrDeniedExpiration: duration("deniedExpiration", CLEANER, ["1.25", 3_600_000]),
@@ -220,6 +245,9 @@ export const FACTS = {
   ),
   eventedPlegRelistPeriod: duration("eventedPlegRelistPeriod", KUBELET, ["1.25", 300_000]),
   eventedPlegRelistThreshold: duration("eventedPlegRelistThreshold", KUBELET, ["1.25", 600_000]),
+  eventedPlegMaxStreamRetries: count("eventedPlegMaxStreamRetries", KUBELET, "attempts", ["1.25", 5]),
+  plegChannelCapacity: count("plegChannelCapacity", KUBELET, "events", ["1.25", 1_000]),
+  globalCacheUpdatePeriod: duration("globalCacheUpdatePeriod", "pkg/kubelet/pleg/evented.go", ["1.25", 5_000]),
   execProtocol: word<"SPDY/3.1" | "WebSocket v5">(
     "exec, attach",
     "staging/src/k8s.io/client-go/tools/remotecommand/websocket.go",

@@ -48,6 +48,7 @@ export class GenericPleg {
   #relistTimeMs: number | undefined;
   #lastError: unknown;
   #duration: RelistDuration;
+  #wake: AbortController | undefined;
 
   constructor(
     readonly deps: PlegDeps,
@@ -71,9 +72,10 @@ export class GenericPleg {
     return [...this.#podsToReinspect.keys()];
   }
 
-  /** Takes another period and threshold, from the next wait on. Mirrors Update. */
+  /** Takes another period and threshold, and relists at once if it runs. Mirrors Stop, Update and Start in a row. */
   update(duration: RelistDuration): void {
     this.#duration = duration;
+    this.#wake?.abort();
   }
 
   /** Healthy as long as a relist has got a list within the threshold. */
@@ -95,7 +97,25 @@ export class GenericPleg {
   async *run(signal: AbortSignal): AsyncGenerator<RelistReport> {
     for (;;) {
       yield await this.relist(signal);
-      await this.deps.clock.sleep(this.#duration.relistPeriodMs, signal);
+      await this.#sleep(signal);
+    }
+  }
+
+  /** One period, or until there is another one. */
+  async #sleep(signal: AbortSignal): Promise<void> {
+    const wake = new AbortController();
+    const onAbort = () => wake.abort();
+    signal.throwIfAborted();
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#wake = wake;
+    try {
+      await this.deps.clock.sleep(this.#duration.relistPeriodMs, wake.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!wake.signal.aborted) throw error;
+    } finally {
+      this.#wake = undefined;
+      signal.removeEventListener("abort", onAbort);
     }
   }
 

@@ -1,0 +1,79 @@
+import { isIP } from "node:net";
+import type { ContainerStatus as CriContainerStatus } from "../../cri/messages/container.js";
+import { ContainerState as CriContainerState, NamespaceMode, PodSandboxState } from "../../cri/messages/enums.js";
+import type { PodSandboxStatus } from "../../cri/messages/sandbox.js";
+import type { ContainerState, ContainerStatus, SandboxStatus } from "../container/runtime.js";
+import { CONTAINER_NAME_LABEL, getContainerInfoFromAnnotations } from "./labels.js";
+
+/** Mirrors toKubeContainerState. What a newer runtime may say beyond it is unknown. */
+export function toKubeContainerState(state: number): ContainerState {
+  switch (state) {
+    case CriContainerState.CONTAINER_CREATED:
+      return "created";
+    case CriContainerState.CONTAINER_RUNNING:
+      return "running";
+    case CriContainerState.CONTAINER_EXITED:
+      return "exited";
+    default:
+      return "unknown";
+  }
+}
+
+/** Mirrors SandboxToContainerState in pkg/kubelet/container/helpers.go. */
+export function sandboxToContainerState(state: number): ContainerState {
+  if (state === PodSandboxState.SANDBOX_READY) return "running";
+  return state === PodSandboxState.SANDBOX_NOTREADY ? "exited" : "unknown";
+}
+
+/** Nanoseconds since 1970 as Unix ms, with as much of the fraction as a number holds: a quarter of a microsecond. */
+export function toMs(nanoseconds: bigint): number {
+  return Number(nanoseconds) / 1e6;
+}
+
+/** Mirrors toKubeContainerStatus. @param message what is appended to the runtime's message: the termination message */
+export function toKubeContainerStatus(status: CriContainerStatus, message: string): ContainerStatus {
+  const { hash, restartCount } = getContainerInfoFromAnnotations(status.annotations);
+  const state = toKubeContainerState(status.state);
+  const said = [state === "exited" ? status.message : "", message].filter((text) => text !== "").join(": ");
+  return {
+    containerId: status.id,
+    name: status.labels[CONTAINER_NAME_LABEL] ?? "",
+    state,
+    createdAtMs: toMs(status.createdAt),
+    ...(state === "created" ? {} : { startedAtMs: toMs(status.startedAt) }),
+    ...(state === "exited" ? { finishedAtMs: toMs(status.finishedAt) } : {}),
+    exitCode: state === "exited" ? status.exitCode : 0,
+    image: status.image?.image ?? "",
+    imageId: status.imageRef,
+    hash,
+    restartCount,
+    ...(state === "exited" && status.reason !== "" ? { reason: status.reason } : {}),
+    ...(said === "" ? {} : { message: said }),
+  };
+}
+
+export function toSandboxStatus(status: PodSandboxStatus): SandboxStatus {
+  return {
+    sandboxId: status.id,
+    state: status.state === PodSandboxState.SANDBOX_READY ? "ready" : "not-ready",
+    createdAtMs: toMs(status.createdAt),
+    attempt: status.metadata?.attempt ?? 0,
+    ips: determinePodSandboxIps(status),
+    usesHostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
+  };
+}
+
+/**
+ * The pod's addresses; none in the host's network. One that is no address makes all of them untrustworthy.
+ * Mirrors determinePodSandboxIPs in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go.
+ */
+export function determinePodSandboxIps({ network }: PodSandboxStatus): readonly string[] {
+  if (network === undefined) return [];
+  const ips = [...(network.ip === "" ? [] : [network.ip]), ...network.additionalIps.map(({ ip }) => ip)];
+  return ips.every(isAddress) ? ips : [];
+}
+
+/** As net.ParseIP before Go 1.17 did: leading zeros are allowed. */
+function isAddress(ip: string): boolean {
+  return isIP(ip) !== 0 || isIP(ip.replace(/(^|\.)0+(?=\d)/g, "$1")) === 4;
+}

@@ -1,0 +1,45 @@
+import type { ContainerFilter } from "../../cri/messages/container.js";
+import type { ContainerEventResponse, ContainerStatusResponse } from "../../cri/messages/container-calls.js";
+import type { PodSandboxFilter, PodSandboxStatusResponse } from "../../cri/messages/sandbox.js";
+import type { RpcResult } from "../../cri/status.js";
+import type { InitFields } from "../../protobuf/fields.js";
+
+/** A sandbox as far as relisting reads it. */
+export interface ListedSandbox {
+  readonly id: string;
+  readonly metadata: { readonly name: string; readonly uid: string; readonly namespace: string } | undefined;
+  /** PodSandboxState, or a number that we do not know */
+  readonly state: number;
+  /** ns since 1970 */
+  readonly createdAt: bigint;
+}
+
+/** A container as far as relisting reads it. */
+export interface ListedContainer {
+  readonly id: string;
+  readonly metadata: { readonly name: string } | undefined;
+  readonly image: object | undefined;
+  /** ContainerState, or a number that we do not know */
+  readonly state: number;
+  /** the kubelet's own: whose container it is */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * What relisting needs of a container runtime. Outcomes are values; only an abort is thrown.
+ * Mirrors the part of staging/src/k8s.io/cri-api/pkg/apis/services.go (RuntimeService) that kuberuntime's reading half uses.
+ */
+export interface PodReader {
+  listPodSandbox(
+    filter: InitFields<typeof PodSandboxFilter.fields>,
+    signal: AbortSignal,
+  ): Promise<RpcResult<readonly ListedSandbox[]>>;
+  listContainers(
+    filter: InitFields<typeof ContainerFilter.fields>,
+    signal: AbortSignal,
+  ): Promise<RpcResult<readonly ListedContainer[]>>;
+  podSandboxStatus(podSandboxId: string, signal: AbortSignal): Promise<RpcResult<PodSandboxStatusResponse>>;
+  containerStatus(containerId: string, signal: AbortSignal): Promise<RpcResult<ContainerStatusResponse>>;
+  /** Ends when the runtime ends it or the signal aborts. @throws RpcError */
+  getContainerEvents(signal: AbortSignal): AsyncIterable<ContainerEventResponse>;
+}
