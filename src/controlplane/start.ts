@@ -11,13 +11,16 @@ import { type ApiServer, createApiServer } from "./apiserver/create-api-server.j
 import { traceAdmission } from "./apiserver/trace-admission.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
+import type { UserInfo } from "./auth/user.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { type RunningControllers, startControllers } from "./controllers/create-controllers.js";
 import { createRegistry } from "./registry/create-registry.js";
 import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
+import { bindingHandler } from "./registry/resources/pods/binding.js";
 import { createSpecialHandlers } from "./registry/resources/special-handlers.js";
 import { resourcesFor } from "./registry/table.js";
+import { createBinder } from "./scheduler/binder.js";
 import { seedCluster, seedEndpoints } from "./seed.js";
 import { MemoryStorage } from "./storage/memory.js";
 
@@ -149,9 +152,10 @@ function runControllers(
   if (withoutControllers?.includes(ALL) === true) return undefined;
   const { authorizer } = auth;
   const { definitions } = registry;
-  const clientFor = (user: Parameters<typeof createLocalClient>[1]) => createLocalClient(registry, user);
+  const clientFor = (user: UserInfo) => createLocalClient(registry, user);
+  const binderFor = (user: UserInfo) => createBinder({ registry, handler: bindingHandler(clock) }, user);
   return startControllers(
-    { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor },
+    { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor, binderFor },
     {
       ...(withoutControllers === undefined ? {} : { without: withoutControllers }),
       ...(clusterSigningDurationMs === undefined ? {} : { clusterSigningDurationMs }),

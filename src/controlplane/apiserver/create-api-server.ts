@@ -84,7 +84,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
         },
       }),
     ),
-    openApi: new OpenApi(routes, documentsOf(registry), info["gitVersion"] ?? "", new Date(clock.now())),
+    openApi: new OpenApi(routes, documentsOf(registry), info["gitVersion"] ?? "", clock),
     version: info,
     issuer: auth.tokens,
     metrics: async () => counters.render(await countObjects(registry)),

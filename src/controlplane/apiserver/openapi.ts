@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "../../util/clock.js";
 import { commonHeaders, writeBody } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import { groupVersionName, type Routes } from "./routes.js";
@@ -13,6 +14,7 @@ interface Document {
 
 const V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const INDEX_PATH = "/openapi/v3";
+const YEAR_MS = 365 * 24 * 3_600_000;
 
 /**
  * /openapi/v3: an index and a document per group-version, made when first asked for; /openapi/v2: a document without
@@ -22,13 +24,16 @@ const INDEX_PATH = "/openapi/v3";
  */
 export class OpenApi {
   readonly #documents = new Map<string, Promise<Document>>();
+  readonly #startedAt: string;
 
   constructor(
     readonly routes: Routes,
     readonly documentOf: DocumentOf,
     readonly version: string,
-    readonly startedAt: Date,
-  ) {}
+    readonly clock: Pick<Clock, "now">,
+  ) {
+    this.#startedAt = new Date(clock.now()).toUTCString();
+  }
 
   /** @returns false when the path is none of OpenAPI's */
   async answer(exchange: Exchange): Promise<boolean> {
@@ -58,7 +63,15 @@ export class OpenApi {
       .find(({ group, version }) => name === (group === "" ? `api/${version}` : `apis/${group}/${version}`));
     if (found === undefined) return writeBody(exchange, 404, "", undefined);
     const { text, hash } = await this.#load(found.group, found.version, name);
-    await this.#send(exchange, text, "application/json", hash);
+    const asked = exchange.query.get("hash") ?? "";
+    if (asked !== "" && asked !== hash) return redirect(exchange, `${INDEX_PATH}/${name}?hash=${hash}`);
+    if (asked !== "") {
+      // What has its hash in its address never changes: kubectl keeps it on disk and does not ask again.
+      exchange.cacheControl = "public, immutable";
+      exchange.vary = ["Accept"];
+    }
+    const headers = asked === "" ? [] : ["Expires", new Date(this.clock.now() + YEAR_MS).toUTCString()];
+    await this.#send(exchange, text, "application/json", hash, headers);
   }
 
   async #v2(exchange: Exchange): Promise<void> {
@@ -90,9 +103,15 @@ export class OpenApi {
     return document;
   }
 
-  async #send(exchange: Exchange, body: string | Buffer, contentType: string, hash: string): Promise<void> {
+  async #send(
+    exchange: Exchange,
+    body: string | Buffer,
+    contentType: string,
+    hash: string,
+    further: readonly string[] = [],
+  ): Promise<void> {
     const etag = `"${hash}"`;
-    const headers = ["Etag", etag, "Last-Modified", this.startedAt.toUTCString(), "Accept-Ranges", "bytes"];
+    const headers = ["Etag", etag, "Last-Modified", this.#startedAt, "Accept-Ranges", "bytes", ...further];
     if (exchange.request.headers["if-none-match"] === etag) {
       exchange.response.writeHead(304, [...commonHeaders(exchange), ...headers]);
       exchange.response.end();
@@ -100,6 +119,11 @@ export class OpenApi {
     }
     await writeBody(exchange, 200, body, contentType, { headers, framedBytes: 0 });
   }
+}
+
+/** The document has changed since its address was learnt. */
+function redirect(exchange: Exchange, location: string): Promise<void> {
+  return writeBody(exchange, 301, "", undefined, { headers: ["Location", location] });
 }
 
 function hashOf(text: string): string {

@@ -30,7 +30,8 @@ export class Presenter {
     }
     if (as === "PartialObjectMetadataList") throw notAList(goType(definition));
     if (as === "PartialObjectMetadata") return this.#write(exchange, code, shown, partialOf(object, asVersion));
-    const metadata = { resourceVersion: object.metadata.resourceVersion ?? "" };
+    const { resourceVersion } = object.metadata;
+    const metadata = resourceVersion === undefined ? {} : { resourceVersion };
     return this.#write(exchange, code, shown, this.#table(exchange, definition, metadata, [object], shown));
   }
 

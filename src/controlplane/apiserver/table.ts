@@ -65,12 +65,13 @@ export function partialOf(object: KubeObject, version: string) {
   return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
 }
 
+/** Unlike the items of other lists, these say what they are. */
 export function partialListOf(list: KubeList, version: string) {
   return {
     kind: "PartialObjectMetadataList",
     apiVersion: `meta.k8s.io/${version}`,
     metadata: list.metadata,
-    items: list.items.map((item) => ({ metadata: item.metadata })),
+    items: list.items.map((item) => partialOf(item, version)),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { UserInfo } from "../auth/user.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import type { LocalClient } from "../registry/registry.js";
+import type { Binder } from "../scheduler/binder.js";
+import { Scheduler } from "../scheduler/scheduler.js";
 import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
 import { TokenCleaner } from "./bootstrap/token-cleaner.js";
 import { createCsrApprovingController } from "./certificates/approving.js";
@@ -28,6 +30,8 @@ export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
   clientFor(user: UserInfo): LocalClient;
   /** the table of resources: `registry.definitions` */
   readonly definitions: readonly ResourceDefinition[];
+  /** What the scheduler binds pods with. Without it there is no scheduler. */
+  binderFor?(user: UserInfo): Binder;
 }
 
 export interface ControllersOptions {
@@ -91,8 +95,16 @@ export function createControllers(
     const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
     const recorderFor = (component: string) => new Recorder({ ...deps, client }, component);
     return make({ ...deps, client, reflectors, recorderFor }, options);
-  }).filter(({ name }) => options.without?.includes(name) !== true);
-  return { controllers, reflectors };
+  });
+  const all = [...controllers, ...createScheduler(deps, reflectors)];
+  return { controllers: all.filter(({ name }) => options.without?.includes(name) !== true), reflectors };
+}
+
+/** No controller to upstream, where it is a process of its own; here it runs, and ends, with them. */
+function createScheduler(deps: ControllersDeps, reflectors: SharedReflectors): readonly Controller[] {
+  if (deps.binderFor === undefined) return [];
+  const client = sharingReflectors(deps.clientFor(KUBE_SCHEDULER), reflectors);
+  return [new Scheduler({ ...deps, client, reflectors, bind: deps.binderFor(KUBE_SCHEDULER) })];
 }
 
 /** Makes the controllers and starts them. Returns at once: they find their work by themselves. */
@@ -111,6 +123,8 @@ const CONTROLLER_MANAGER: UserInfo = {
   username: "system:kube-controller-manager",
   groups: ["system:authenticated"],
 };
+
+const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
 
 /** Who a controller is to admission plugins and audit: a service account of kube-system. */
 export function serviceAccount(name: string): UserInfo {

@@ -56,6 +56,8 @@ export interface SubresourceDefinition {
   readonly kind?: string;
   readonly group?: string;
   readonly version?: string;
+  /** older versions that a body may be of as well. Mirrors rest.GroupVersionAcceptor */
+  readonly olderVersions?: readonly string[];
   readonly verbs: readonly string[];
   /** For subresources that are another view of the same object (status, approval): how an update is prepared and checked. */
   readonly strategy?: Pick<Strategy, "prepareForUpdate" | "validateUpdate">;

@@ -21,6 +21,8 @@ export interface KindRef {
   readonly kind: string;
   /** `Pod`, or `events.Event` where two groups share a name */
   readonly schema: string;
+  /** bodies of these versions are taken as well */
+  readonly olderVersions?: readonly string[];
 }
 
 /** What to do with unknown and duplicate fields, as the query parameter of the same name says; absent: Warn. */

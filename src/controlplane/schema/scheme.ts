@@ -34,7 +34,8 @@ const META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/re
  */
 export function checkGroupVersionKind(actual: GroupVersionKind, expected: KindRef): StatusError | undefined {
   const { group, version, kind } = actual;
-  if (kind === expected.kind && group === expected.group && version === expected.version) return undefined;
+  const isVersion = version === expected.version || expected.olderVersions?.includes(version) === true;
+  if (kind === expected.kind && group === expected.group && isVersion) return undefined;
   const cannot = (why: string) =>
     badRequest(`${kind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
   const isOlder = OLDER_VERSIONS[group]?.includes(version) === true;

@@ -43,6 +43,28 @@ describe("server-side apply", () => {
   });
 });
 
+describe("kubectl's own annotation of what it applied last", () => {
+  const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+  const rows: [what: string, manager: string, annotations: Record<string, string>, want: string | undefined][] = [
+    [
+      "follows what kubectl applies",
+      "kubectl",
+      { [LAST_APPLIED]: "{}" },
+      '{"apiVersion":"v1","data":{"x":"\\u003c\\u0026"},"kind":"ConfigMap","metadata":{"name":"l0"}}\n',
+    ],
+    ["is nothing to other managers", "one", { [LAST_APPLIED]: "{}" }, "{}"],
+    ["does not appear by itself", "kubectl", {}, undefined],
+  ];
+  for (const [i, [what, manager, annotations, want]] of rows.entries()) {
+    test(what, async () => {
+      const body = { metadata: { name: `l${i}`, annotations } };
+      expect((await face.ask(CONFIG_MAPS, { method: "POST", body })).status).toBe(201);
+      const { body: applied } = await apply(`l${i}`, manager, { x: "<&" });
+      expect(applied.metadata.annotations?.[LAST_APPLIED]).toBe(want);
+    });
+  }
+});
+
 describe("YAML", () => {
   const rows: [value: unknown, want: string][] = [
     [{ b: 1, a: "x" }, "a: x\nb: 1\n"],

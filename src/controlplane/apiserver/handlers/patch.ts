@@ -4,6 +4,7 @@ import { applyPatch, type PatchType } from "../../patch/patch.js";
 import type { Transform, UpdateOptions } from "../../registry/registry.js";
 import { decodeRequestBody } from "../../schema/request.js";
 import type { Exchange } from "../exchange.js";
+import { syncLastApplied } from "../last-applied.js";
 import { negotiate } from "../media-types.js";
 import { type WriteOptions, writeOptions } from "../options.js";
 import { readBody } from "../read-body.js";
@@ -92,7 +93,7 @@ async function applying(
       const base = appliers.prepare(current, applied, fieldManager, force);
       const { object, warnings } = applyPatch(definition, base, STRATEGIC_TYPE, text, fieldValidation);
       warn(exchange, warnings);
-      return object;
+      return syncLastApplied(object, applied, fieldManager);
     },
     stored({ metadata: { uid = "" } }) {
       if (force) appliers.takeOver(uid, applied, fieldManager);

@@ -61,8 +61,8 @@ async function bodyOf(exchange: Exchange, target: Target, kind: KindRef): Promis
 
 function kindOf({ route: { definition }, subresource }: Target): KindRef {
   if (subresource?.kind === undefined) return definition;
-  const { kind, group = definition.group, version = definition.version } = subresource;
-  return { group, version, kind, schema: kind };
+  const { kind, group = definition.group, version = definition.version, olderVersions = [] } = subresource;
+  return { group, version, kind, schema: kind, olderVersions };
 }
 
 /** A path of the resource table that nobody serves yet: said so, rather than made up. */

@@ -10,7 +10,8 @@ const HEALTHY = ["controller-manager", "scheduler", "etcd-0"];
  * Mirrors pkg/registry/core/componentstatus/rest.go. Differs: all parts are in this process, so that whoever can ask finds
  * them well.
  */
-export const componentStatuses: SpecialHandler = async ({ name }) => {
+export const componentStatuses: SpecialHandler = async ({ name, context }) => {
+  context.warnings.push("v1 ComponentStatus is deprecated in v1.19+");
   if (name === undefined) {
     const items = HEALTHY.map((one) => componentStatus(one));
     const list: KubeObject = { kind: "ComponentStatusList", apiVersion: "v1", metadata: {}, items };

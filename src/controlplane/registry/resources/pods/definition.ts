@@ -95,7 +95,7 @@ export const PODS = row("v1", "Pod", "pods", strategy, {
     special("attach", "PodAttachOptions", STREAM_VERBS),
     { ...special("binding", "Binding", ["create"]), strategy: BINDING_STRATEGY },
     { name: "ephemeralcontainers", verbs: ["get", "patch", "update"], strategy: EPHEMERAL_CONTAINERS_STRATEGY },
-    special("eviction", "Eviction", ["create"], "policy/v1"),
+    { ...special("eviction", "Eviction", ["create"], "policy/v1"), olderVersions: ["v1beta1"] },
     special("exec", "PodExecOptions", STREAM_VERBS),
     { name: "log", verbs: ["get"] },
     special("portforward", "PodPortForwardOptions", STREAM_VERBS),

@@ -21,11 +21,23 @@ export const evictPod: SpecialHandler = async (request) => {
   if (body !== undefined && (body.metadata.name ?? "") !== name) {
     throw badRequest("name in URL does not match name in Eviction object");
   }
+  const dryRun = isDryRun(request);
   const pod = await registry.store("pods").get(namespace, name);
   if (!canIgnoreBudgets(pod)) await requireBudget(request, pod);
-  await registry.store("pods").delete(context, namespace, name, deleteOptions(body));
+  await registry.store("pods").delete({ ...context, dryRun }, namespace, name, deleteOptions(body));
   return CREATED;
 };
+
+/** The query and the body may both ask for a dry run: `kubectl drain` asks in the body. Mirrors propagateDryRun. */
+function isDryRun({ context, body, query }: SpecialRequest): boolean {
+  const inBody = items(fields(body?.deleteOptions).dryRun).map(text);
+  const inQuery = query.getAll("dryRun");
+  if (inBody.length > 0 && inQuery.length > 0 && inBody.join() !== inQuery.join()) {
+    const both = `[${inQuery.join(" ")}] and [${inBody.join(" ")}]`;
+    throw internalError(`Non-matching dry-run options in request and content: ${both}`);
+  }
+  return context.dryRun === true || inBody.length > 0;
+}
 
 function deleteOptions(eviction: KubeObject | undefined): DeleteOptions {
   const options = fields(eviction?.deleteOptions);

@@ -1,0 +1,38 @@
+import type { KubeObject } from "../../api/meta.js";
+
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+/** The manager whose client also applies in its own way, with the annotation. */
+const KUBECTL = "kubectl";
+
+/**
+ * What kubectl applied by the server is written where `kubectl apply` of old looks for it, so that one may change back
+ * and forth between the two. Only for objects that have the annotation already.
+ *
+ * Mirrors k8s.io/apimachinery/pkg/util/managedfields/lastappliedupdater.go (Apply).
+ */
+export function syncLastApplied(object: KubeObject, applied: unknown, manager: string): KubeObject {
+  const { metadata } = object;
+  const { annotations } = metadata;
+  if (manager !== KUBECTL || annotations?.[LAST_APPLIED] === undefined) return object;
+  const text = `${goJson(withoutItself(applied))}\n`;
+  return { ...object, metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: text } } };
+}
+
+/** The annotation does not hold itself. Mirrors buildLastApplied. */
+function withoutItself(applied: unknown): unknown {
+  if (!isMap(applied) || !isMap(applied["metadata"]) || !isMap(applied["metadata"]["annotations"])) return applied;
+  const { [LAST_APPLIED]: _, ...annotations } = applied["metadata"]["annotations"];
+  return { ...applied, metadata: { ...applied["metadata"], annotations } };
+}
+
+/** JSON as Go's encoder writes maps: keys sorted, and nothing in it that HTML could misread. */
+function goJson(value: unknown): string {
+  const sorted = JSON.stringify(value, (_, inner: unknown) =>
+    isMap(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
+  return sorted.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
