@@ -234,3 +234,28 @@ describe("deleting", () => {
     expect((await face.ask(`${CONFIG_MAPS}/c1`)).status).toBe(404);
   });
 });
+
+describe("OpenAPI documents", () => {
+  test("one with its hash in the address never changes; with a stale hash it has moved; without one it may change", async () => {
+    const index = await face.ask("/openapi/v3");
+    const url: string = JSON.parse(index.text).paths["api/v1"].serverRelativeURL;
+    expect(url).toMatch(/^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{128}$/);
+    const kept = await face.ask(url);
+    expect([kept.status, kept.headers["cache-control"], kept.headers.vary]).toEqual([
+      200,
+      "public, immutable",
+      "Accept",
+    ]);
+    expect(kept.headers.expires).toMatch(/GMT$/);
+    const etag = kept.headers.etag ?? "";
+    expect((await face.ask(url, { headers: { "if-none-match": etag } })).status).toBe(304);
+    const moved = await face.ask("/openapi/v3/api/v1?hash=0");
+    expect([moved.status, moved.headers.location]).toEqual([301, url]);
+    const plain = await face.ask("/openapi/v3/api/v1");
+    expect([plain.status, plain.headers["cache-control"], plain.headers.expires]).toEqual([
+      200,
+      "no-cache, private",
+      undefined,
+    ]);
+  });
+});

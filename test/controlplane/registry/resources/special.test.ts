@@ -171,6 +171,15 @@ test("an eviction deletes with the grace it names; with two healthy pods a budge
   assert.equal((await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("e2") }))).code, 429);
 });
 
+test("an eviction whose body asks for a dry run leaves the pod alone", async () => {
+  const { lab, call } = await openSpecialLab();
+  await createRunning(lab, "e1");
+  const answer = await call("POST pods/eviction", { name: "e1", body: evictionOf("e1", { dryRun: ["All"] }) });
+  assert.equal(answer.code, 201);
+  const pod = await lab.registry.store("pods").get("default", "e1");
+  assert.equal(pod.metadata.deletionTimestamp, undefined);
+});
+
 test("a log of a pod that has no node is empty", async () => {
   const { lab, call } = await openSpecialLab();
   await createPod(lab, "l4");
