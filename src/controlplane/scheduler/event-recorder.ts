@@ -1,0 +1,187 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { concurrently, every } from "../controllers/support/concurrently.js";
+import { errorText } from "../controllers/support/shared-deps.js";
+import { StatusError } from "../errors.js";
+import type { LocalClient } from "../registry/registry.js";
+import { truncateMessage } from "./fit-error.js";
+
+export interface SchedulerEvent {
+  readonly about: KubeObject;
+  readonly related?: KubeObject;
+  readonly type: "Normal" | "Warning";
+  /** `FailedScheduling` */
+  readonly reason: string;
+  /** what was being done: `Scheduling`, `Binding`, `Preempting` */
+  readonly action: string;
+  readonly note: string;
+}
+
+interface Series {
+  readonly count: number;
+  readonly lastObservedTime: string;
+}
+
+interface Known {
+  readonly event: KubeObject;
+  readonly namespace: string;
+  series: Series | undefined;
+  /** Unix ms */
+  lastMs: number;
+}
+
+/** A series that has not gone on for this long is over, and a later event like it is a new one. */
+const FINISH_MS = 6 * 60_000;
+/** A series that goes on is written again this often: events are deleted when nobody writes them. */
+const REFRESH_MS = 30 * 60_000;
+
+interface RecorderDeps {
+  readonly client: LocalClient;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * Writes events in the style of events.k8s.io: no count and source, but an action, a time in microseconds, and, when the
+ * same happens again, a series. The second event of a kind begins the series; later ones are only counted, and the
+ * count is written when the series ends.
+ *
+ * Mirrors k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, finishSeries, refreshExistingEventSeries) and
+ * event_recorder.go (makeEvent).
+ * Differs: a series begins with count 2 in every release; v1.25 sent 1, which its own API server refused.
+ */
+export class SeriesRecorder {
+  readonly #known = new Map<string, Known>();
+  #lastNanos = 0n;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly deps: RecorderDeps,
+    /** `default-scheduler`, `default-scheduler-<host>` */
+    readonly reporter: { readonly controller: string; readonly instance: string },
+  ) {}
+
+  /** Never fails and never waits: what cannot be written is reported to the trace. */
+  record(event: SchedulerEvent): void {
+    const { about, type, reason, note } = event;
+    const object = `${about.kind}/${about.metadata.name ?? ""}`;
+    this.deps.trace.emit({ kind: "event", type, reason, message: note, object }, { actor: "scheduler" });
+    const key = keyOf(event);
+    const nowMs = this.deps.clock.now();
+    const known = this.#known.get(key);
+    if (known === undefined) {
+      const fresh = {
+        event: this.#make(event, nowMs),
+        namespace: namespaceOf(event),
+        series: undefined,
+        lastMs: nowMs,
+      };
+      this.#known.set(key, fresh);
+      this.#write(() => this.#create(fresh));
+      return;
+    }
+    const isFirst = known.series === undefined;
+    known.series = { count: (known.series?.count ?? 1) + 1, lastObservedTime: microTime(nowMs) };
+    known.lastMs = nowMs;
+    if (isFirst) this.#write(() => this.#writeSeries(known));
+  }
+
+  /** Ends and refreshes series until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    return concurrently(
+      signal,
+      (stop) => every(clock, FINISH_MS, async () => this.#finish(), stop),
+      (stop) => every(clock, REFRESH_MS, async () => this.#refresh(), stop),
+    );
+  }
+
+  /** Resolves when everything recorded so far was written or given up. */
+  flush(): Promise<void> {
+    return this.#writing;
+  }
+
+  #finish(): void {
+    const beforeMs = this.deps.clock.now() - FINISH_MS;
+    for (const [key, known] of this.#known) {
+      if (known.lastMs >= beforeMs) continue;
+      this.#known.delete(key);
+      if (known.series !== undefined) this.#write(() => this.#writeSeries(known));
+    }
+  }
+
+  #refresh(): void {
+    for (const known of this.#known.values()) {
+      if (known.series !== undefined) this.#write(() => this.#writeSeries(known));
+    }
+  }
+
+  #write(write: () => Promise<void>): void {
+    this.#writing = this.#writing.then(write).catch((error: unknown) => {
+      const message = `an event was not written: ${errorText(error)}`;
+      // The namespace goes away with all that is in it: nobody misses the event.
+      const level = error instanceof StatusError && error.code < 500 ? 3 : 0;
+      this.deps.trace.emit({ kind: "error", message }, { actor: "scheduler", level });
+    });
+  }
+
+  async #create({ event, namespace, series }: Known): Promise<void> {
+    await this.deps.client.create("events", namespace, series === undefined ? event : { ...event, series });
+  }
+
+  async #writeSeries(known: Known): Promise<void> {
+    const { event, namespace, series } = known;
+    const name = event.metadata.name ?? "";
+    const written = await this.deps.client.modify("events", namespace, name, (now) => ({ ...now, series }));
+    if (written === undefined) await this.#create(known);
+  }
+
+  #make({ about, related, type, reason, action, note }: SchedulerEvent, nowMs: number): KubeObject {
+    const { controller, instance } = this.reporter;
+    const { name = "" } = about.metadata;
+    return {
+      kind: "Event",
+      apiVersion: "v1",
+      metadata: { name: `${name}.${this.#nanos(nowMs).toString(16)}`, namespace: namespaceOf({ about }) },
+      involvedObject: reference(about),
+      reason,
+      message: truncateMessage(note),
+      source: {},
+      firstTimestamp: null,
+      lastTimestamp: null,
+      type,
+      eventTime: microTime(nowMs),
+      action,
+      ...(related === undefined ? {} : { related: reference(related) }),
+      reportingComponent: controller,
+      reportingInstance: instance,
+    };
+  }
+
+  /** Unix nanoseconds that never repeat: they make the name. */
+  #nanos(nowMs: number): bigint {
+    const nanos = BigInt(Math.round(nowMs)) * 1_000_000n;
+    this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n;
+    return this.#lastNanos;
+  }
+}
+
+/** Mirrors getKey: the note is not in it, but the version of the object is. */
+function keyOf({ about, related, type, reason, action }: SchedulerEvent): string {
+  return JSON.stringify([type, action, reason, reference(about), related === undefined ? null : reference(related)]);
+}
+
+function namespaceOf({ about }: Pick<SchedulerEvent, "about">): string {
+  return about.metadata.namespace ?? "default";
+}
+
+function reference({ kind, apiVersion, metadata }: KubeObject): Readonly<Record<string, string | undefined>> {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { kind, namespace, name, uid, apiVersion, resourceVersion };
+}
+
+/** metav1.MicroTime: always six decimals. */
+function microTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 23)}000Z`;
+}

@@ -1,0 +1,68 @@
+import type { DecisionFact } from "../../trace/events.js";
+import type { Rejection } from "./framework.js";
+import type { SchedulablePod } from "./objects.js";
+import type { Profile } from "./profile.js";
+import type { NodeScore, ScheduleResult } from "./schedule-pod.js";
+
+const UPSTREAM = { file: "pkg/scheduler/schedule_one.go", func: "schedulePod" } as const;
+/** So many nodes are named; the others are counted. */
+const MAX_NAMED = 10;
+
+/** A cycle in words: which plugin filtered out which nodes, what the others scored, which was taken. Pure. */
+export function explain(profile: Profile, key: string, pod: SchedulablePod, result: ScheduleResult): DecisionFact {
+  const parts: string[] = [];
+  let what = `no node for ${key}`;
+  if (result.outcome === "no-nodes") {
+    parts.push("there are no nodes");
+  } else {
+    if (result.outcome === "fits") {
+      what = `${key} goes to ${result.nodeName}`;
+      parts.push(result.scores.length === 0 ? "it is the only node that fits" : scores(profile, result.scores));
+    }
+    parts.push(...filtered(result.rejections));
+  }
+  const ignored = notLookedAt(pod);
+  if (ignored.length > 0) parts.push(`not looked at: ${ignored.join(", ")}`);
+  return { kind: "decision", what, why: parts.join("; "), upstream: UPSTREAM };
+}
+
+/** `TaintToleration + NodeAffinity + ...: node-2 300+0+91+99 = 490, node-1 ...`, the best first. */
+function scores(profile: Profile, all: readonly NodeScore[]): string {
+  const sorted = [...all].sort((a, b) => b.total - a.total);
+  const each = sorted.map(({ nodeName, byPlugin, total }) => `${nodeName} ${byPlugin.join("+")} = ${total}`);
+  return `scores of ${profile.scores.map(({ name }) => name).join(" + ")}: ${listed(each)}`;
+}
+
+/** One text for each plugin and reason: `TaintToleration filtered node-1, node-2: node(s) had ...`. */
+function filtered(rejections: ReadonlyMap<string, Rejection>): readonly string[] {
+  const groups = new Map<string, { readonly plugin: string; readonly reason: string; readonly nodes: string[] }>();
+  for (const [node, { plugin, reasons }] of rejections) {
+    const reason = reasons.join(", ");
+    const group = groups.get(`${plugin}/${reason}`) ?? { plugin, reason, nodes: [] };
+    group.nodes.push(node);
+    groups.set(`${plugin}/${reason}`, group);
+  }
+  return [...groups.values()].map(({ plugin, reason, nodes }) => `${plugin} filtered out ${listed(nodes)}: ${reason}`);
+}
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length - MAX_NAMED;
+  return more <= 0 ? texts.join(", ") : `${texts.slice(0, MAX_NAMED).join(", ")} and ${more} more`;
+}
+
+/** What the pod asks for and this scheduler has no plugin for. */
+function notLookedAt(pod: SchedulablePod): readonly string[] {
+  const { affinity, topologySpreadConstraints, volumes } = { ...pod.spec } as Readonly<Record<string, unknown>>;
+  const { podAffinity, podAntiAffinity } = (affinity ?? {}) as Readonly<Record<string, unknown>>;
+  const hasClaims =
+    Array.isArray(volumes) &&
+    volumes.some((one) => (one as Readonly<Record<string, unknown>>)["persistentVolumeClaim"]);
+  return [
+    ...(podAffinity === undefined ? [] : ["podAffinity"]),
+    ...(podAntiAffinity === undefined ? [] : ["podAntiAffinity"]),
+    ...(Array.isArray(topologySpreadConstraints) && topologySpreadConstraints.length > 0
+      ? ["topologySpreadConstraints"]
+      : []),
+    ...(hasClaims ? ["persistentVolumeClaims"] : []),
+  ];
+}

@@ -1,0 +1,32 @@
+import type { Rejection } from "./framework.js";
+
+/** No node will have the pod: which nodes there are, and what each was rejected for. */
+export interface Diagnosis {
+  readonly allNodes: number;
+  /** node name -> why not */
+  readonly rejections: ReadonlyMap<string, Rejection>;
+}
+
+export const NO_NODES = "no nodes available to schedule pods";
+
+/**
+ * `0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.`
+ * Mirrors FitError.Error in pkg/scheduler/framework/types.go. Pure.
+ */
+export function fitErrorMessage({ allNodes, rejections }: Diagnosis): string {
+  const counts = new Map<string, number>();
+  for (const { reasons } of rejections.values()) {
+    for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const texts = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
+  return `0/${allNodes} nodes are available: ${texts.join(", ")}.`;
+}
+
+/** The API server takes no longer message in an event. */
+const NOTE_LIMIT = 1024;
+const SUFFIX = " ...";
+
+/** Mirrors truncateMessage in pkg/scheduler/schedule_one.go. Pure. */
+export function truncateMessage(message: string): string {
+  return message.length <= NOTE_LIMIT ? message : `${message.slice(0, NOTE_LIMIT - SUFFIX.length)}${SUFFIX}`;
+}

@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ClusterEvent } from "./framework.js";
+import type { NodeInfo, PodInfo } from "./node-info.js";
+import { matchesRequiredNodeAffinity } from "./node-selector.js";
+import type { SchedulableNode } from "./objects.js";
+import { NODE_NAME } from "./plugins/node-name.js";
+import { NODE_PORTS } from "./plugins/node-ports.js";
+import { fits } from "./plugins/node-resources-fit.js";
+import { untoleratedTaint } from "./plugins/taint-toleration.js";
+
+/**
+ * What about a node has changed that a pod may profit from. A heartbeat alone is nothing.
+ *
+ * Mirrors nodeSchedulingPropertiesChange in pkg/scheduler/eventhandlers.go. Pure.
+ * Differs: all changes, where v1.25 reports the first it finds; its plugins ask for any change of a node, so that comes
+ * to the same.
+ */
+export function nodeChanges(now: SchedulableNode, before: SchedulableNode | undefined): readonly ClusterEvent[] {
+  if (before === undefined) return ["NodeAdd"];
+  const changes: ClusterEvent[] = [];
+  const isUnschedulable = (node: SchedulableNode) => node.spec?.unschedulable === true;
+  if (isUnschedulable(before) && !isUnschedulable(now)) changes.push("NodeSpecUnschedulableChange");
+  const differs = (of: (node: SchedulableNode) => unknown) => !isDeepStrictEqual(of(before), of(now));
+  if (differs(({ status }) => status?.allocatable)) changes.push("NodeAllocatableChange");
+  if (differs(({ metadata }) => metadata.labels)) changes.push("NodeLabelChange");
+  if (differs(({ spec }) => spec?.taints ?? [])) changes.push("NodeTaintChange");
+  if (differs(conditionStatuses)) changes.push("NodeConditionChange");
+  return changes;
+}
+
+function conditionStatuses({ status }: SchedulableNode): Readonly<Record<string, string>> {
+  return Object.fromEntries((status?.conditions ?? []).map((one) => [one.type, one.status]));
+}
+
+const NO_SCHEDULE = new Set(["NoSchedule"] as const);
+
+/**
+ * Could the pod run on this node now? One that clearly could not is not worth another try because of it.
+ * Mirrors preCheckForNode and AdmissionCheck in pkg/scheduler/eventhandlers.go. Pure.
+ */
+export function isWorthTrying(pod: PodInfo, node: NodeInfo): boolean {
+  if (node.node === undefined || !fits(pod, node)) return false;
+  if (!matchesRequiredNodeAffinity(pod.pod, node.node)) return false;
+  if (NODE_NAME.filter(pod, node) !== undefined || NODE_PORTS.filter(pod, node) !== undefined) return false;
+  return untoleratedTaint(node.node.spec?.taints ?? [], pod.pod, NO_SCHEDULE) === undefined;
+}

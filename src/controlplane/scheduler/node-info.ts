@@ -1,0 +1,117 @@
+import { keyOf } from "../controllers/support/objects.js";
+import { type ContainerPort, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
+import { addTo, type PodRequests, podRequests, type Resource, resourceFrom } from "./resources.js";
+
+/** A pod with what the scheduler would otherwise compute again and again. */
+export interface PodInfo extends PodRequests {
+  readonly pod: SchedulablePod;
+  /** `namespace/name` */
+  readonly key: string;
+  readonly uid: string;
+  readonly hostPorts: readonly HostPort[];
+}
+
+export interface HostPort {
+  readonly ip: string;
+  /** `TCP/80` */
+  readonly protocolPort: string;
+}
+
+const ANY_IP = "0.0.0.0";
+const NO_RESOURCES: Resource = new Map();
+
+export interface PodInfoOptions {
+  /** init containers with restartPolicy Always go on running */
+  readonly sidecars: boolean;
+}
+
+export function podInfo(pod: SchedulablePod, options: PodInfoOptions): PodInfo {
+  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts: hostPortsOf(pod), ...podRequests(pod, options) };
+}
+
+/** Mirrors getContainerPorts in pkg/scheduler/framework/plugins/nodeports/node_ports.go, and HostPortInfo.sanitize. */
+function hostPortsOf(pod: SchedulablePod): readonly HostPort[] {
+  const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
+  return ports.filter(({ hostPort = 0 }) => hostPort > 0).map(hostPort);
+}
+
+function hostPort({ hostIP = "", protocol = "TCP", hostPort: port = 0 }: ContainerPort): HostPort {
+  return { ip: hostIP === "" ? ANY_IP : hostIP, protocolPort: `${protocol}/${port}` };
+}
+
+/**
+ * A node and the sums over its pods, kept up to date by additions and removals: what a filter asks is answered without
+ * looking at any pod.
+ *
+ * Mirrors NodeInfo in pkg/scheduler/framework/types.go.
+ */
+export class NodeInfo {
+  /** undefined: pods are bound to it, but it does not exist (yet, or any more) */
+  node: SchedulableNode | undefined;
+  allocatable: Resource = NO_RESOURCES;
+  readonly requested = new Map<string, number>();
+  readonly nonZeroRequested = new Map<string, number>();
+  readonly pods = new Map<string, PodInfo>();
+  /** `TCP/80` -> ip -> how many pods have it */
+  readonly #usedPorts = new Map<string, Map<string, number>>();
+
+  constructor(readonly name: string) {}
+
+  setNode(node: SchedulableNode | undefined): void {
+    this.node = node;
+    this.allocatable = node === undefined ? NO_RESOURCES : resourceFrom(node.status?.allocatable);
+  }
+
+  addPod(info: PodInfo): void {
+    if (this.pods.has(info.key)) this.removePod(info.key);
+    this.pods.set(info.key, info);
+    this.#count(info, 1);
+  }
+
+  removePod(key: string): void {
+    const info = this.pods.get(key);
+    if (info === undefined) return;
+    this.pods.delete(key);
+    this.#count(info, -1);
+  }
+
+  #count(info: PodInfo, sign: 1 | -1): void {
+    addTo(this.requested, info.requests, sign);
+    addTo(this.nonZeroRequested, info.nonZero, sign);
+    for (const { ip, protocolPort } of info.hostPorts) {
+      const ips = this.#usedPorts.get(protocolPort) ?? new Map<string, number>();
+      const count = (ips.get(ip) ?? 0) + sign;
+      if (count > 0) ips.set(ip, count);
+      else ips.delete(ip);
+      if (ips.size > 0) this.#usedPorts.set(protocolPort, ips);
+      else this.#usedPorts.delete(protocolPort);
+    }
+  }
+
+  /** Mirrors HostPortInfo.CheckConflict: any address takes the port on all of them. */
+  hasPortConflict({ ip, protocolPort }: HostPort): boolean {
+    const ips = this.#usedPorts.get(protocolPort);
+    if (ips === undefined) return false;
+    return ip === ANY_IP || ips.has(ANY_IP) || ips.has(ip);
+  }
+
+  /** How much of a resource is left. */
+  free(resource: string): number {
+    return (this.allocatable.get(resource) ?? 0) - (this.requested.get(resource) ?? 0);
+  }
+
+  /** A copy to try things out on. */
+  clone(): NodeInfo {
+    const copy = new NodeInfo(this.name);
+    copy.node = this.node;
+    copy.allocatable = this.allocatable;
+    for (const info of this.pods.values()) copy.addPod(info);
+    return copy;
+  }
+}
+
+/** A pod as it will be once it is bound: what the cache holds until the watch brings the real one. */
+export function assumedOn(info: PodInfo, nodeName: string): PodInfo {
+  if (nodeNameOf(info.pod) === nodeName) return info;
+  return { ...info, pod: { ...info.pod, spec: { ...info.pod.spec, nodeName } } };
+}

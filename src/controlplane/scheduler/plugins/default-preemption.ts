@@ -1,0 +1,161 @@
+import type { Random } from "../../../util/random.js";
+import { isTerminating } from "../../controllers/support/objects.js";
+import type { SchedulerCache } from "../cache.js";
+import { type Diagnosis, fitErrorMessage } from "../fit-error.js";
+import type { Rejection } from "../framework.js";
+import type { NodeInfo, PodInfo } from "../node-info.js";
+import type { Nominator } from "../nominator.js";
+import { priorityOf } from "../objects.js";
+import { type Profile, runFiltersWithNominated } from "../profile.js";
+
+/** What became of a pod that fits nowhere: a node on which others make room for it, or why there is none. */
+export type PreemptionResult =
+  | { readonly outcome: "nominated"; readonly nodeName: string; readonly victims: readonly PodInfo[] }
+  | {
+      readonly outcome: "not-helpful";
+      readonly message: string;
+      /** an earlier preemption for the pod is still under way */
+      readonly keepsNomination: boolean;
+    };
+
+interface Candidate {
+  readonly nodeName: string;
+  /** the most important one first */
+  readonly victims: readonly PodInfo[];
+}
+
+/** Of the nodes on which it could help this many percent, but at least so many, are tried out. */
+const MIN_CANDIDATE_PERCENTAGE = 10;
+const MIN_CANDIDATES = 100;
+
+const NOT_HELPFUL = rejection("UnschedulableAndUnresolvable", "Preemption is not helpful for scheduling");
+const NO_VICTIMS = rejection("UnschedulableAndUnresolvable", "No preemption victims found for incoming pod");
+
+function rejection(code: Rejection["code"], reason: string): Rejection {
+  return { code, plugin: "DefaultPreemption", reasons: [reason] };
+}
+
+export interface PreemptionDeps {
+  readonly profile: Profile;
+  readonly cache: SchedulerCache;
+  readonly nominator: Nominator;
+  readonly random: Random;
+}
+
+/**
+ * Looks for a node on which a pod would fit if pods of lower priority left it. Nothing is changed by it.
+ *
+ * Mirrors pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go and
+ * pkg/scheduler/framework/preemption/preemption.go (Preempt, findCandidates, DryRunPreemption, SelectCandidate).
+ * Differs: disruption budgets are not looked at; among nodes that are equal the first is taken, not any.
+ */
+export function preempt(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis): PreemptionResult {
+  const notEligible = whyNotEligible(deps, pod, diagnosis);
+  if (notEligible !== undefined) {
+    return { outcome: "not-helpful", message: `preemption: ${notEligible}`, keepsNomination: true };
+  }
+  const { candidates, rejections } = findCandidates(deps, pod, diagnosis);
+  const best = pickOneNode(candidates);
+  if (best !== undefined) return { outcome: "nominated", ...best };
+  const message = fitErrorMessage({ allNodes: rejections.size, rejections });
+  return { outcome: "not-helpful", message: `preemption: ${message}`, keepsNomination: false };
+}
+
+/** Mirrors PodEligibleToPreemptOthers: one that has preempted waits for its victims to go. */
+function whyNotEligible(deps: PreemptionDeps, { pod }: PodInfo, { rejections }: Diagnosis): string | undefined {
+  if (pod.spec?.preemptionPolicy === "Never") return "not eligible due to preemptionPolicy=Never.";
+  const nominated = pod.status?.["nominatedNodeName"];
+  if (typeof nominated !== "string" || nominated === "") return undefined;
+  if (rejections.get(nominated)?.code === "UnschedulableAndUnresolvable") return undefined;
+  const pods = [...(deps.cache.node(nominated)?.pods.values() ?? [])];
+  const isLeaving = pods.some((one) => isTerminating(one.pod) && priorityOf(one.pod) < priorityOf(pod));
+  return isLeaving ? "not eligible due to a terminating pod on the nominated node." : undefined;
+}
+
+function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis) {
+  const rejections = new Map<string, Rejection>();
+  const potential: NodeInfo[] = [];
+  for (const node of deps.cache.nodes()) {
+    const isHopeless = diagnosis.rejections.get(node.name)?.code === "UnschedulableAndUnresolvable";
+    if (isHopeless) rejections.set(node.name, NOT_HELPFUL);
+    else potential.push(node);
+  }
+  const enough = Math.max(Math.floor((potential.length * MIN_CANDIDATE_PERCENTAGE) / 100), MIN_CANDIDATES);
+  const offset = Math.floor(deps.random.float() * potential.length);
+  const candidates: Candidate[] = [];
+  for (let i = 0; i < potential.length && candidates.length < enough; i++) {
+    const node = potential[(offset + i) % potential.length];
+    if (node === undefined) continue;
+    const found = selectVictimsOnNode(deps, pod, node.clone());
+    if ("victims" in found) candidates.push({ nodeName: node.name, victims: found.victims });
+    else rejections.set(node.name, found);
+  }
+  return { candidates, rejections };
+}
+
+/**
+ * Takes all pods of lower priority off the (copied) node, and lets back on as many as there is room for, the most
+ * important first. Mirrors SelectVictimsOnNode.
+ */
+function selectVictimsOnNode(
+  deps: PreemptionDeps,
+  pod: PodInfo,
+  node: NodeInfo,
+): { readonly victims: readonly PodInfo[] } | Rejection {
+  const lower = [...node.pods.values()].filter((one) => priorityOf(one.pod) < priorityOf(pod.pod));
+  if (lower.length === 0) return NO_VICTIMS;
+  for (const { key } of lower) node.removePod(key);
+  const stillNot = runFiltersWithNominated(deps.profile, deps.nominator, pod, node);
+  if (stillNot !== undefined) return stillNot;
+  const victims: PodInfo[] = [];
+  for (const one of lower.sort(moreImportantFirst)) {
+    node.addPod(one);
+    if (runFiltersWithNominated(deps.profile, deps.nominator, pod, node) === undefined) continue;
+    node.removePod(one.key);
+    victims.push(one);
+  }
+  return { victims };
+}
+
+/** Mirrors MoreImportantPod in pkg/scheduler/util/utils.go: the higher priority, then the longer life. */
+function moreImportantFirst(a: PodInfo, b: PodInfo): number {
+  return priorityOf(b.pod) - priorityOf(a.pod) || startText(a).localeCompare(startText(b));
+}
+
+/** RFC 3339 in UTC, so texts sort as times do; a pod that has not started counts as the youngest. */
+function startText({ pod }: PodInfo): string {
+  const start = pod.status?.["startTime"];
+  return typeof start === "string" ? start : "~";
+}
+
+/** 2^31: so that the number of victims weighs more than negative priorities. */
+const PRIORITY_OFFSET = 2_147_483_648;
+
+/**
+ * The node whose victims matter least: the lowest highest priority, the lowest sum, the fewest, the youngest.
+ * Mirrors pickOneNodeForPreemption.
+ */
+function pickOneNode(candidates: readonly Candidate[]): Candidate | undefined {
+  const measures: readonly ((one: Candidate) => number | string)[] = [
+    ({ victims: [first] }) => (first === undefined ? 0 : priorityOf(first.pod)),
+    ({ victims }) => victims.reduce((sum, { pod }) => sum + priorityOf(pod) + PRIORITY_OFFSET, 0),
+    ({ victims }) => victims.length,
+  ];
+  let left = candidates;
+  for (const measure of measures) {
+    const values = left.map(measure);
+    const least = values.reduce((a, b) => (b < a ? b : a), values[0] ?? 0);
+    left = left.filter((_, i) => values[i] === least);
+  }
+  return left.reduce<Candidate | undefined>(
+    (best, one) => (best === undefined || earliestStart(one) > earliestStart(best) ? one : best),
+    undefined,
+  );
+}
+
+/** Of the victims with the highest priority. Mirrors GetEarliestPodStartTime. */
+function earliestStart({ victims }: Candidate): string {
+  const [first] = victims;
+  const highest = victims.filter(({ pod }) => first !== undefined && priorityOf(pod) === priorityOf(first.pod));
+  return highest.map(startText).sort()[0] ?? "";
+}

@@ -1,0 +1,17 @@
+import { type FilterPlugin, NODE_EVENTS, type Rejection } from "../framework.js";
+
+const REJECTION: Rejection = {
+  code: "Unschedulable",
+  plugin: "NodePorts",
+  reasons: ["node(s) didn't have free ports for the requested pod ports"],
+};
+
+/**
+ * Two pods cannot have the same port of one node.
+ * Mirrors pkg/scheduler/framework/plugins/nodeports/node_ports.go.
+ */
+export const NODE_PORTS: FilterPlugin = {
+  name: "NodePorts",
+  events: [...NODE_EVENTS, "AssignedPodDelete"],
+  filter: ({ hostPorts }, node) => (hostPorts.some((port) => node.hasPortConflict(port)) ? REJECTION : undefined),
+};

@@ -1,0 +1,48 @@
+import type { Taint, TaintEffect, Toleration } from "../../controllers/support/objects.js";
+import { tolerates } from "../../controllers/tainteviction/tolerations.js";
+import { type FilterPlugin, NODE_EVENTS, normalizeScores, type ScorePlugin } from "../framework.js";
+import type { SchedulablePod } from "../objects.js";
+
+const FORBIDDING: ReadonlySet<TaintEffect> = new Set<TaintEffect>(["NoSchedule", "NoExecute"]);
+
+/** Mirrors FindMatchingUntoleratedTaint in k8s.io/component-helpers/scheduling/corev1/helpers.go. */
+export function untoleratedTaint(
+  taints: readonly Taint[],
+  pod: SchedulablePod,
+  effects: ReadonlySet<TaintEffect>,
+): Taint | undefined {
+  const tolerations = pod.spec?.tolerations ?? [];
+  return taints.find((taint) => effects.has(taint.effect) && !tolerations.some((one) => tolerates(one, taint)));
+}
+
+/**
+ * Keeps pods off nodes with taints that they do not tolerate, and away from those that would rather not have them.
+ * Mirrors pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go (Filter, Score, NormalizeScore).
+ */
+export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
+  name: "TaintToleration",
+  events: NODE_EVENTS,
+  weight: 3,
+  filter({ pod }, { node }) {
+    const taint = untoleratedTaint(node?.spec?.taints ?? [], pod, FORBIDDING);
+    if (taint === undefined) return undefined;
+    return {
+      code: "UnschedulableAndUnresolvable",
+      plugin: "TaintToleration",
+      reasons: [`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`],
+    };
+  },
+  /** How many PreferNoSchedule taints it does not tolerate. */
+  score({ pod }, { node }) {
+    const tolerations = (pod.spec?.tolerations ?? []).filter(isForPreference);
+    const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "PreferNoSchedule");
+    return taints.filter((taint) => !tolerations.some((one) => tolerates(one, taint))).length;
+  },
+  normalize: (scores) => normalizeScores(scores, true),
+};
+
+/** Mirrors getAllTolerationPreferNoSchedule: those without an effect cover all effects. */
+function isForPreference({ effect }: Toleration): boolean {
+  const word: string = effect ?? "";
+  return word === "" || word === "PreferNoSchedule";
+}

@@ -1,0 +1,58 @@
+import { type PodCondition, rfc3339 } from "../controllers/support/objects.js";
+import type { SchedulablePod } from "./objects.js";
+
+/** What the scheduler writes into a pod's status. */
+export interface StatusChange {
+  /** `Unschedulable`, or `SchedulerError` when something went wrong */
+  readonly reason: string;
+  readonly message: string;
+  /** undefined: leave it as it is; empty: take it away */
+  readonly nominatedNodeName: string | undefined;
+}
+
+/**
+ * PodScheduled=False with its reason. The same object when nothing changes: then nothing is written.
+ * Mirrors updatePod in pkg/scheduler/schedule_one.go and UpdatePodCondition in pkg/api/v1/pod/util.go. Pure.
+ */
+export function withSchedulingFailure(pod: SchedulablePod, change: StatusChange, nowMs: number): SchedulablePod {
+  const { nominatedNodeName: nominatedBefore, ...status } = { ...pod.status } as Readonly<Record<string, unknown>>;
+  const nominated = change.nominatedNodeName ?? (typeof nominatedBefore === "string" ? nominatedBefore : "");
+  const before = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const isSame = before?.status === "False" && before.reason === change.reason && before.message === change.message;
+  if (isSame && nominated === (nominatedBefore ?? "")) return pod;
+  const condition: PodCondition = {
+    type: "PodScheduled",
+    status: "False",
+    lastProbeTime: null,
+    lastTransitionTime: (before?.status === "False" ? before.lastTransitionTime : undefined) ?? rfc3339(nowMs),
+    reason: change.reason,
+    message: change.message,
+  };
+  const conditions = pod.status?.conditions ?? [];
+  return {
+    ...pod,
+    status: {
+      ...status,
+      conditions:
+        before === undefined ? [...conditions, condition] : conditions.map((one) => (one === before ? condition : one)),
+      ...(nominated === "" ? {} : { nominatedNodeName: nominated }),
+    },
+  };
+}
+
+/**
+ * The mark of a pod that must make room. Mirrors PreemptPod in pkg/scheduler/framework/preemption/preemption.go.
+ * Pure.
+ */
+export function withDisruptionTarget(pod: SchedulablePod, schedulerName: string, nowMs: number): SchedulablePod {
+  const condition: PodCondition = {
+    type: "DisruptionTarget",
+    status: "True",
+    lastProbeTime: null,
+    lastTransitionTime: rfc3339(nowMs),
+    reason: "PreemptionByScheduler",
+    message: `${schedulerName}: preempting to accommodate a higher priority pod`,
+  };
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== condition.type);
+  return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
+}

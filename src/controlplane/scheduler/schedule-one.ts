@@ -1,0 +1,230 @@
+import type { KubeObject } from "../../api/meta.js";
+import { constantsFor, factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import { isTerminating, nameOf } from "../controllers/support/objects.js";
+import { errorText } from "../controllers/support/shared-deps.js";
+import { StatusError } from "../errors.js";
+import type { LocalClient } from "../registry/registry.js";
+import type { Binder } from "./binder.js";
+import type { SchedulerCache } from "./cache.js";
+import type { SeriesRecorder } from "./event-recorder.js";
+import { explain } from "./explain.js";
+import { type Diagnosis, fitErrorMessage, NO_NODES } from "./fit-error.js";
+import type { PodInfo } from "./node-info.js";
+import type { Nominator } from "./nominator.js";
+import { nodeNameOf, priorityOf, type SchedulablePod, uidOf } from "./objects.js";
+import { preempt } from "./plugins/default-preemption.js";
+import { type StatusChange, withDisruptionTarget, withSchedulingFailure } from "./pod-status.js";
+import type { Profile } from "./profile.js";
+import type { QueuedPod, SchedulingQueue } from "./queue.js";
+import { Algorithm } from "./schedule-pod.js";
+
+/** What schedulerName is unless a pod says otherwise. */
+export const DEFAULT_SCHEDULER = "default-scheduler";
+
+const AS_SCHEDULER = { actor: "scheduler" } as const;
+
+export interface CycleDeps {
+  readonly client: LocalClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly kubeVersion: string;
+  readonly profile: Profile;
+  readonly cache: SchedulerCache;
+  readonly queue: SchedulingQueue;
+  readonly nominator: Nominator;
+  readonly recorder: SeriesRecorder;
+  readonly bind: Binder;
+  /** the pod as the watch last brought it */
+  readonly latest: (key: string) => SchedulablePod | undefined;
+  readonly infoOf: (pod: SchedulablePod) => PodInfo;
+}
+
+/** Where a pod that found no node waits, and what is said about it. */
+interface Failure extends StatusChange {
+  readonly plugins: ReadonlySet<string>;
+  readonly isError: boolean;
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/**
+ * One pod at a time from the queue to a node, or back into the queue.
+ *
+ * Mirrors pkg/scheduler/schedule_one.go (scheduleOne, bind, handleSchedulingFailure).
+ * Differs: the next pod waits until this one is bound, so that two runs do the same; upstream binds beside the next
+ * cycle.
+ */
+export class SchedulingCycle {
+  readonly #deps: CycleDeps;
+  readonly #algorithm: Algorithm;
+
+  constructor(deps: CycleDeps) {
+    this.#deps = deps;
+    this.#algorithm = new Algorithm(deps.profile, deps.cache, deps.nominator, deps.random);
+  }
+
+  async scheduleOne(queued: QueuedPod): Promise<void> {
+    const { info } = queued;
+    if (isTerminating(info.pod)) return this.#skip(info);
+    const result = this.#algorithm.schedule(info);
+    this.#deps.trace.emit(explain(this.#deps.profile, info.key, info.pod, result), AS_SCHEDULER);
+    if (result.outcome === "fits") return this.#bind(queued, result.nodeName);
+    if (result.outcome === "no-fit") return this.#noFit(queued, result);
+    const failure = {
+      reason: "Unschedulable",
+      message: NO_NODES,
+      nominatedNodeName: "",
+      plugins: NOBODY,
+      isError: false,
+    };
+    await this.#fail(queued, failure);
+  }
+
+  #skip({ key, pod }: PodInfo): void {
+    this.#deps.queue.delete(key);
+    this.#warn(pod, `skip schedule deleting pod: ${key}`);
+  }
+
+  #warn(about: KubeObject, note: string): void {
+    this.#deps.recorder.record({ about, type: "Warning", reason: "FailedScheduling", action: "Scheduling", note });
+  }
+
+  /** From here on the pod's resources are taken, whether the API server knows it already or not. */
+  async #bind(queued: QueuedPod, nodeName: string): Promise<void> {
+    const { cache, queue, recorder, bind, nominator } = this.#deps;
+    const { key, pod } = queued.info;
+    cache.assumePod(queued.info, nodeName);
+    try {
+      await bind(pod, nodeName);
+    } catch (error) {
+      return this.#bindingFailed(queued, error);
+    }
+    queue.delete(key);
+    nominator.remove(key);
+    const note = `Successfully assigned ${key} to ${nodeName}`;
+    recorder.record({ about: pod, type: "Normal", reason: "Scheduled", action: "Binding", note });
+  }
+
+  async #bindingFailed(queued: QueuedPod, error: unknown): Promise<void> {
+    if (!(error instanceof StatusError)) throw error;
+    const { cache, queue, latest, infoOf } = this.#deps;
+    const { key, uid } = queued.info;
+    cache.forgetPod(key);
+    // What the pod would have taken is free again.
+    queue.moveAll(["AssignedPodDelete"]);
+    const message = `binding rejected: running Bind plugin "DefaultBinder": ${errorText(error)}`;
+    const pod = latest(key);
+    if (pod === undefined || uidOf(pod) !== uid || nodeNameOf(pod) !== "") {
+      queue.delete(key);
+      return this.#warn(queued.info.pod, message);
+    }
+    queued.info = infoOf(pod);
+    const failure = { reason: "SchedulerError", message, nominatedNodeName: "", plugins: NOBODY, isError: true };
+    await this.#fail(queued, failure);
+  }
+
+  async #noFit(queued: QueuedPod, diagnosis: Diagnosis): Promise<void> {
+    const { kubeVersion } = this.#deps;
+    const result = preempt(this.#deps, queued.info, diagnosis);
+    const plugins = new Set([...diagnosis.rejections.values()].map(({ plugin }) => plugin));
+    const reason = "Unschedulable";
+    const message = fitErrorMessage(diagnosis);
+    if (result.outcome === "nominated") {
+      const { nodeName, victims } = result;
+      await this.#fail(queued, { reason, message, nominatedNodeName: nodeName, plugins, isError: false });
+      return this.#evictVictims(queued.info, nodeName, victims);
+    }
+    // From v1.34 on, the plugin DynamicResources has its say too.
+    const claims = factFor("dynamicResourceAllocation", kubeVersion) ? "no new claims to deallocate, " : "";
+    const nominatedNodeName = result.keepsNomination ? undefined : "";
+    const full = `${message} ${claims}${result.message}`;
+    await this.#fail(queued, { reason, message: full, nominatedNodeName, plugins, isError: false });
+  }
+
+  /** The queue comes first: what happens while the rest is written must find the pod in it. */
+  async #fail(queued: QueuedPod, failure: Failure): Promise<void> {
+    const { queue, nominator, client, clock, trace } = this.#deps;
+    const { info, attempts } = queued;
+    const { namespace, name = "" } = info.pod.metadata;
+    queue.putBack(queued, failure.plugins, failure.isError);
+    if (failure.nominatedNodeName === "") nominator.remove(info.key);
+    else if (failure.nominatedNodeName !== undefined) nominator.nominate(info, failure.nominatedNodeName);
+    if (attempts === 1) this.#explainWait(info, failure);
+    this.#warn(info.pod, failure.message);
+    const change = (pod: SchedulablePod) =>
+      uidOf(pod) === info.uid ? withSchedulingFailure(pod, failure, clock.now()) : pod;
+    try {
+      await client.modify<SchedulablePod>("pods", namespace, name, change, "status");
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      const message = `the status of ${info.key} was not written: ${errorText(error)}`;
+      trace.emit({ kind: "error", message, hint: "it is written with the next attempt" }, AS_SCHEDULER);
+    }
+  }
+
+  #explainWait({ key }: PodInfo, { isError, plugins }: Failure): void {
+    const { trace, kubeVersion } = this.#deps;
+    const names = [...plugins].join(", ");
+    const why = isError
+      ? "something went wrong, which may pass"
+      : `something must change first${names === "" ? "" : ` that ${names} would look at`}`;
+    const constants = isError
+      ? constantsFor(kubeVersion, "podInitialBackoff", "podMaxBackoff")
+      : constantsFor(kubeVersion, "podInitialBackoff", "podMaxBackoff", "podMaxInUnschedulablePods");
+    const upstream = { file: "pkg/scheduler/schedule_one.go", func: "handleSchedulingFailure" };
+    trace.emit({ kind: "decision", what: `${key} goes back into the queue`, why, constants, upstream }, AS_SCHEDULER);
+  }
+
+  /** Mirrors prepareCandidate: victims are deleted, and whoever was to have the room is no longer. */
+  async #evictVictims(preemptor: PodInfo, nodeName: string, victims: readonly PodInfo[]): Promise<void> {
+    const { recorder, nominator, trace, kubeVersion } = this.#deps;
+    const names = victims.map(({ key }) => key).join(", ");
+    const why = `${preemptor.key} has priority ${priorityOf(preemptor.pod)}, and fits on ${nodeName} without them`;
+    const upstream = { file: "pkg/scheduler/framework/preemption/preemption.go", func: "prepareCandidate" };
+    trace.emit({ kind: "decision", what: `preempt ${names}`, why, upstream }, AS_SCHEDULER);
+    for (const victim of victims) {
+      if (!(await this.#evict(victim))) continue;
+      const whom = { "the pod": ` ${preemptor.key}`, "a pod": " a pod", "its uid": ` pod ${preemptor.uid}` };
+      const note = `Preempted by${whom[factFor("preemptedNote", kubeVersion)]} on node ${nodeName}`;
+      const event = { type: "Normal", reason: "Preempted", action: "Preempting", note } as const;
+      recorder.record({ about: victim.pod, related: preemptor.pod, ...event });
+    }
+    for (const other of nominator.on(nodeName)) {
+      if (priorityOf(other.pod) < priorityOf(preemptor.pod)) await this.#clearNomination(other);
+    }
+  }
+
+  /** @returns false when it is gone already, or cannot be deleted */
+  async #evict({ key, pod }: PodInfo): Promise<boolean> {
+    const { client, clock, trace, kubeVersion } = this.#deps;
+    const { namespace, uid } = pod.metadata;
+    try {
+      if (factFor("podDisruptionConditions", kubeVersion)) {
+        const mark = (now: SchedulablePod) => withDisruptionTarget(now, DEFAULT_SCHEDULER, clock.now());
+        await client.modify<SchedulablePod>("pods", namespace, nameOf(pod), mark, "status");
+      }
+      const preconditions = uid === undefined ? {} : { uid };
+      return await client.delete("pods", namespace, nameOf(pod), { preconditions });
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      trace.emit({ kind: "error", message: `${key} was not preempted: ${errorText(error)}` }, AS_SCHEDULER);
+      return false;
+    }
+  }
+
+  async #clearNomination(info: PodInfo): Promise<void> {
+    const { client, nominator } = this.#deps;
+    nominator.remove(info.key);
+    const { namespace } = info.pod.metadata;
+    await client.modify<SchedulablePod>("pods", namespace, nameOf(info.pod), withoutNomination, "status");
+  }
+}
+
+function withoutNomination(pod: SchedulablePod): SchedulablePod {
+  const { nominatedNodeName, ...status } = { ...pod.status } as Readonly<Record<string, unknown>>;
+  return nominatedNodeName === undefined ? pod : { ...pod, status };
+}

@@ -1,0 +1,136 @@
+import type { Random } from "../../util/random.js";
+import type { SchedulerCache } from "./cache.js";
+import type { Diagnosis } from "./fit-error.js";
+import type { Rejection } from "./framework.js";
+import type { NodeInfo, PodInfo } from "./node-info.js";
+import type { Nominator } from "./nominator.js";
+import { type Profile, runFiltersWithNominated } from "./profile.js";
+
+/** One node's scores, weighted, in the order of the profile's score plugins. */
+export interface NodeScore {
+  readonly nodeName: string;
+  readonly byPlugin: readonly number[];
+  readonly total: number;
+}
+
+/** What a cycle came to. In each case `rejections` says which nodes were filtered out, and by which plugin. */
+export type ScheduleResult =
+  | {
+      readonly outcome: "fits";
+      readonly nodeName: string;
+      readonly feasible: readonly string[];
+      /** empty when only one node fits: there is nothing to compare then */
+      readonly scores: readonly NodeScore[];
+      readonly rejections: ReadonlyMap<string, Rejection>;
+    }
+  | ({ readonly outcome: "no-fit" } & Diagnosis)
+  | { readonly outcome: "no-nodes" };
+
+/** Fewer nodes than this are all looked at. */
+const MIN_FEASIBLE_NODES = 100;
+const MIN_FEASIBLE_PERCENTAGE = 5;
+
+/**
+ * Chooses a node for a pod: filters, scores, takes the best. Nothing is changed by it, and nothing happens meanwhile.
+ *
+ * Mirrors pkg/scheduler/schedule_one.go (schedulePod, findNodesThatFitPod, prioritizeNodes, selectHost).
+ */
+export class Algorithm {
+  /** where the next pod begins to look, so that each node has its turn in a large cluster */
+  #nextStart = 0;
+
+  constructor(
+    readonly profile: Profile,
+    readonly cache: SchedulerCache,
+    readonly nominator: Nominator,
+    readonly random: Random,
+  ) {}
+
+  schedule(pod: PodInfo): ScheduleResult {
+    const all = this.cache.nodes();
+    if (all.length === 0) return { outcome: "no-nodes" };
+    const rejections = new Map<string, Rejection>();
+    const feasible = this.#findFeasible(pod, all, rejections);
+    const names = feasible.map(({ name }) => name);
+    const [first] = names;
+    if (first === undefined) return { outcome: "no-fit", allNodes: all.length, rejections };
+    if (names.length === 1) return { outcome: "fits", nodeName: first, feasible: names, scores: [], rejections };
+    const scores = this.#prioritize(pod, feasible);
+    return { outcome: "fits", nodeName: this.#selectHost(scores), feasible: names, scores, rejections };
+  }
+
+  #findFeasible(pod: PodInfo, all: readonly NodeInfo[], rejections: Map<string, Rejection>): readonly NodeInfo[] {
+    let nodes = all;
+    for (const plugin of this.profile.filters) {
+      const result = plugin.preFilter?.(pod);
+      if (result === undefined) continue;
+      if ("rejection" in result) {
+        for (const { name } of all) rejections.set(name, result.rejection);
+        return [];
+      }
+      nodes = nodes.filter(({ name }) => result.nodeNames.has(name));
+    }
+    return this.#nominatedNode(pod) ?? this.#findPassing(pod, nodes, rejections);
+  }
+
+  /** Mirrors evaluateNominatedNode: if the node that was made free for the pod fits, no other is looked at. */
+  #nominatedNode(pod: PodInfo): readonly NodeInfo[] | undefined {
+    const nominated = pod.pod.status?.["nominatedNodeName"];
+    const node = typeof nominated === "string" ? this.cache.node(nominated) : undefined;
+    if (node === undefined || this.#reject(pod, node) !== undefined) return undefined;
+    return [node];
+  }
+
+  #findPassing(pod: PodInfo, nodes: readonly NodeInfo[], rejections: Map<string, Rejection>): readonly NodeInfo[] {
+    const enough = numFeasibleNodesToFind(nodes.length);
+    const feasible: NodeInfo[] = [];
+    let processed = 0;
+    for (; processed < nodes.length && feasible.length < enough; processed++) {
+      const node = nodes[(this.#nextStart + processed) % nodes.length];
+      if (node === undefined) continue;
+      const rejection = this.#reject(pod, node);
+      if (rejection === undefined) feasible.push(node);
+      else rejections.set(node.name, rejection);
+    }
+    if (nodes.length > 0) this.#nextStart = (this.#nextStart + processed) % nodes.length;
+    return feasible;
+  }
+
+  #reject(pod: PodInfo, node: NodeInfo): Rejection | undefined {
+    return runFiltersWithNominated(this.profile, this.nominator, pod, node);
+  }
+
+  #prioritize(pod: PodInfo, nodes: readonly NodeInfo[]): readonly NodeScore[] {
+    const columns = this.profile.scores.map(({ score, normalize, weight }) => {
+      const raw = nodes.map((node) => score(pod, node));
+      return (normalize?.(raw) ?? raw).map((one) => one * weight);
+    });
+    return nodes.map(({ name }, i) => {
+      const byPlugin = columns.map((column) => column[i] ?? 0);
+      return { nodeName: name, byPlugin, total: byPlugin.reduce((sum, one) => sum + one, 0) };
+    });
+  }
+
+  /** The best; among equals by chance, each as likely as the others. */
+  #selectHost(scores: readonly NodeScore[]): string {
+    let best: NodeScore | undefined;
+    let equals = 1;
+    for (const one of scores) {
+      if (best === undefined || one.total > best.total) {
+        best = one;
+        equals = 1;
+      } else if (one.total === best.total) {
+        equals++;
+        if (Math.floor(this.random.float() * equals) === 0) best = one;
+      }
+    }
+    return best?.nodeName ?? "";
+  }
+}
+
+/** How many nodes that fit are enough. Mirrors numFeasibleNodesToFind, with the default percentage. Pure. */
+export function numFeasibleNodesToFind(allNodes: number): number {
+  if (allNodes < MIN_FEASIBLE_NODES) return allNodes;
+  const percentage = Math.max(50 - Math.floor(allNodes / 125), MIN_FEASIBLE_PERCENTAGE);
+  return Math.max(Math.floor((allNodes * percentage) / 100), MIN_FEASIBLE_NODES);
+}

@@ -1,0 +1,193 @@
+import { hostname } from "node:os";
+import { isDeepStrictEqual } from "node:util";
+import { factFor } from "../../release/facts.js";
+import type { Controller } from "../controllers/controller.js";
+import type { SharedReflector } from "../controllers/shared-reflector.js";
+import { concurrently } from "../controllers/support/concurrently.js";
+import { isTerminating, keyOf, nameOf } from "../controllers/support/objects.js";
+import type { SharedDeps } from "../controllers/support/shared-deps.js";
+import type { Binder } from "./binder.js";
+import { SchedulerCache } from "./cache.js";
+import { SeriesRecorder } from "./event-recorder.js";
+import { isWorthTrying, nodeChanges } from "./node-changes.js";
+import { type PodInfo, podInfo } from "./node-info.js";
+import { Nominator } from "./nominator.js";
+import { isTerminal, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
+import { defaultProfile, type Profile } from "./profile.js";
+import { SchedulingQueue } from "./queue.js";
+import { DEFAULT_SCHEDULER, SchedulingCycle } from "./schedule-one.js";
+
+export interface SchedulerDeps
+  extends Pick<SharedDeps, "client" | "clock" | "random" | "trace" | "kubeVersion" | "reflectors"> {
+  readonly bind: Binder;
+}
+
+/**
+ * Finds a node for each pod that has none, and binds it there.
+ *
+ * Mirrors pkg/scheduler (v1.25: scheduler.go, schedule_one.go, eventhandlers.go) with the default profile.
+ * Differs: see `defaultProfile` for the plugins that are left out. Runs among the controllers, in their process; it still
+ * has a user of its own, system:kube-scheduler.
+ */
+export class Scheduler implements Controller {
+  readonly name = "scheduler";
+
+  constructor(readonly deps: SchedulerDeps) {}
+
+  run(signal: AbortSignal): Promise<void> {
+    return new SchedulerRun(this.deps).run(signal);
+  }
+}
+
+/** One life of the scheduler: everything it believes is made anew after a failure. */
+class SchedulerRun {
+  readonly #nodes: SharedReflector<SchedulableNode>;
+  readonly #pods: SharedReflector<SchedulablePod>;
+  readonly #cache = new SchedulerCache();
+  readonly #nominator = new Nominator();
+  readonly #queue: SchedulingQueue;
+  readonly #recorder: SeriesRecorder;
+  readonly #cycle: SchedulingCycle;
+  readonly #infoOptions: { readonly sidecars: boolean };
+
+  constructor(deps: SchedulerDeps) {
+    const { clock, kubeVersion, reflectors } = deps;
+    const profile = defaultProfile(kubeVersion);
+    this.#nodes = reflectors.of<SchedulableNode>("nodes");
+    this.#pods = reflectors.of<SchedulablePod>("pods");
+    this.#infoOptions = { sidecars: factFor("sidecarContainers", kubeVersion) };
+    this.#queue = new SchedulingQueue(clock, {
+      initialBackoffMs: factFor("podInitialBackoff", kubeVersion),
+      maxBackoffMs: factFor("podMaxBackoff", kubeVersion),
+      maxUnschedulableMs: factFor("podMaxInUnschedulablePods", kubeVersion),
+      popsFromBackoff: factFor("schedulerPopFromBackoffQ", kubeVersion),
+      hasGates: factFor("podSchedulingReadiness", kubeVersion),
+      eventsOf: eventsOf(profile),
+    });
+    const instance = `${DEFAULT_SCHEDULER}-${hostname()}`;
+    this.#recorder = new SeriesRecorder(deps, { controller: DEFAULT_SCHEDULER, instance });
+    this.#cycle = new SchedulingCycle({
+      ...deps,
+      profile,
+      cache: this.#cache,
+      queue: this.#queue,
+      nominator: this.#nominator,
+      recorder: this.#recorder,
+      latest: (key) => this.#pods.byKey(key),
+      infoOf: (pod) => this.#infoOf(pod),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#nodes.synced(signal), this.#pods.synced(signal)]);
+    // Each loop takes what exists before its first wait: when the first pod is popped, all nodes are known.
+    await concurrently(
+      signal,
+      (stop) => this.#watchNodes(stop),
+      (stop) => this.#watchPods(stop),
+      (stop) => this.#recorder.run(stop),
+      (stop) => this.#scheduleAll(stop),
+    );
+    await this.#recorder.flush();
+  }
+
+  async #scheduleAll(signal: AbortSignal): Promise<never> {
+    for (;;) await this.#cycle.scheduleOne(await this.#queue.pop(signal));
+  }
+
+  /** Mirrors addNodeToCache, updateNodeInCache, deleteNodeFromCache. */
+  async #watchNodes(signal: AbortSignal): Promise<void> {
+    const changes = this.#nodes.changes(signal, { onlyNew: true });
+    for (const node of this.#nodes.list()) this.#cache.setNode(nameOf(node), node);
+    for await (const item of changes) {
+      if (item.type === "initDone") continue;
+      const name = nameOf(item.object);
+      if (item.type === "deleted") {
+        this.#cache.removeNode(name);
+        continue;
+      }
+      const before = this.#cache.node(name)?.node;
+      const node = this.#cache.setNode(name, item.object);
+      this.#queue.moveAll(nodeChanges(item.object, before), (pod) => isWorthTrying(pod, node));
+    }
+  }
+
+  async #watchPods(signal: AbortSignal): Promise<void> {
+    const changes = this.#pods.changes(signal, { onlyNew: true });
+    for (const pod of this.#pods.list()) this.#podApplied(pod, undefined);
+    for await (const item of changes) {
+      if (item.type === "initDone") continue;
+      if (item.type === "deleted") this.#podGone(item.object);
+      else this.#podApplied(item.object, item.type === "applied" ? item.previous : undefined);
+    }
+  }
+
+  #podApplied(pod: SchedulablePod, previous: SchedulablePod | undefined): void {
+    if (isTerminal(pod)) this.#podGone(pod);
+    else if (nodeNameOf(pod) !== "") this.#podIsBound(pod);
+    else if ((pod.spec?.schedulerName ?? DEFAULT_SCHEDULER) === DEFAULT_SCHEDULER) this.#podWaits(pod, previous);
+  }
+
+  /** Mirrors addPodToSchedulingQueue and updatePodInSchedulingQueue. */
+  #podWaits(pod: SchedulablePod, previous: SchedulablePod | undefined): void {
+    const key = keyOf(pod);
+    // Its binding is under way: what it is meanwhile is looked up again should that fail.
+    if (this.#cache.isAssumed(key)) return;
+    const info = this.#infoOf(pod);
+    const nominated = pod.status?.["nominatedNodeName"];
+    if (typeof nominated === "string" && nominated !== "") this.#nominator.nominate(info, nominated);
+    this.#queue.update(info, previous === undefined || isChanged(pod, previous));
+  }
+
+  /** Mirrors addPodToCache and updatePodInCache. */
+  #podIsBound(pod: SchedulablePod): void {
+    const key = keyOf(pod);
+    const before = this.#cache.info(key);
+    const info = this.#infoOf(pod);
+    this.#cache.addPod(info);
+    this.#queue.delete(key);
+    this.#nominator.remove(key);
+    if (before !== undefined && asksForLess(info, before)) this.#queue.moveAll(["AssignedPodUpdate"]);
+  }
+
+  /** Mirrors deletePodFromCache and deletePodFromSchedulingQueue; upstream's watch leaves finished pods out. */
+  #podGone(pod: SchedulablePod): void {
+    const key = keyOf(pod);
+    const held = this.#cache.pod(key);
+    const frees = held !== undefined && uidOf(held) === uidOf(pod);
+    if (frees) this.#cache.removePod(key);
+    this.#queue.delete(key);
+    const wasNominated = this.#nominator.remove(key);
+    if (frees || wasNominated) this.#queue.moveAll(["AssignedPodDelete"]);
+  }
+
+  #infoOf(pod: SchedulablePod): PodInfo {
+    const known = this.#cache.info(keyOf(pod)) ?? this.#queue.get(keyOf(pod))?.info;
+    // A change of status alone, the most frequent one, leaves what is computed from the spec as it is.
+    return known !== undefined && known.pod.spec === pod.spec ? { ...known, pod } : podInfo(pod, this.#infoOptions);
+  }
+}
+
+function eventsOf({ filters }: Profile) {
+  const byName = new Map(filters.map(({ name, events }) => [name, events]));
+  return (plugin: string) => byName.get(plugin) ?? [];
+}
+
+/** Something a pod's fate may depend on: not its status, and not the book-keeping. Mirrors isPodUpdated. */
+function isChanged(now: SchedulablePod, before: SchedulablePod): boolean {
+  if (isTerminating(now) !== isTerminating(before)) return true;
+  const { labels, annotations, ownerReferences, finalizers } = now.metadata;
+  const old = before.metadata;
+  return (
+    !isDeepStrictEqual(now.spec, before.spec) ||
+    !isDeepStrictEqual(
+      [labels, annotations, ownerReferences, finalizers],
+      [old.labels, old.annotations, old.ownerReferences, old.finalizers],
+    )
+  );
+}
+
+function asksForLess(now: PodInfo, before: PodInfo): boolean {
+  if (now.requests === before.requests) return false;
+  return [...before.requests].some(([name, amount]) => (now.requests.get(name) ?? 0) < amount);
+}
