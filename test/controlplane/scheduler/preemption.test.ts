@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import type { SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
+import { makeNode, makePod, requesting } from "./fixtures.js";
+import { Lab } from "./lab.js";
+
+const FULL = requesting({ cpu: "2" });
+
+function important(name: string, priority: number, cpu = "2", more: object = {}): SchedulablePod {
+  return makePod(name, { ...requesting({ cpu }), priority, ...more });
+}
+
+async function nominationOf(lab: Lab, name: string): Promise<unknown> {
+  return (await lab.pod(name)).status?.["nominatedNodeName"];
+}
+
+/** Which of these pods are being deleted. */
+async function leaving(lab: Lab, ...names: string[]): Promise<string> {
+  const pods = await Promise.all(names.map((name) => lab.pod(name)));
+  return pods
+    .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+    .map(({ metadata }) => metadata.name)
+    .join(" ");
+}
+
+test("pods of lower priority make room: deleted, an event for each, the node kept for who comes", async () => {
+  await using lab = await Lab.open();
+  await lab.addNode(makeNode("n1"));
+  await lab.addPod(makePod("low", FULL));
+  await lab.addPod(important("high", 1_000));
+  assert.equal(await leaving(lab, "low"), "low");
+  assert.equal(await nominationOf(lab, "high"), "n1");
+  assert.equal(await lab.whyNot("high"), "0/1 nodes are available: 1 Insufficient cpu.");
+  const [preempted] = (await lab.events("low")).filter(({ reason }) => reason === "Preempted");
+  assert.deepEqual(
+    [preempted?.["message"], preempted?.["action"], preempted?.["type"]],
+    ["Preempted by default/high on node n1", "Preempting", "Normal"],
+  );
+  assert.equal((preempted?.["related"] as { name?: string } | undefined)?.name, "high");
+
+  await lab.addPod(makePod("late", requesting({ cpu: "1" })));
+  await lab.pass(30_000);
+  await lab.admin.delete("pods", "default", "low", { gracePeriodSeconds: 0 });
+  await lab.pass();
+  assert.equal(await lab.nodeOf("high"), "n1");
+  assert.equal(await lab.nodeOf("late"), undefined, "the room was spoken for");
+});
+
+test("while the victims are leaving, no more are chosen", async () => {
+  await using lab = await Lab.open();
+  await lab.addNode(makeNode("n1"));
+  await lab.addPod(makePod("low", FULL));
+  await lab.addPod(important("high", 1_000));
+  await lab.pass(300_000);
+  assert.equal(
+    await lab.whyNot("high"),
+    "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to a terminating pod on the nominated node.",
+  );
+  assert.equal(await nominationOf(lab, "high"), "n1");
+});
+
+const refusals = [
+  ["of the same priority", 0, {}, "0/1 nodes are available: 1 No preemption victims found for incoming pod."],
+  ["with preemptionPolicy Never", 5, { preemptionPolicy: "Never" }, "not eligible due to preemptionPolicy=Never."],
+] as const;
+for (const [name, priority, more, want] of refusals) {
+  test(`a pod ${name} does not preempt`, async () => {
+    await using lab = await Lab.open();
+    await lab.addNode(makeNode("n1"));
+    await lab.addPod(makePod("low", FULL));
+    await lab.addPod(important("p", priority, "1", more));
+    assert.equal(await lab.whyNot("p"), `0/1 nodes are available: 1 Insufficient cpu. preemption: ${want}`);
+    assert.equal(await leaving(lab, "low"), "");
+  });
+}
+
+test("a pod that would not fit on the empty node does not preempt", async () => {
+  await using lab = await Lab.open();
+  await lab.addNode(makeNode("n1"));
+  await lab.addPod(makePod("low", FULL));
+  await lab.addPod(important("p", 5, "3"));
+  const insufficient = "0/1 nodes are available: 1 Insufficient cpu.";
+  assert.equal(await lab.whyNot("p"), `${insufficient} preemption: ${insufficient}`);
+  assert.equal(await leaving(lab, "low"), "");
+});
+
+test("only as many leave as must, the least important first", async () => {
+  await using lab = await Lab.open();
+  await lab.addNode(makeNode("n1"));
+  for (const [name, priority] of [
+    ["a", 1],
+    ["b", 3],
+    ["c", 2],
+    ["d", 9],
+  ] as const) {
+    await lab.addPod(important(name, priority, "500m"));
+  }
+  await lab.addPod(important("p", 5, "1"));
+  assert.equal(await leaving(lab, "a", "b", "c", "d"), "a c");
+});
+
+test("on the node whose victims matter least", async () => {
+  await using lab = await Lab.open();
+  const put = async (node: string, pods: readonly (readonly [string, number, string])[]) => {
+    await lab.addNode(makeNode(node, { labels: { name: node } }));
+    for (const [name, priority, cpu] of pods) {
+      await lab.addPod(important(name, priority, cpu, { nodeSelector: { name: node } }));
+    }
+  };
+  await put("n1", [["a", 4, "2"]]);
+  await put("n2", [
+    ["b", 3, "1"],
+    ["c", 3, "1"],
+  ]);
+  await put("n3", [["d", 3, "2"]]);
+  await put("n4", [
+    ["e", 3, "1"],
+    ["f", 2, "1"],
+  ]);
+  await lab.addPod(important("p", 5, "2"));
+  assert.equal(await leaving(lab, "a", "b", "c", "d", "e", "f"), "d");
+  assert.equal(await nominationOf(lab, "p"), "n3");
+});
+
+const notes = [
+  ["1.25", false, /^Preempted by default\/high on node n1$/],
+  ["1.27", true, /^Preempted by a pod on node n1$/],
+  ["1.29", true, /^Preempted by pod [0-9a-f-]{36} on node n1$/],
+] as const;
+for (const [kubeVersion, isMarked, want] of notes) {
+  test(`v${kubeVersion}: what the victim is told`, async () => {
+    await using lab = await Lab.open({ kubeVersion });
+    await lab.addNode(makeNode("n1"));
+    await lab.addPod(makePod("low", FULL));
+    await lab.addPod(important("high", 1_000));
+    const [preempted] = (await lab.events("low")).filter(({ reason }) => reason === "Preempted");
+    assert.match(String(preempted?.["message"]), want);
+    const target = (await lab.pod("low")).status?.conditions?.find(({ type }) => type === "DisruptionTarget");
+    assert.deepEqual(
+      [target?.reason, target?.message],
+      isMarked
+        ? ["PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod"]
+        : [undefined, undefined],
+    );
+  });
+}
