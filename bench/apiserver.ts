@@ -1,165 +1,124 @@
-/**
- * Requests per second of the embedded API server, from 16 client connections in a process of their own:
- * creates, gets and lists of 1,000 leases, and a watch that is read by many.
- */
-import { fork } from "node:child_process";
-import { connect, type TLSSocket } from "node:tls";
-import { fileURLToPath } from "node:url";
-import { startControlPlane } from "../src/controlplane/start.js";
-import { Trace } from "../src/trace/trace.js";
-import { SystemClock } from "../src/util/clock.js";
-import { SystemRandom } from "../src/util/random.js";
+// `npm run bench:apiserver [-- --kubeconfig F]`: what an API server does per second for 16 clients, beside a real one.
+//
+// Without --kubeconfig it measures the embedded control plane, each round a new one in a process of its own. With it, any
+// cluster: it makes the namespace kubelab-bench, works in it and takes it away. --pid N,M are that server's processes on this
+// machine, for memory and CPU. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is
+// another build of it, to compare two.
+import { parseArgs } from "node:util";
+import { CONNECTIONS, Load } from "./apiserver/load.js";
+import { type BenchTarget, embeddedTarget, runningTarget, type Usage, usageOf } from "./apiserver/target.js";
+import { cleanUp, prepare, REAL, REAL_MB, type Row, runWorkload } from "./apiserver/workload.js";
+import { median, printTable, spread } from "./measure.js";
 
-const CONNECTIONS = 16;
-const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-/** What a real kube-apiserver v1.25 with etcd does on two cores. */
-const REAL = { create: 1450, get: 3100, list: 165 } as const;
+const { values: flags } = parseArgs({
+  options: {
+    kubeconfig: { type: "string" },
+    pid: { type: "string", default: "" },
+    rounds: { type: "string", default: "3" },
+    "cpu-prof": { type: "string" },
+    cli: { type: "string", default: "dist/cli.js" },
+  },
+});
 
-interface Access {
-  readonly port: number;
-  readonly cert: string;
-  readonly key: string;
+interface Measured {
+  count: number;
+  seconds: number;
+  cpuMs: number;
 }
 
-/** One keep-alive connection that sends a request when the answer to the last one is complete. */
-class Connection {
-  #buffer: Buffer = Buffer.alloc(0);
-  #wake: ((status: number) => void) | undefined;
-  #status = 0;
-  #left = -1;
-  #chunked = false;
+interface Round {
+  readonly rows: ReadonlyMap<Row, Measured>;
+  readonly readyMs: number | undefined;
+  readonly withPods: Usage | undefined;
+  readonly atEnd: Usage | undefined;
+}
 
-  private constructor(readonly socket: TLSSocket) {
-    socket.on("data", (data) => this.#take(data));
-  }
+function openTarget(): Promise<BenchTarget> {
+  const { kubeconfig, pid, cli, "cpu-prof": profileFolder } = flags;
+  if (kubeconfig !== undefined) return runningTarget(kubeconfig, pid.split(",").map(Number).filter(Boolean));
+  return embeddedTarget(cli, profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`]);
+}
 
-  static open(access: Access): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const { port, cert, key } = access;
-      const socket = connect({ port, host: "127.0.0.1", cert, key, rejectUnauthorized: false }, () =>
-        resolve(new Connection(socket)),
-      );
-      socket.once("error", reject);
-    });
-  }
-
-  request(method: string, path: string, body = ""): Promise<number> {
-    const head = `${method} ${path} HTTP/1.1\r\nhost: localhost\r\naccept: application/json\r\n`;
-    const length =
-      body === "" ? "" : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-      this.socket.write(`${head}${length}\r\n${body}`);
-    });
-  }
-
-  #take(data: Buffer): void {
-    if (this.#left < 0) {
-      this.#buffer = this.#buffer.length === 0 ? data : Buffer.concat([this.#buffer, data]);
-      const end = this.#buffer.indexOf("\r\n\r\n");
-      if (end < 0) return;
-      const head = this.#buffer.toString("latin1", 0, end).toLowerCase();
-      this.#status = Number(head.slice(9, 12));
-      this.#chunked = head.includes("transfer-encoding: chunked");
-      this.#left = this.#chunked ? 0 : Number(/content-length: (\d+)/.exec(head)?.[1] ?? 0);
-      data = this.#buffer.subarray(end + 4);
-      this.#buffer = Buffer.alloc(0);
-    }
-    if (this.#chunked) {
-      // The last chunk is alone at the end of what arrives.
-      if (data.length >= 5 && data.subarray(-5).equals(LAST_CHUNK)) this.#done();
-    } else {
-      this.#left -= data.length;
-      if (this.#left <= 0) this.#done();
-    }
-  }
-
-  #done(): void {
-    this.#left = -1;
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.(this.#status);
+async function round(): Promise<Round> {
+  const target = await openTarget();
+  const load = await Load.open(target.config);
+  try {
+    return await measureTarget(target, load);
+  } finally {
+    load.close();
+    await target.close();
   }
 }
 
-const LAST_CHUNK = Buffer.from("0\r\n\r\n");
-
-async function measure(
-  access: Access,
-  count: number,
-  request: (connection: Connection, index: number) => Promise<number>,
-): Promise<number> {
-  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(access)));
-  let next = 0;
-  const statuses = new Map<number, number>();
-  const startMs = performance.now();
-  await Promise.all(
-    connections.map(async (connection) => {
-      for (let index = next++; index < count; index = next++) {
-        const status = await request(connection, index);
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      }
-    }),
-  );
-  const seconds = (performance.now() - startMs) / 1000;
-  for (const { socket } of connections) socket.destroy();
-  if ([...statuses.keys()].some((status) => status >= 400)) console.error("unexpected answers:", statuses);
-  return count / seconds;
-}
-
-function lease(index: number): string {
-  const name = `bench-${index}`;
-  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" };
-  return JSON.stringify({
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: { name, namespace: "kube-node-lease" },
-    spec,
+async function measureTarget(target: BenchTarget, load: Load): Promise<Round> {
+  const rows = new Map<Row, Measured>();
+  let withPods: Usage | undefined;
+  await prepare(load);
+  let cpuMs = usageOf(target.pids)?.cpuMs ?? 0;
+  await runWorkload(load, {
+    measured(row, count, seconds) {
+      const before = rows.get(row) ?? { count: 0, seconds: 0, cpuMs: 0 };
+      const nowMs = usageOf(target.pids)?.cpuMs ?? 0;
+      rows.set(row, {
+        count: before.count + count,
+        seconds: before.seconds + seconds,
+        cpuMs: before.cpuMs + nowMs - cpuMs,
+      });
+      cpuMs = nowMs;
+    },
+    async withPods() {
+      withPods = usageOf(target.pids);
+    },
   });
+  await cleanUp(load);
+  return { rows, readyMs: target.readyMs, withPods, atEnd: usageOf(target.pids) };
 }
 
-async function client(access: Access): Promise<void> {
-  const get = (connection: Connection, index: number) => connection.request("GET", `${LEASES}/bench-${index % 1000}`);
-  const rows = {
-    create: await measure(access, 1000, (connection, index) => connection.request("POST", LEASES, lease(index))),
-    get: 0,
-    list: 0,
-  };
-  rows.list = await measure(access, 600, (connection) => connection.request("GET", LEASES));
-  rows.get = await measure(access, 20_000, get);
-  rows.create = await measure(access, 10_000, (connection, index) =>
-    connection.request("POST", LEASES, lease(index + 1000)),
-  );
-  for (const [name, perSecond] of Object.entries(rows)) {
-    const real = REAL[name as keyof typeof REAL];
-    console.log(
-      `${name.padEnd(8)} ${perSecond.toFixed(0).padStart(7)}/s   real ${String(real).padStart(5)}/s   ${(perSecond / real).toFixed(1)}x`,
-    );
-  }
-}
-
-async function main(): Promise<void> {
-  if (process.argv[2] === "client") {
-    const access = await new Promise<Access>((resolve) =>
-      process.once("message", (message) => resolve(message as Access)),
-    );
-    await client(access);
-    process.disconnect();
-    return;
-  }
-  const clock = new SystemClock();
-  const startMs = performance.now();
-  await using controlPlane = await startControlPlane({
-    clock,
-    random: new SystemRandom(),
-    trace: new Trace(clock),
-    kubeVersion: "1.25",
+function tableOf(rounds: readonly Round[]): string[][] {
+  const rows = Object.entries(REAL).map(([row, real]) => {
+    const measured = rounds.flatMap((round) => round.rows.get(row as Row) ?? []);
+    const rates = measured.map(({ count, seconds }) => count / seconds);
+    const cpu = measured.map(({ count, cpuMs }) => (cpuMs * 1000) / count);
+    return [
+      row,
+      median(rates).toFixed(0),
+      spread(rates),
+      String(real),
+      `${(median(rates) / real).toFixed(1)}x`,
+      median(cpu) > 0 ? median(cpu).toFixed(0) : "",
+    ];
   });
-  console.log(`start    ${(performance.now() - startMs).toFixed(0)} ms`);
-  const child = fork(fileURLToPath(import.meta.url), ["client"]);
-  const { clientCertificatePem: cert = "", clientKeyPem: key = "", server } = controlPlane.admin;
-  child.send({ port: Number(new URL(server).port), cert, key });
-  await new Promise((resolve) => child.once("exit", resolve));
+  return [["", "per s", "min-max", "real per s", "ratio", "CPU us each"], ...rows];
 }
 
-await main();
+function memoryOf(label: string, values: readonly (number | undefined)[]): string[][] {
+  const known = values.filter((value) => value !== undefined);
+  if (known.length === 0) return [];
+  const middle = median(known);
+  return [[label, middle.toFixed(0), spread(known), String(REAL_MB), `${(middle / REAL_MB).toFixed(2)}x`]];
+}
+
+const rounds: Round[] = [];
+for (let i = 0; i < Number(flags.rounds); i++) rounds.push(await round());
+
+const what = flags.kubeconfig === undefined ? "embedded control plane, in memory" : `cluster of ${flags.kubeconfig}`;
+process.stdout.write(
+  `${what}; ${CONNECTIONS} clients, medians of ${rounds.length} rounds; real: kube-apiserver 1.25 + etcd on two cores\n\n`,
+);
+printTable(tableOf(rounds));
+process.stdout.write("\n");
+printTable([
+  ["resident memory of the server", "MB", "min-max", "real MB", "ratio"],
+  ...memoryOf(
+    "with 1,000 pods",
+    rounds.map((one) => one.withPods?.residentMb),
+  ),
+  ...memoryOf(
+    "highest of the whole run",
+    rounds.map((one) => one.atEnd?.peakMb),
+  ),
+]);
+const ready = rounds.flatMap((one) => one.readyMs ?? []);
+if (ready.length > 0) {
+  process.stdout.write(`\ncluster up: ready after ${median(ready).toFixed(0)} ms (${spread(ready)})\n`);
+}
