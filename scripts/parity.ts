@@ -1,4 +1,5 @@
-// `npm run parity [-- topic ...]`: records the embedded control plane as the real one was recorded, and compares.
+// `npm run parity [-- topic ... --verbose --keep=FOLDER]`: records the embedded control plane as the real one was recorded,
+// and compares. With --keep the new recordings stay.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,13 +18,14 @@ else process.stderr.write(`no recordings at ${RECORDINGS}: nothing to compare wi
 
 async function main(args: readonly string[]): Promise<void> {
   const isVerbose = args.includes("--verbose");
+  const keep = args.find((arg) => arg.startsWith("--keep="))?.slice("--keep=".length);
   const asked = args.filter((arg) => !arg.startsWith("-"));
   const topics = asked.length === 0 ? [...TOPICS, ...LONG_TOPICS] : asked;
   const groups = [
     topics.filter((topic) => !LONG_TOPICS.includes(topic)),
     ...LONG_TOPICS.filter((one) => topics.includes(one)).map((one) => [one]),
   ];
-  const folder = await mkdtemp(join(tmpdir(), "kubelab-parity-"));
+  const folder = keep ?? (await mkdtemp(join(tmpdir(), "kubelab-parity-")));
   try {
     process.stdout.write("topic            items  same  listed  not listed  status or reason  no longer differ\n");
     const runs = groups.map(async (group, i) => {
@@ -32,7 +34,7 @@ async function main(args: readonly string[]): Promise<void> {
     await Promise.all(runs);
     printTotal();
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    if (keep === undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 

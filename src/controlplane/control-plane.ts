@@ -17,7 +17,10 @@ export interface ControlPlaneOptions {
   readonly withoutControllers?: readonly string[];
   /** how long certificates are valid that the signer issues, when the request does not say; ms, default one year */
   readonly clusterSigningDurationMs?: number;
-  /** the rights of the cluster that the recordings were made on: without what `kubeadm init` adds for `kubeadm join` */
+  /**
+   * What the cluster of the recordings was like: the rights without what `kubeadm init` adds for `kubeadm join`, RSA keys,
+   * no endpoints of the service `kubernetes` (upstream refuses loopback addresses).
+   */
   readonly likeRecorded?: boolean;
 }
 

@@ -4,7 +4,12 @@ import { rbacSeed } from "./auth/policy/seed.js";
 import type { ResourceDefinition } from "./registry/definition.js";
 import { resourceKeys } from "./registry/keys.js";
 import { timestamp } from "./registry/object-meta.js";
-import { apiServerEndpoints, defaultNamespaceObjects, systemObjects } from "./registry/resources/seed.js";
+import {
+  apiServerEndpoints,
+  authenticationConfigMap,
+  defaultNamespaceObjects,
+  systemObjects,
+} from "./registry/resources/seed.js";
 import type { Storage } from "./storage/storage.js";
 
 interface WriteDeps {
@@ -19,6 +24,8 @@ export interface SeedDeps extends WriteDeps {
   readonly kubeVersion: string;
   /** what `kubeadm init` adds for `kubeadm join` */
   readonly withKubeadmJoin: boolean;
+  /** PEM; absent: nobody is told which CA clients' certificates are of */
+  readonly clientCaPem?: string;
 }
 
 /**
@@ -28,7 +35,9 @@ export interface SeedDeps extends WriteDeps {
  * a command.
  */
 export async function seedCluster(deps: SeedDeps): Promise<void> {
-  await writeObjects(deps, [...systemObjects(), ...rbacSeed(deps), ...defaultNamespaceObjects()]);
+  const { clientCaPem } = deps;
+  const authentication = clientCaPem === undefined ? [] : [authenticationConfigMap(clientCaPem)];
+  await writeObjects(deps, [...systemObjects(), ...authentication, ...rbacSeed(deps), ...defaultNamespaceObjects()]);
 }
 
 /** What can be told only once the server listens: where the service `kubernetes` leads. */

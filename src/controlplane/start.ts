@@ -46,7 +46,10 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const apiServer = await listen(options, identities, parts);
   const { host = DEFAULT_HOST, clock, random } = options;
   const { storage, registry } = parts;
-  await seedEndpoints({ storage, random, definitions: registry.definitions, nowMs: clock.now() }, host, apiServer.port);
+  if (options.likeRecorded !== true) {
+    const deps = { storage, random, definitions: registry.definitions, nowMs: clock.now() };
+    await seedEndpoints(deps, host, apiServer.port);
+  }
   const url = `https://${host}:${apiServer.port}`;
   const controllers = runControllers(options, identities.ca, parts, url);
   let closed: Promise<void> | undefined;
@@ -109,7 +112,10 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   const storage = new MemoryStorage({ clock });
   const definitions = resourcesFor(kubeVersion);
   const withKubeadmJoin = options.likeRecorded !== true;
-  await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin });
+  const clientCaPem = ca.certificatePem;
+  await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin, clientCaPem });
+  // A half-made cluster is no state that anybody may ask for.
+  storage.compactReads(await storage.currentRevision());
   // Admission plugins read the registry, and the registry runs them: each is given the other when it asks.
   const admission: AdmissionPlugin[] = [];
   const registry: Registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });

@@ -182,6 +182,12 @@ export class MemoryStorage implements Storage {
     for (const history of this.#histories.values()) history.forgetThrough(this.#forgottenRevision);
   }
 
+  /** As etcd is told to by time: exact reads of older revisions end, watches may still begin in the window that is kept. */
+  compactReads(revision: number): void {
+    this.#compactedRevision = Math.max(this.#compactedRevision, Math.min(revision, this.#revision));
+    for (const history of this.#histories.values()) history.trim(this.#compactedRevision);
+  }
+
   async close(): Promise<void> {
     this.#hub.close();
   }
@@ -189,10 +195,9 @@ export class MemoryStorage implements Storage {
   #compactByTime(): void {
     const nowMs = this.#clock.now();
     while (nowMs >= this.#nextCompactionMs) {
-      this.#compactedRevision = Math.max(this.#compactedRevision, this.#revisionAtLastCompaction);
+      this.compactReads(this.#revisionAtLastCompaction);
       this.#revisionAtLastCompaction = this.#revision;
       this.#nextCompactionMs += this.#compactionIntervalMs;
-      for (const history of this.#histories.values()) history.trim(this.#compactedRevision);
     }
   }
 

@@ -22,6 +22,19 @@ export function systemObjects(): KubeObject[] {
   return [...SYSTEM_NAMESPACES.map(namespaceObject), ...Object.entries(SYSTEM_PRIORITIES).map(priorityClass)];
 }
 
+/**
+ * The CA whose client certificates the API server takes, for other servers that ask it who somebody is.
+ * Mirrors pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go.
+ */
+export function authenticationConfigMap(clientCaPem: string): KubeObject {
+  return {
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
+    data: { "client-ca-file": clientCaPem },
+  };
+}
+
 /** The users' namespace, and in it the API server's service. Mirrors pkg/controlplane/controller.go. */
 export function defaultNamespaceObjects(): KubeObject[] {
   return [namespaceObject("default"), service()];
