@@ -33,8 +33,8 @@ export async function startDetached(context: CliContext, options: ClusterOptions
 }
 
 function flags(options: ClusterOptions): string[] {
-  const { name, port, kubeVersion, speed } = options;
-  const words = ["--name", name, "--port", String(port), "--kube-version", kubeVersion];
+  const { name, port, kubeVersion, speed, nodes } = options;
+  const words = ["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)];
   return speed === undefined ? words : [...words, "--speed", String(speed)];
 }
 

@@ -16,6 +16,8 @@ export interface ClusterState {
   readonly speed: number;
   /** Unix ms from which the speed counts: who joins uses the same, and reads the same time */
   readonly epochMs: number;
+  /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
+  readonly nodes: number;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -35,6 +37,11 @@ export function clusterKubeconfig(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.kubeconfig`);
 }
 
+/** Where the nodes that the cluster `name` keeps have their keys and kubeconfigs, each in a folder of its name. */
+export function clusterNodesFolder(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.nodes`);
+}
+
 /** Where a detached cluster's process writes what it has to say. */
 export function clusterLog(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.log`);
@@ -45,8 +52,9 @@ export async function writeClusterState(env: Env, state: ClusterState): Promise<
   await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Removes the state and the kubeconfig; it is fine if they are gone already. */
+/** Removes the state, the kubeconfig and what the nodes had; it is fine if they are gone already. */
 export async function removeClusterState(env: Env, name: string): Promise<void> {
+  await rm(clusterNodesFolder(env, name), { recursive: true, force: true });
   await rm(stateFile(env, name), { force: true });
   await rm(clusterKubeconfig(env, name), { force: true });
 }

@@ -1,11 +1,15 @@
+import type { RestConfig } from "../client/client.js";
 import { kubeconfigText } from "../client/kubeconfig-text.js";
 import { parseKubeVersion } from "../release/facts.js";
-import { SystemClock } from "../util/clock.js";
+import type { Trace } from "../trace/trace.js";
+import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
+import type { NodeLine } from "./cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
+  clusterNodesFolder,
   isRunning,
   readClusterState,
   removeClusterState,
@@ -19,6 +23,8 @@ export interface ClusterOptions {
   readonly port: number;
   readonly kubeVersion: string;
   readonly speed?: number;
+  /** how many nodes are joined and kept Ready */
+  readonly nodes: number;
 }
 
 /**
@@ -59,13 +65,30 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
     kubeVersion,
     speed: options.speed ?? 1,
     epochMs: clock instanceof SystemClock ? clock.epochMs : clock.now(),
+    nodes: options.nodes,
   };
+  await using _nodes = await joinNodes(context, { clock, trace }, state, controlPlane.admin);
   await announce(context, state, kubeconfigText(controlPlane.admin, namesOf(state)));
   try {
     await untilAborted(context.signal);
   } finally {
     await removeClusterState(context.env, options.name);
   }
+}
+
+/** The nodes that the cluster brings along; they end before the control plane does. */
+async function joinNodes(
+  context: CliContext,
+  session: { readonly clock: Clock; readonly trace: Trace },
+  { name, url, kubeVersion, nodes: count }: ClusterState,
+  admin: RestConfig,
+): Promise<AsyncDisposable | undefined> {
+  if (count === 0) return undefined;
+  const { startNodes } = await import("./cluster-nodes.js");
+  const close = async () => {};
+  const description = `cluster ${name} at ${url}`;
+  const target = { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
+  return startNodes(context, session, { count, target, folder: clusterNodesFolder(context.env, name) });
 }
 
 /** First the kubeconfig, then the state file: whoever finds the state can connect. */
@@ -82,18 +105,27 @@ function namesOf(state: ClusterState): { cluster: string; user: string; context:
   return { cluster: state.name, user: `${state.name}-admin`, context: state.name };
 }
 
-/** What a script needs is on stdout: the line that kubectl is called with. */
-export function showRunning(context: CliContext, state: ClusterState, what: string): void {
+/**
+ * What a script needs is on stdout: the line that kubectl is called with.
+ * @param list the nodes, where they were asked for
+ */
+export function showRunning(context: CliContext, state: ClusterState, what: string, list?: readonly NodeLine[]): void {
   const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
+  const nodes = state.nodes === 0 ? "" : `, with ${state.nodes} ${state.nodes === 1 ? "node" : "nodes"}`;
   const { trace } = context.session({});
   trace.emit(
     {
       kind: "note",
-      text: `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${speed} (pid ${state.pid})`,
+      text: `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${nodes}${speed} (pid ${state.pid})`,
     },
     { actor: "user", level: 0 },
   );
-  context.print({ text: `kubectl --kubeconfig ${state.kubeconfig}`, json: { ...state, running: true } });
+  const width = Math.max(0, ...(list ?? []).map(({ name }) => name.length));
+  const lines = (list ?? []).map(({ name, status }) => `${name.padEnd(width)}  ${status}`);
+  context.print({
+    text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...lines].join("\n"),
+    json: { ...state, running: true, ...(list === undefined ? {} : { nodes: list }) },
+  });
 }
 
 /** The state of a cluster that answers. What a kill -9 left behind is taken away, and said. */
@@ -139,7 +171,12 @@ export async function bringDown(context: CliContext, name: string): Promise<void
 export async function clusterStatus(context: CliContext, name: string): Promise<void> {
   const state = await runningCluster(context, name);
   if (state === undefined) throw notRunning(name);
-  showRunning(context, state, "is running");
+  const { trace } = context.session({});
+  const { loadKubeconfig } = await import("../client/kubeconfig.js");
+  const { listNodes } = await import("./cluster-nodes.js");
+  const { config } = await loadKubeconfig(state.kubeconfig);
+  const nodes = await listNodes(config, { clock: trace.clock, trace, random: context.random }, context.signal);
+  showRunning(context, state, "is running", nodes);
 }
 
 function notRunning(name: string): LabError {

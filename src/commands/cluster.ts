@@ -9,6 +9,7 @@ interface UpOptions {
   readonly name: string;
   readonly port: number;
   readonly detach?: boolean;
+  readonly nodes: number;
   readonly kubeVersion: string;
   readonly speed?: number;
 }
@@ -29,13 +30,16 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   named("up", "start it; Ctrl-C ends it")
     .addOption(new Option("--port <port>", "port of the API server; 0: a free one").argParser(parsePort).default(0))
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
+    .addOption(
+      new Option("--nodes <count>", "join node-1 to node-<count> and keep them Ready").argParser(parseNodes).default(0),
+    )
     .option("--kube-version <release>", "behave like this release", "1.25")
     .addOption(new Option("--speed <factor>", "run its clock this many times as fast").argParser(parseSpeed))
     .action((options: UpOptions) =>
       options.detach === true ? startDetached(context, options) : bringUp(context, options),
     );
   named("down", "end it").action((options: { name: string }) => bringDown(context, options.name));
-  named("status", "say whether it runs, and where").action((options: { name: string }) =>
+  named("status", "say whether it runs, where, and how its nodes are").action((options: { name: string }) =>
     clusterStatus(context, options.name),
   );
 }
@@ -44,6 +48,14 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw new InvalidArgumentError("expected a port from 0 to 65535.");
+}
+
+const MAX_NODES = 100;
+
+function parseNodes(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count <= MAX_NODES) return count;
+  throw new InvalidArgumentError(`expected a number of nodes from 0 to ${MAX_NODES}.`);
 }
 
 function parseName(text: string): string {

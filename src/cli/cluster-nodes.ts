@@ -1,0 +1,140 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { RestConfig } from "../client/client.js";
+import { createClient } from "../client/create-client.js";
+import { collectionPath, NODES } from "../client/paths.js";
+import { Administrator } from "../commands/bootstrap/administrator.js";
+import { joinNode, openStore } from "../commands/bootstrap/join.js";
+import type { JoinPlan } from "../commands/bootstrap/plan.js";
+import type { BootstrapToken } from "../kubelet/bootstraptoken/token.js";
+import type { NodeAgent } from "../kubelet/node.js";
+import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
+import type { Fact } from "../trace/events.js";
+import { type Level, Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { isAbortError } from "../util/errors.js";
+import type { CliContext, Target } from "./context.js";
+
+export interface ClusterNodesOptions {
+  readonly count: number;
+  readonly target: Target;
+  /** where each node keeps its key, certificate and kubeconfig, in a folder of its name */
+  readonly folder: string;
+}
+
+/** What a node of a cluster claims to have, unless it is joined by hand: see `kubelab bootstrap`. */
+const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
+/** As `kubelab bootstrap`; on the cluster's clock, which may run fast. */
+const JOIN_TIMEOUT_MS = 3_600_000;
+/** The story of a join is told by `kubelab bootstrap`: here it is for who asks for more, and for trace files. */
+const QUIET_LEVEL = 3;
+
+/** The nodes of a cluster while their heartbeats run. */
+export interface ClusterNodes extends AsyncDisposable {
+  readonly names: readonly string[];
+}
+
+/**
+ * Joins `node-1` to `node-N` over HTTPS, as `kubelab bootstrap` does: a bootstrap token (one for all, deleted when the
+ * last has joined), a signed certificate each, registration, Ready, a first lease. Then keeps them Ready until it is
+ * disposed of.
+ * @throws LabError when one of them cannot join
+ */
+export async function startNodes(
+  context: CliContext,
+  { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
+  { count, target, folder }: ClusterNodesOptions,
+): Promise<ClusterNodes> {
+  await rm(folder, { recursive: true, force: true });
+  const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
+  const quiet = quieter(trace, clock);
+  const deps = { clock, trace: quiet, random: context.random };
+  const administrator = new Administrator(target, deps);
+  const stop = new AbortController();
+  const nodes: { readonly agent: NodeAgent; readonly kept: Promise<void> }[] = [];
+  const close = async () => {
+    stop.abort();
+    for (const { kept } of nodes) await kept;
+    await Promise.all(nodes.map(({ agent }) => agent.close()));
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
+    const joining = names.map(async (nodeName) => {
+      const plan = planFor(nodeName, join(folder, nodeName), token);
+      const store = await openStore(plan);
+      const { kubeVersion } = target;
+      const { agent } = await joinNode({ context, clock, trace: quiet, plan, kubeVersion, target, store });
+      const kept = agent.keep(store, {}, stop.signal).catch((error: unknown) => report(trace, nodeName, error));
+      nodes.push({ agent, kept });
+    });
+    const failed = (await Promise.allSettled(joining)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+    await administrator.tidyUp();
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    await administrator.close();
+  }
+  return { names, [Symbol.asyncDispose]: close };
+}
+
+function planFor(nodeName: string, folder: string, token: BootstrapToken): JoinPlan {
+  return {
+    nodeName,
+    folder,
+    token,
+    resources: RESOURCES,
+    discovery: { kind: "by-target" },
+    approval: "auto",
+    timeoutMs: JOIN_TIMEOUT_MS,
+    force: false,
+    expirationSeconds: undefined,
+    insecureSkipTlsVerify: false,
+    jitter: true,
+    yes: true,
+  };
+}
+
+/** A node that gives up (its rights were taken away, its folder cannot be written) does not end the cluster. */
+function report(trace: Trace, nodeName: string, error: unknown): void {
+  if (isAbortError(error)) return;
+  const why = error instanceof Error ? error.message : String(error);
+  const hint = "It is NotReady soon; the cluster goes on.";
+  trace.emit({ kind: "error", message: `${nodeName} is not kept Ready any more: ${why}`, hint }, { actor: "kubelet" });
+}
+
+/** A trace whose facts reach `trace` at a higher level, errors as they are. */
+function quieter(trace: Trace, clock: Clock): Trace {
+  const quiet = new Trace(clock, trace.wantsBodies);
+  quiet.addSink({
+    write({ seq: _seq, atMs: _atMs, causedBy: _causedBy, chapter: _chapter, actor, level, ...fact }) {
+      const quietLevel = (fact.kind === "error" ? level : Math.max(level, QUIET_LEVEL)) as Level;
+      trace.emit(fact as Fact, { actor, level: quietLevel });
+    },
+  });
+  return quiet;
+}
+
+export interface NodeLine {
+  readonly name: string;
+  /** as kubectl words it: `Ready`, `NotReady`, `Ready,SchedulingDisabled` */
+  readonly status: string;
+}
+
+/** The nodes as the API server has them, by name. @throws LabError CLUSTER_UNREACHABLE, UNAUTHORIZED */
+export async function listNodes(
+  config: RestConfig,
+  deps: { readonly clock: Clock; readonly trace: Trace; readonly random: CliContext["random"] },
+  signal: AbortSignal,
+): Promise<readonly NodeLine[]> {
+  await using client = createClient(config, { ...deps, actor: "user" });
+  const path = collectionPath(NODES);
+  const { items } = await client.expect<{ readonly items: readonly NodeObject[] }>({ method: "GET", path, signal });
+  return items.map((node) => {
+    const ready = conditionOf(node, "Ready")?.status === "True" ? "Ready" : "NotReady";
+    const status = node.spec?.["unschedulable"] === true ? `${ready},SchedulingDisabled` : ready;
+    return { name: node.metadata.name ?? "", status };
+  });
+}
