@@ -69,7 +69,9 @@ test("facts that changed between two releases", () => {
   expect(factsChangedBetween("1.31", "1.32").map(({ name }) => name)).toEqual([
     "nodeMonitorGracePeriod",
     "AuthorizeNodeWithSelectors",
+    "WatchList",
   ]);
+  expect(factsChangedBetween("1.32", "1.32")).toEqual([]);
 });
 
 test("every row begins at 1.25, goes up, and never repeats a value", () => {
