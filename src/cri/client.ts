@@ -1,13 +1,16 @@
-import { Client, type ClientReadableStream, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { DecodedFields, FieldTable, InitFields } from "../protobuf/fields.js";
 import type { Actor } from "../trace/events.js";
 import type { Trace } from "../trace/trace.js";
+import { AsyncQueue } from "../util/async-queue.js";
 import type { Clock } from "../util/clock.js";
 import { CallReport } from "./call-report.js";
-import { CallWatch, grpcTimeout } from "./deadline.js";
-import { type Endpoint, grpcTarget, parseEndpoint } from "./endpoint.js";
-import type { AnyRpc, StreamRpc, UnaryRpc } from "./rpc.js";
-import { grpcCode, RpcError, type RpcResult, rpcFailure } from "./status.js";
+import { AbortWatch, Deadlines } from "./deadline.js";
+import { type Endpoint, parseEndpoint } from "./endpoint.js";
+import type { StreamRpc, UnaryRpc } from "./rpc.js";
+import { type CallableRpc, type CallSink, RunningCall } from "./running-call.js";
+import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
+import { Connection } from "./transport/connection.js";
+import type { GrpcStatus } from "./transport/exchange.js";
 
 export interface CriDeps {
   readonly clock: Clock;
@@ -43,23 +46,21 @@ export interface CriChannel {
     request: InitFields<Req>,
     options: CallOptions,
   ): AsyncGenerator<DecodedFields<Res>>;
-  /** Cancels what is under way. */
+  /** Ends what is under way: those calls are Canceled. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What the kubelet accepts; the library's own default is 4 MB. pkg/kubelet/cri/remote/utils.go (maxMsgSize). */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-/** pkg/kubelet/cri/remote/remote_runtime.go (baseBackoffDelay, maxBackoffDelay) */
-const BASE_BACKOFF_DELAY_MS = 100;
-const MAX_BACKOFF_DELAY_MS = 3_000;
-/** How much a runtime may send ahead: with the default of 64 KB a list of megabytes would need a hundred round trips. */
-const FLOW_CONTROL_WINDOW = MAX_MESSAGE_BYTES;
+/** Messages of a stream that wait for their reader before the runtime is told to stop. */
+const STREAM_BACKLOG = 256;
+
+const CLOSED = rpcFailure("Canceled", "the client was closed");
 
 /**
  * Opens a channel; nothing is sent until the first call.
  *
- * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (NewRemoteRuntimeService): no TLS, 16 MB messages, its backoff.
+ * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (NewRemoteRuntimeService): no TLS, messages of up to 16 MB, its backoff.
+ * Differs: gRPC is spoken by `transport/`, as the library for Node spends several times as long on a call.
  * @throws LabError USAGE for an endpoint that is none
  */
 export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
@@ -71,30 +72,19 @@ export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
 }
 
 class GrpcChannel implements CriChannel {
-  readonly #client: Client;
-  readonly #closing = new AbortController();
-  /** ends a call that is under way */
-  readonly #live = new Set<() => void>();
+  readonly #connection: Connection;
+  readonly #deadlines: Deadlines;
+  readonly #aborts = new AbortWatch();
+  /** calls that are under way */
+  readonly #live = new Set<RunningCall>();
+  #closing = false;
 
   constructor(
     readonly endpoint: Endpoint,
     readonly deps: CriDeps,
   ) {
-    this.#client = new Client(grpcTarget(endpoint), credentials.createInsecure(), {
-      "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
-      "grpc.max_send_message_length": -1,
-      "grpc.initial_reconnect_backoff_ms": BASE_BACKOFF_DELAY_MS,
-      "grpc.max_reconnect_backoff_ms": MAX_BACKOFF_DELAY_MS,
-      "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
-      // A runtime is on this machine: no proxy leads to it.
-      "grpc.enable_http_proxy": 0,
-      "grpc.service_config_disable_resolution": 1,
-      "grpc.enable_retries": 0,
-      // Channels that are closed are closed, and none inherits another one's backoff.
-      "grpc.use_local_subchannel_pool": 1,
-      "grpc.enable_channelz": 0,
-      "grpc.primary_user_agent": "kubelab",
-    });
+    this.#connection = new Connection(endpoint, deps.clock);
+    this.#deadlines = new Deadlines(deps.clock);
   }
 
   call<Req extends FieldTable, Res extends FieldTable>(
@@ -104,33 +94,26 @@ class GrpcChannel implements CriChannel {
   ): Promise<RpcResult<DecodedFields<Res>>> {
     return new Promise((resolve, reject) => {
       if (options.signal?.aborted) return reject(options.signal.reason);
-      if (this.#closing.signal.aborted) return resolve(CLOSED);
       const report = new CallReport(this.deps, this.endpoint, rpc, request);
-      const call = this.#client.makeUnaryRequest(
-        rpc.path,
-        serializer(rpc),
-        (bytes: Buffer) => rpc.response.decode(bytes),
-        request,
-        metadataFor(options),
-        (error: ServiceError | null, value?: DecodedFields<Res>) => {
-          watch.done();
-          this.#live.delete(cancel);
-          if (error === null && value !== undefined) {
+      let value: DecodedFields<Res> | undefined;
+      this.#start(rpc, request, options, {
+        message: (bytes) => {
+          value = rpc.response.decode(bytes);
+        },
+        ended: (status) => {
+          if (status.code === "OK" && value !== undefined) {
             report.succeeded(value);
             return resolve({ outcome: "ok", value });
           }
-          if (watch.givenUp === "aborted") {
-            report.cancelled();
-            return reject(options.signal?.reason);
-          }
-          const failure = this.#failure(error, watch, options);
+          const failure = failureOf(status);
           report.failed(failure);
           resolve(failure);
         },
-      );
-      const cancel = () => call.cancel();
-      this.#live.add(cancel);
-      const watch = new CallWatch(this.deps.clock, options, cancel);
+        aborted: () => {
+          report.cancelled();
+          reject(options.signal?.reason);
+        },
+      });
     });
   }
 
@@ -140,53 +123,63 @@ class GrpcChannel implements CriChannel {
     options: CallOptions,
   ): AsyncGenerator<DecodedFields<Res>> {
     if (options.signal?.aborted) return;
-    if (this.#closing.signal.aborted) throw new RpcError(CLOSED.code, CLOSED.message);
     const report = new CallReport(this.deps, this.endpoint, rpc, request);
-    const stream: ClientReadableStream<DecodedFields<Res>> = this.#client.makeServerStreamRequest(
-      rpc.path,
-      serializer(rpc),
-      (bytes: Buffer) => rpc.response.decode(bytes),
-      request,
-      metadataFor(options),
-    );
-    stream.once("metadata", () => report.began());
-    const cancel = () => stream.cancel();
-    this.#live.add(cancel);
-    const watch = new CallWatch(this.deps.clock, options, cancel);
+    const queue = new AsyncQueue<DecodedFields<Res>>();
     let count = 0;
-    try {
-      for await (const value of stream) {
+    const call = this.#start(rpc, request, options, {
+      opened: () => report.began(),
+      message: (bytes) => {
         count++;
-        yield value as DecodedFields<Res>;
-      }
-      report.ended(count);
-    } catch (error) {
-      if (watch.givenUp === "aborted") {
+        queue.push(rpc.response.decode(bytes));
+        if (queue.size >= STREAM_BACKLOG) call.pause();
+      },
+      ended: (status) => {
+        if (status.code === "OK") {
+          report.ended(count);
+          return queue.close();
+        }
+        const failure = failureOf(status);
+        report.failed(failure);
+        queue.fail(new RpcError(failure.code, failure.message));
+      },
+      aborted: () => {
         report.cancelled();
-        return;
+        queue.close();
+      },
+    });
+    try {
+      for await (const value of queue.iterate()) {
+        // After an abort nothing more is handed out, as nothing more is asked for.
+        if (options.signal?.aborted) return;
+        yield value;
+        if (queue.size === 0) call.resume();
       }
-      const failure = this.#failure(error as ServiceError, watch, options);
-      report.failed(failure);
-      throw new RpcError(failure.code, failure.message, { cause: error });
     } finally {
-      watch.done();
-      this.#live.delete(cancel);
-      stream.cancel();
+      call.leave();
     }
   }
 
-  #failure(error: ServiceError | null, watch: CallWatch, { timeoutMs }: CallOptions) {
-    if (watch.givenUp === "timed-out") {
-      return rpcFailure("DeadlineExceeded", `no answer within ${(timeoutMs ?? 0) / 1000} s`);
+  /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
+  #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
+    const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live);
+    if (this.#closing) call.finish(CLOSED);
+    else {
+      const session = this.#connection.ready;
+      if (session !== undefined) call.begin(session, rpc, request);
+      else {
+        this.#connection.connect().then(
+          (fresh) => call.begin(fresh, rpc, request),
+          (error: unknown) => call.finish(statusOf(error)),
+        );
+      }
     }
-    if (this.#closing.signal.aborted) return CLOSED;
-    return rpcFailure(grpcCode(error?.code ?? 2), error?.details ?? error?.message ?? "no response");
+    return call;
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    for (const cancel of this.#live) cancel();
-    this.#client.close();
+    this.#closing = true;
+    for (const call of [...this.#live]) call.endWith(CLOSED);
+    this.#connection.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -194,14 +187,13 @@ class GrpcChannel implements CriChannel {
   }
 }
 
-const CLOSED = rpcFailure("Canceled", "the client was closed");
-
-function serializer(rpc: AnyRpc): (request: Readonly<Record<string, unknown>>) => Buffer {
-  return (request) => rpc.request.encode(request);
+function failureOf({ code, message }: GrpcStatus): RpcFailure {
+  // OK without a message: the call is not what the table says it is.
+  return code === "OK" ? rpcFailure("Internal", "the response has no message") : rpcFailure(code, message);
 }
 
-function metadataFor({ timeoutMs }: CallOptions): Metadata {
-  const metadata = new Metadata();
-  if (timeoutMs !== undefined) metadata.set("grpc-timeout", grpcTimeout(timeoutMs));
-  return metadata;
+function statusOf(error: unknown): GrpcStatus {
+  return error instanceof RpcError
+    ? { code: error.code, message: error.message }
+    : { code: "Unknown", message: String(error) };
 }

@@ -1,53 +1,101 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../util/clock.js";
 
-/** Why a call was given up here, before the runtime answered. */
-export type GivenUp = "aborted" | "timed-out";
+/** A call that waits; `giveUp` is called at most once. */
+export interface Waiter {
+  readonly giveUp: () => void;
+  /** Unix ms on the clock */
+  readonly deadlineMs: number;
+}
 
 /**
- * Watches over one call: `giveUp` is called once, when `signal` aborts or `timeoutMs` of the clock are over. The kubelet's
- * context.WithTimeout, on an injected clock.
+ * The deadlines of all calls of a channel, watched by one timer: the kubelet's context.WithTimeout on an injected clock.
+ * No timer runs while no call with a deadline is under way.
  */
-export class CallWatch {
-  #givenUp: GivenUp | undefined;
-  readonly #timer = new AbortController();
-  readonly #signal: AbortSignal | undefined;
-  readonly #onAbort: () => void;
+export class Deadlines {
+  readonly #waiters = new Set<Waiter>();
+  #wakeMs = Number.POSITIVE_INFINITY;
+  #timer: AbortController | undefined;
 
-  constructor(
-    clock: Clock,
-    options: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal | undefined },
-    giveUp: () => void,
-  ) {
-    const once = (why: GivenUp) => {
-      if (this.#givenUp !== undefined || this.#timer.signal.aborted) return;
-      this.#givenUp = why;
-      this.done();
-      giveUp();
-    };
-    this.#signal = options.signal;
-    this.#onAbort = () => once("aborted");
-    if (this.#signal !== undefined) {
-      // As many calls as are under way listen to one signal, and each takes its listener back: not a leak.
-      setMaxListeners(0, this.#signal);
-      this.#signal.addEventListener("abort", this.#onAbort, { once: true });
+  constructor(readonly clock: Clock) {}
+
+  add(timeoutMs: number, giveUp: () => void): Waiter {
+    const waiter = { giveUp, deadlineMs: this.clock.now() + timeoutMs };
+    this.#waiters.add(waiter);
+    if (waiter.deadlineMs < this.#wakeMs) this.#sleepUntil(waiter.deadlineMs);
+    return waiter;
+  }
+
+  remove(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    if (this.#waiters.size === 0) this.#stop();
+  }
+
+  #stop(): void {
+    this.#timer?.abort(OVER);
+    this.#timer = undefined;
+    this.#wakeMs = Number.POSITIVE_INFINITY;
+  }
+
+  #sleepUntil(wakeMs: number): void {
+    this.#stop();
+    this.#wakeMs = wakeMs;
+    const timer = new AbortController();
+    this.#timer = timer;
+    this.clock.sleep(wakeMs - this.clock.now(), timer.signal).then(
+      () => this.#wake(),
+      () => {}, // stopped: another timer runs, or none is needed
+    );
+  }
+
+  /** The call that the timer was set for may be over long since: then it is only set anew. */
+  #wake(): void {
+    const nowMs = this.clock.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    const due: Waiter[] = [];
+    for (const waiter of this.#waiters) {
+      if (waiter.deadlineMs <= nowMs) due.push(waiter);
+      else nextMs = Math.min(nextMs, waiter.deadlineMs);
     }
-    if (options.timeoutMs !== undefined) {
-      clock.sleep(options.timeoutMs, this.#timer.signal).then(
-        () => once("timed-out"),
-        () => {}, // the call ended first
+    this.#stop();
+    for (const waiter of due) {
+      this.#waiters.delete(waiter);
+      waiter.giveUp();
+    }
+    if (nextMs < this.#wakeMs && this.#waiters.size > 0) this.#sleepUntil(nextMs);
+  }
+}
+
+/** Why a timer ends that nobody needs any more. Given, as an error that Node makes itself costs a stack each time. */
+const OVER = new Error("the call is over");
+
+/**
+ * Who is told when a signal aborts: one listener on each signal, however many calls wait on it, as adding one costs half
+ * as much as a call. It stays as long as the signal does, and holds nothing once the calls are over.
+ */
+export class AbortWatch {
+  readonly #bySignal = new WeakMap<AbortSignal, Set<() => void>>();
+
+  add(signal: AbortSignal, giveUp: () => void): void {
+    let waiting = this.#bySignal.get(signal);
+    if (waiting === undefined) {
+      const calls = new Set<() => void>();
+      waiting = calls;
+      this.#bySignal.set(signal, calls);
+      setMaxListeners(0, signal);
+      signal.addEventListener(
+        "abort",
+        () => {
+          for (const each of [...calls]) each();
+        },
+        { once: true },
       );
     }
+    waiting.add(giveUp);
   }
 
-  get givenUp(): GivenUp | undefined {
-    return this.#givenUp;
-  }
-
-  /** The call is over: no timer and no listener stays behind. */
-  done(): void {
-    this.#signal?.removeEventListener("abort", this.#onAbort);
-    this.#timer.abort();
+  remove(signal: AbortSignal, giveUp: () => void): void {
+    this.#bySignal.get(signal)?.delete(giveUp);
   }
 }
 

@@ -9,12 +9,11 @@ import {
 } from "@grpc/grpc-js";
 import { type DecodedFields, Encoded, type FieldTable, type InitFields } from "../protobuf/fields.js";
 import { isAbortError } from "../util/errors.js";
-import { MAX_MESSAGE_BYTES } from "./client.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
 import type { AnyRpc, Rpc, Service } from "./rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
-import { GRPC_CODES, RpcError } from "./status.js";
+import { GRPC_CODES, MAX_MESSAGE_BYTES, RpcError } from "./status.js";
 
 /** What a handler is told besides the request. */
 export interface CallContext {

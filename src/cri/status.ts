@@ -23,6 +23,9 @@ export const GRPC_CODES = [
 ] as const;
 export type GrpcCode = (typeof GRPC_CODES)[number];
 
+/** What the kubelet accepts; gRPC's own default is 4 MB. pkg/kubelet/cri/remote/utils.go (maxMsgSize). */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
 /** Codes that gRPC does not define count as Unknown. */
 export function grpcCode(number: number): GrpcCode {
   return GRPC_CODES[number] ?? "Unknown";

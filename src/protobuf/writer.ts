@@ -5,7 +5,7 @@ interface WritingBuffer extends Buffer {
 
 /** Up to this length a loop over characters is faster than a call into Node. */
 const SHORT_TEXT = 20;
-const FIRST_SIZE = 512;
+const FIRST_SIZE = 256;
 
 const halves = new Uint32Array(2);
 const signed = new BigInt64Array(halves.buffer);
@@ -20,7 +20,7 @@ export class Writer {
   #at: number;
 
   constructor(sizeHint = FIRST_SIZE) {
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(FIRST_SIZE, sizeHint)) as WritingBuffer;
+    this.#bytes = Buffer.allocUnsafe(Math.max(FIRST_SIZE, sizeHint)) as WritingBuffer;
     this.#at = this.#bytes.length;
   }
 

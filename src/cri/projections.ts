@@ -1,0 +1,37 @@
+import {
+  type DecodedFields,
+  type Encoded,
+  type Field,
+  type FieldTable,
+  type InitFields,
+  many,
+} from "../protobuf/fields.js";
+import { type Message, message } from "../protobuf/message.js";
+import type { UnaryRpc } from "./rpc.js";
+import { RUNTIME_SERVICE } from "./services.js";
+
+type ListOf<Name extends string, F extends FieldTable> = {
+  readonly [K in Name]: Field<readonly DecodedFields<F>[], readonly (InitFields<F> | Encoded)[]>;
+};
+type RequestFields<R> = R extends { readonly request: Message<infer F> } ? F : never;
+
+export type ListPodSandboxRpc<F extends FieldTable> = UnaryRpc<
+  RequestFields<typeof RUNTIME_SERVICE.listPodSandbox>,
+  ListOf<"items", F>
+>;
+export type ListContainersRpc<F extends FieldTable> = UnaryRpc<
+  RequestFields<typeof RUNTIME_SERVICE.listContainers>,
+  ListOf<"containers", F>
+>;
+
+/** ListPodSandbox with a smaller table for its items: what they do not name is never decoded. Made once, used often. */
+export function listPodSandboxOf<F extends FieldTable>(item: Message<F>): ListPodSandboxRpc<F> {
+  const { listPodSandbox } = RUNTIME_SERVICE;
+  return { ...listPodSandbox, response: message(listPodSandbox.response.name, { items: many(1, item) }) };
+}
+
+/** ListContainers with a smaller table for its items. */
+export function listContainersOf<F extends FieldTable>(item: Message<F>): ListContainersRpc<F> {
+  const { listContainers } = RUNTIME_SERVICE;
+  return { ...listContainers, response: message(listContainers.response.name, { containers: many(1, item) }) };
+}

@@ -1,0 +1,209 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { type GrpcCode, grpcCode } from "../status.js";
+
+/** How a call ended, in gRPC's terms. */
+export interface GrpcStatus {
+  readonly code: GrpcCode;
+  readonly message: string;
+}
+
+/** What comes back on one call. */
+export interface ExchangeSink {
+  /** the answer's head is there */
+  opened?(): void;
+  /** one message, whole; the bytes are the sink's to keep */
+  message(bytes: Buffer): void;
+  /** once, last */
+  ended(status: GrpcStatus): void;
+}
+
+export interface Exchange {
+  /** Tells the other side that nobody waits any more. `ended` is not called then. */
+  cancel(): void;
+  /** Stops the other side from sending more than fits the window, until `resume`. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface CallHead {
+  /** `/runtime.v1.RuntimeService/Version` */
+  readonly path: string;
+  /** `120000m`: milliseconds */
+  readonly timeout: string | undefined;
+  readonly maxMessageBytes: number;
+}
+
+/**
+ * One gRPC call over HTTP/2: a POST whose body is the request message, and whose answer is messages and then, in the
+ * trailers, a status. Each message has five bytes before it: a flag for compression (never asked for) and its length.
+ */
+export function startExchange(
+  session: ClientHttp2Session,
+  head: CallHead,
+  request: Buffer,
+  sink: ExchangeSink,
+): Exchange {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": head.path,
+    te: "trailers",
+    "content-type": "application/grpc",
+    "user-agent": "kubelab",
+    ...(head.timeout === undefined ? {} : { "grpc-timeout": head.timeout }),
+  });
+  const incoming = new Incoming(stream, head.maxMessageBytes, sink);
+  const framed = Buffer.allocUnsafe(PREFIX_BYTES + request.length);
+  framed[0] = 0;
+  framed.writeUInt32BE(request.length, 1);
+  request.copy(framed, PREFIX_BYTES);
+  stream.end(framed);
+  return incoming;
+}
+
+const PREFIX_BYTES = 5;
+
+/** Puts messages together from the pieces that arrive, and finds out how the call ended. */
+class Incoming implements Exchange {
+  #isOver = false;
+  #headers: IncomingHttpHeaders = {};
+  #trailers: IncomingHttpHeaders | undefined;
+  /** the length prefix so far, where it came in pieces */
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  #prefixBytes = 0;
+  #message: Buffer | undefined;
+  #messageBytes = 0;
+
+  constructor(
+    readonly stream: ClientHttp2Stream,
+    readonly maxMessageBytes: number,
+    readonly sink: ExchangeSink,
+  ) {
+    stream.on("response", (headers) => {
+      this.#headers = headers;
+      sink.opened?.();
+    });
+    stream.on("trailers", (trailers) => {
+      this.#trailers = trailers;
+    });
+    stream.on("data", (piece: Buffer) => this.#take(piece));
+    stream.on("error", () => {}); // "close" follows and tells
+    stream.on("close", () => this.#end(this.#finalStatus()));
+  }
+
+  #take(piece: Buffer): void {
+    let at = 0;
+    while (at < piece.length && !this.#isOver) {
+      if (this.#message === undefined) at = this.#takePrefix(piece, at);
+      else {
+        const count = Math.min(piece.length - at, this.#message.length - this.#messageBytes);
+        piece.copy(this.#message, this.#messageBytes, at, at + count);
+        this.#messageBytes += count;
+        at += count;
+      }
+      if (this.#message !== undefined && this.#messageBytes === this.#message.length) {
+        const message = this.#message;
+        this.#message = undefined;
+        this.sink.message(message);
+      }
+    }
+  }
+
+  #takePrefix(piece: Buffer, at: number): number {
+    const count = Math.min(piece.length - at, PREFIX_BYTES - this.#prefixBytes);
+    piece.copy(this.#prefix, this.#prefixBytes, at, at + count);
+    this.#prefixBytes += count;
+    if (this.#prefixBytes === PREFIX_BYTES) this.#beginMessage();
+    return at + count;
+  }
+
+  #beginMessage(): void {
+    this.#prefixBytes = 0;
+    const length = this.#prefix.readUInt32BE(1);
+    if (this.#prefix[0] !== 0) this.#refuse("Internal", "grpc: compressed message, and no compression was asked for");
+    else if (length > this.maxMessageBytes) {
+      const text = `grpc: received message larger than max (${length} vs. ${this.maxMessageBytes})`;
+      this.#refuse("ResourceExhausted", text);
+    } else {
+      this.#message = Buffer.allocUnsafeSlow(length);
+      this.#messageBytes = 0;
+    }
+  }
+
+  #refuse(code: GrpcCode, message: string): void {
+    this.#end({ code, message });
+    this.stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  #end(status: GrpcStatus): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.sink.ended(status);
+  }
+
+  /** The trailers' status; a server that refuses at once has it in its only headers. */
+  #finalStatus(): GrpcStatus {
+    const { rstCode } = this.stream;
+    const last = this.#trailers ?? this.#headers;
+    const status = last["grpc-status"];
+    if (typeof status === "string" && /^\d+$/.test(status)) {
+      return { code: grpcCode(Number(status)), message: decodeMessage(last["grpc-message"]) };
+    }
+    const http = Number(this.#headers[":status"] ?? 200);
+    if (http !== 200) return { code: codeOfHttp(http), message: `unexpected HTTP status code ${http}` };
+    if (this.stream.session?.destroyed !== false && rstCode === constants.NGHTTP2_NO_ERROR) {
+      return { code: "Unavailable", message: "error reading from server: EOF" };
+    }
+    return { code: CODES_OF_RESET[rstCode ?? 0] ?? "Internal", message: `stream terminated by RST_STREAM ${rstCode}` };
+  }
+
+  cancel(): void {
+    this.#isOver = true;
+    this.stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  pause(): void {
+    this.stream.pause();
+  }
+
+  resume(): void {
+    this.stream.resume();
+  }
+}
+
+/** Mirrors google.golang.org/grpc/internal/transport/http_util.go (HTTPStatusConvTab). */
+function codeOfHttp(status: number): GrpcCode {
+  switch (status) {
+    case 400:
+      return "Internal";
+    case 401:
+      return "Unauthenticated";
+    case 403:
+      return "PermissionDenied";
+    case 404:
+      return "Unimplemented";
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return "Unavailable";
+    default:
+      return "Unknown";
+  }
+}
+
+/** Mirrors google.golang.org/grpc/internal/transport/http_util.go (http2ErrConvTab). */
+const CODES_OF_RESET: Readonly<Record<number, GrpcCode>> = {
+  [constants.NGHTTP2_FLOW_CONTROL_ERROR]: "ResourceExhausted",
+  [constants.NGHTTP2_REFUSED_STREAM]: "Unavailable",
+  [constants.NGHTTP2_CANCEL]: "Canceled",
+  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: "ResourceExhausted",
+  [constants.NGHTTP2_INADEQUATE_SECURITY]: "PermissionDenied",
+};
+
+/** gRPC sends what is not plain ASCII as %XX. */
+function decodeMessage(text: string | string[] | undefined): string {
+  const raw = String(text ?? "");
+  if (!raw.includes("%")) return raw;
+  const bytes = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString();
+}

@@ -1,0 +1,27 @@
+import type { ContainerStatus } from "../../cri/messages/container.js";
+import type { PodSandboxStatus } from "../../cri/messages/sandbox.js";
+
+/**
+ * What is missing in a sandbox's status, in upstream's words; undefined when nothing is.
+ * Mirrors pkg/kubelet/cri/remote/utils.go (verifySandboxStatus).
+ */
+export function verifySandboxStatus(status: PodSandboxStatus): string | undefined {
+  const { id, metadata, createdAt } = status;
+  if (id === "") return "status.Id is not set";
+  if (metadata === undefined) return "status.Metadata is not set";
+  if (metadata.name === "" || metadata.namespace === "" || metadata.uid === "") {
+    return `metadata.Name, metadata.Namespace or metadata.Uid is not in metadata ${JSON.stringify(metadata)}`;
+  }
+  return createdAt === 0n ? "status.CreatedAt is not set" : undefined;
+}
+
+/** Mirrors pkg/kubelet/cri/remote/utils.go (verifyContainerStatus). */
+export function verifyContainerStatus(status: ContainerStatus): string | undefined {
+  const { id, metadata, createdAt, image, imageRef } = status;
+  if (id === "") return "status.Id is not set";
+  if (metadata === undefined) return "status.Metadata is not set";
+  if (metadata.name === "") return `metadata.Name is not in metadata ${JSON.stringify(metadata)}`;
+  if (createdAt === 0n) return "status.CreatedAt is not set";
+  if (image === undefined || image.image === "") return "status.Image is not set";
+  return imageRef === "" ? "status.ImageRef is not set" : undefined;
+}
