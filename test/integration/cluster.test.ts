@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, test } from "vitest";
+import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
+import { suiteNeeding } from "../support/requirements.js";
+
+interface StatusJson {
+  readonly pid: number;
+  readonly kubeconfig: string;
+  readonly running: boolean;
+  readonly nodes: readonly { readonly name: string; readonly status: string }[];
+}
+
+const POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "web" },
+  spec: { containers: [{ name: "c", image: "busybox:1.35", resources: { requests: { cpu: "1" } } }] },
+};
+
+function clustersFolder(home: string): string {
+  return join(home, "state", "kubelab", "clusters");
+}
+
+/** What lies in the folder of clusters, but for logs. */
+function leftovers(home: string): readonly string[] {
+  return readdirSync(clustersFolder(home)).filter((name) => !name.endsWith(".log"));
+}
+
+suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
+  const home = newHome();
+  const kubectl = (...args: string[]) =>
+    execFileSync("kubectl", ["--kubeconfig", join(clustersFolder(home), "kubelab.kubeconfig"), ...args], {
+      encoding: "utf8",
+      env: { ...process.env, HOME: home },
+    });
+  afterAll(() => runCliProcess(home, "cluster", "down"));
+
+  test("is up with two nodes that are Ready; stdout is the line that kubectl is called with", async () => {
+    const up = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "2");
+    assert.equal(up.code, 0, up.stderr);
+    assert.match(up.stdout, /^kubectl --kubeconfig \S+kubelab\.kubeconfig\n$/);
+    assert.match(up.stderr.replace(/\s+/g, " "), /is ready, in the background: v1\.25 at https:\S+, with 2 nodes/);
+    assert.deepEqual(
+      kubectl("get", "nodes", "--no-headers")
+        .trim()
+        .split("\n")
+        .map((line) => line.split(/\s+/).slice(0, 2).join(" ")),
+      ["node-1 Ready", "node-2 Ready"],
+    );
+  });
+
+  test("the nodes have certificates of their own, and the token that they joined with is gone", () => {
+    const users = kubectl(
+      "get",
+      "csr",
+      "-o",
+      "jsonpath={range .items[*]}{.spec.username} {.status.conditions[0].type}{'\\n'}{end}",
+    );
+    assert.match(users, /^(system:bootstrap:[a-z0-9]{6} Approved\n){2}$/);
+    assert.equal(
+      kubectl(
+        "get",
+        "secrets",
+        "-n",
+        "kube-system",
+        "--field-selector",
+        "type=bootstrap.kubernetes.io/token",
+        "-o",
+        "name",
+      ),
+      "",
+    );
+    const own = ["--kubeconfig", join(clustersFolder(home), "kubelab.nodes", "node-1", "kubelet.config")];
+    assert.equal(
+      execFileSync("kubectl", [...own, "auth", "can-i", "update", "leases/node-1", "-n", "kube-node-lease"], {
+        encoding: "utf8",
+      }),
+      "yes\n",
+    );
+  });
+
+  test("a second up says that it runs, and starts nothing", async () => {
+    const before = (await status()).pid;
+    const up = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "5");
+    assert.equal(up.code, 0, up.stderr);
+    assert.match(up.stderr, /is running already/);
+    const after = await status();
+    assert.deepEqual([after.pid, after.nodes.length], [before, 2]);
+  });
+
+  test("the scheduler binds a pod to one of them; it stays Pending, as nobody runs pods yet", () => {
+    writeFileSync(join(home, "pod.json"), JSON.stringify(POD));
+    kubectl("create", "-f", join(home, "pod.json"));
+    kubectl("wait", "--for=condition=PodScheduled", "pod/web", "--timeout=10s");
+    assert.match(
+      kubectl("get", "pod", "web", "-o", "jsonpath={.status.phase} {.spec.nodeName}"),
+      /^Pending node-[12]$/,
+    );
+    assert.match(
+      kubectl("describe", "pod", "web"),
+      /Normal\s+Scheduled\s+\S+\s+default-scheduler\s+Successfully assigned default\/web to node-[12]/,
+    );
+  });
+
+  test("a pod that fits nowhere says why, and is bound once a node is uncordoned", () => {
+    kubectl("cordon", "node-1");
+    kubectl("cordon", "node-2");
+    writeFileSync(join(home, "late.json"), JSON.stringify({ ...POD, metadata: { name: "late" } }));
+    kubectl("create", "-f", join(home, "late.json"));
+    kubectl("wait", "--for=condition=PodScheduled=False", "pod/late", "--timeout=10s");
+    assert.match(
+      kubectl("describe", "pod", "late"),
+      /Warning\s+FailedScheduling\s+\S+\s+default-scheduler\s+0\/2 nodes are available: 2 node\(s\) were unschedulable\. preemption: 0\/2 nodes are available: 2 Preemption is not helpful for scheduling\./,
+    );
+    kubectl("uncordon", "node-2");
+    kubectl("wait", "--for=condition=PodScheduled", "pod/late", "--timeout=10s");
+    assert.equal(kubectl("get", "pod", "late", "-o", "jsonpath={.spec.nodeName}"), "node-2");
+  });
+
+  test("status lists the nodes, for people and for scripts", async () => {
+    const text = await runCliProcess(home, "cluster", "status");
+    assert.equal(text.code, 0, text.stderr);
+    assert.deepEqual(text.stdout.trim().split("\n").slice(1), ["node-1  Ready,SchedulingDisabled", "node-2  Ready"]);
+    assert.deepEqual(
+      (await status()).nodes.map(({ name }) => name),
+      ["node-1", "node-2"],
+    );
+  });
+
+  test("killed with -9 it leaves a stale state file, which the next command recognises", async () => {
+    const { pid } = await status();
+    process.kill(pid, "SIGKILL");
+    await gone(pid);
+    assert.deepEqual(leftovers(home), ["kubelab.json", "kubelab.kubeconfig", "kubelab.nodes"]);
+    const asked = await runCliProcess(home, "cluster", "status");
+    assert.equal(asked.code, 1);
+    assert.match(asked.stderr.replace(/\s+/g, " "), /ended without cleaning up: its state file is removed/);
+    assert.match(asked.stderr, /no cluster named kubelab is running/);
+    assert.deepEqual(leftovers(home), []);
+    const again = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "1");
+    assert.equal(again.code, 0, again.stderr);
+    assert.equal((await status()).nodes.length, 1);
+  });
+
+  test("down ends it, and nothing is left", async () => {
+    const { pid } = await status();
+    const down = await runCliProcess(home, "cluster", "down");
+    assert.equal(down.code, 0, down.stderr);
+    await gone(pid);
+    assert.deepEqual(leftovers(home), []);
+    const again = await runCliProcess(home, "cluster", "down");
+    assert.equal(again.code, 1);
+  });
+
+  async function status(): Promise<StatusJson> {
+    const { code, stdout, stderr } = await runCliProcess(home, "cluster", "status", "--json");
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout) as StatusJson;
+  }
+});
+
+describe("kubelab cluster up in the foreground", () => {
+  test("Ctrl-C ends the nodes and the control plane, and leaves nothing", async () => {
+    const home = newHome();
+    const up = new CliProcess(home, ["cluster", "up", "--nodes", "1"]);
+    await up.printed(/kubectl --kubeconfig/);
+    const { code, stderr } = await up.kill("SIGINT");
+    assert.equal(code, 130, stderr);
+    assert.doesNotMatch(stderr, /bug|error:/);
+    assert.deepEqual(leftovers(home), []);
+  });
+
+  test("the trace has the scheduler's and the nodes' part", async () => {
+    const home = newHome();
+    const up = new CliProcess(home, ["cluster", "up", "--nodes", "1", "--trace", "trace.ndjson"]);
+    await up.printed(/kubectl --kubeconfig/);
+    await up.kill("SIGTERM");
+    const file = join(home, "trace.ndjson");
+    assert.ok(existsSync(file));
+    const facts = readFileSync(file, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { actor: string; kind: string; title?: string });
+    assert.ok(facts.some(({ title }) => title === "Register node node-1"));
+  });
+
+  test("a number of nodes that is none is a usage error", async () => {
+    const { code, stderr } = await runCliProcess(newHome(), "cluster", "up", "--nodes", "-1");
+    assert.equal(code, 2);
+    assert.match(stderr, /expected a number of nodes/);
+  });
+});
+
+/** Until the process has gone. */
+async function gone(pid: number): Promise<void> {
+  for (let i = 0; i < 500; i++) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`process ${pid} is still there`);
+}
