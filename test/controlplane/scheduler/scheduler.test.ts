@@ -265,11 +265,18 @@ describe("back into the queue", () => {
     );
   });
 
-  test("gates hold a pod back without an event", async () => {
+  test("gates hold a pod back without an event, until they are gone", async () => {
     await using lab = await Lab.open({ kubeVersion: "1.27" });
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("p", { schedulingGates: [{ name: "example.com/wait" }] }));
     assert.deepEqual([await lab.nodeOf("p"), await lab.events("p")], [undefined, []]);
+    const ungated = (pod: KubeObject) => {
+      const { schedulingGates: _gates, ...spec } = pod["spec"] as Record<string, unknown>;
+      return { ...pod, spec };
+    };
+    await lab.admin.modify("pods", "default", "p", ungated);
+    await lab.pass();
+    assert.equal(await lab.nodeOf("p"), "n1");
   });
 });
 

@@ -16,7 +16,7 @@ const NEWER_THAN_1_25: Readonly<Record<string, string>> = {
   Lifecycle: "stopSignal",
   SecurityContext: "appArmorProfile",
   ContainerStatus: "allocatedResources allocatedResourcesStatus resources stopSignal user volumeMounts",
-  PodSpec: "hostnameOverride resourceClaims resources schedulingGates",
+  PodSpec: "hostnameOverride resourceClaims resources",
   PodStatus: "extendedResourceClaimStatus hostIPs observedGeneration resize resourceClaimStatuses",
   PodCondition: "observedGeneration",
   PodSecurityContext: "appArmorProfile seLinuxChangePolicy supplementalGroupsPolicy",

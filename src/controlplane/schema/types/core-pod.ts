@@ -48,7 +48,8 @@ export const corePod: TypeTable = {
       33 topologySpreadConstraints []TopologySpreadConstraint merge=topologyKey -- How pods of a group spread over zones and nodes.
       35 setHostnameAsFQDN *bool -- The kernel's host name is the full domain name.
       36 os *PodOS -- The operating system of the containers.
-      37 hostUsers *bool -- false: the pod runs in a user namespace of its own.`,
+      37 hostUsers *bool -- false: the pod runs in a user namespace of its own.
+      38 schedulingGates []PodSchedulingGate merge=name -- Who must agree before the scheduler looks at the pod (since v1.27).`,
     PodStatus: `
       -- The pod's state, as the kubelet last reported it; it may lag behind.
       1  phase string:PodPhase -- Pending, Running, Succeeded, Failed or Unknown: the whole life in one word.
@@ -129,6 +130,8 @@ export const corePod: TypeTable = {
       2 value *string`,
     PodReadinessGate: `
       1 conditionType string:PodConditionType!`,
+    PodSchedulingGate: `
+      1 name string!`,
     PodOS: `
       1 name string:OSName!`,
     Toleration: `

@@ -4,6 +4,7 @@ import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.
 import { badRequest, conflict, internalError } from "../../../errors.js";
 import { timestamp } from "../../object-meta.js";
 import { type Fields, fields, items, text } from "../access.js";
+import { gateNames } from "./scheduling-gates.js";
 
 /** What most requests without an object of their own are answered. */
 export const CREATED: { readonly code: number; readonly body: Status } = {
@@ -60,6 +61,7 @@ function assignmentProblem(pod: KubeObject): string | undefined {
   const nodeName = text(fields(pod.spec).nodeName);
   const name = pod.metadata.name ?? "";
   if (pod.metadata.deletionTimestamp !== undefined) return `pod ${name} is being deleted, cannot be assigned to a host`;
+  if (gateNames(fields(pod.spec)).length > 0) return `pod ${name} has non-empty .spec.schedulingGates`;
   return nodeName === "" ? undefined : `pod ${name} is already assigned to node ${JSON.stringify(nodeName)}`;
 }
 

@@ -4,6 +4,7 @@ import { fields, isSet, items, number, text } from "../access.js";
 import { row, special, statusOf } from "../rows.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
 import { podQosClass } from "./qos.js";
+import { withGatedCondition, withoutUnknownGates } from "./scheduling-gates.js";
 import { POD_TABLE } from "./table.js";
 import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.js";
 import { validatePodCreate } from "./validation.js";
@@ -22,8 +23,9 @@ function withPodIps(pod: KubeObject): KubeObject {
 /** Mirrors podStrategy in pkg/registry/core/pod/strategy.go. */
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
-  prepareForCreate(pod) {
-    return { ...pod, status: { phase: "Pending", qosClass: podQosClass(pod) } };
+  prepareForCreate(sent, { kubeVersion, nowMs }) {
+    const pod = withoutUnknownGates(sent, kubeVersion);
+    return withGatedCondition({ ...pod, status: { phase: "Pending", qosClass: podQosClass(pod) } }, nowMs);
   },
   validate: validatePodCreate,
   prepareForUpdate(pod, old) {

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../../../api/meta.js";
 import type { TableDefinition, TableRowCondition } from "../../definition.js";
 import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";
+import { isGated } from "./scheduling-gates.js";
 
 /** What `kubectl get pods` shows. Mirrors printPod in pkg/printers/internalversion/printers.go. */
 
@@ -15,7 +16,8 @@ interface Summary {
 function summarize(pod: KubeObject): Summary {
   const status = fields(pod.status);
   const phase = text(status.phase);
-  const reason = text(status.reason) === "" ? phase : text(status.reason);
+  const said = text(status.reason) === "" ? phase : text(status.reason);
+  const reason = isGated(status) ? "SchedulingGated" : said;
   const starting = summarizeInit(pod);
   const summary = starting ?? summarizeContainers(status, reason);
   if (pod.metadata.deletionTimestamp === undefined) return summary;

@@ -5,6 +5,7 @@ import { type Fields, fields, isSet, items, number, semanticallyEqual, text } fr
 import { duplicate, forbidden, goValue, invalidValue } from "../field-errors.js";
 import { isDns1123Subdomain } from "../names.js";
 import { validateImage } from "./container-validation.js";
+import { validateGateRemoval } from "./scheduling-gates.js";
 import { podSpecDiff } from "./spec-diff.js";
 import { MIRROR_POD_ANNOTATION, validateMirrorAnnotation, validatePod, validateTolerations } from "./validation.js";
 
@@ -27,7 +28,7 @@ export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[
   }
   const deadline = deadlineError(number(spec.activeDeadlineSeconds), number(before.activeDeadlineSeconds));
   if (deadline !== undefined) return [...errors, deadline];
-  errors.push(...tolerationErrors(spec, before));
+  errors.push(...tolerationErrors(spec, before), ...validateGateRemoval(spec, before));
   const munged = withAllowedChanges(spec, before);
   if (!semanticallyEqual(munged, before)) {
     errors.push(forbidden("spec", `${MAY_CHANGE}\n${podSpecDiff(before, munged)}`));
@@ -86,6 +87,7 @@ function withAllowedChanges(spec: Fields, before: Fields): Fields {
     ...(isSet(spec.initContainers) ? { initContainers: withImagesOf("initContainers") } : {}),
     activeDeadlineSeconds: before.activeDeadlineSeconds,
     tolerations: before.tolerations,
+    schedulingGates: before.schedulingGates,
     ...(isGraceRepaired ? { terminationGracePeriodSeconds: graceBefore } : {}),
   };
 }

@@ -4,6 +4,7 @@ import { bool, type Fields, fields, isSet, items, number, text } from "../access
 import { duplicate, forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 import { isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from "../names.js";
 import { validateContainers, validateInitContainers } from "./container-validation.js";
+import { validateGatedNode, validateGates } from "./scheduling-gates.js";
 
 /** Mirrors ValidatePodCreate and ValidatePodSpec in pkg/apis/core/validation/validation.go, in their order. */
 
@@ -18,7 +19,7 @@ export function validatePodCreate(pod: KubeObject): FieldError[] {
   if (items(fields(pod.spec).ephemeralContainers).length > 0) {
     errors.push(forbidden("spec.ephemeralContainers", "cannot be set on create"));
   }
-  return errors;
+  return [...errors, ...validateGatedNode(fields(pod.spec))];
 }
 
 /** What holds at creation and at each update. Metadata is the generic store's. */
@@ -53,6 +54,7 @@ function validatePodSpec(spec: Fields): FieldError[] {
     ...validateTolerations(spec.tolerations),
     ...nameErrors("spec.priorityClassName", spec.priorityClassName, isDns1123Subdomain),
     ...nameErrors("spec.runtimeClassName", spec.runtimeClassName, isDns1123Subdomain),
+    ...validateGates(spec),
   ];
 }
 
