@@ -1,0 +1,145 @@
+import { ContainerStatusResponse, ListContainersResponse } from "../../src/cri/messages/container-calls.js";
+import { ContainerState, PodSandboxState } from "../../src/cri/messages/enums.js";
+import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
+import { type CriServer, serveCri } from "../../src/cri/server.js";
+import { RpcError } from "../../src/cri/status.js";
+import {
+  newContainerAnnotations,
+  newContainerLabels,
+  newPodLabels,
+  POD_UID_LABEL,
+} from "../../src/kubelet/kuberuntime/labels.js";
+import type { Encoded } from "../../src/protobuf/fields.js";
+
+const CREATED_NS = 1_760_000_000_000_000_000n;
+const CONTAINERS_PER_POD = 2;
+
+/** A number as an ID of 64 hexadecimal digits that looks like a real one. */
+function idOf(seed: number): string {
+  let id = "";
+  for (let x = seed + 1; id.length < 64; x++) id += (Math.imul(x, 0x9e3779b1) >>> 0).toString(16).padStart(8, "0");
+  return id;
+}
+
+interface Listing {
+  readonly sandboxes: Encoded;
+  readonly containers: Encoded;
+}
+
+/** Everything that a runtime with so many running pods of two containers each answers, encoded beforehand. */
+export interface SyntheticAnswers {
+  readonly all: Listing;
+  /** by pod uid */
+  readonly listings: ReadonlyMap<string, Listing>;
+  /** by sandbox ID */
+  readonly sandboxStatuses: ReadonlyMap<string, Encoded>;
+  /** by container ID */
+  readonly containerStatuses: ReadonlyMap<string, Encoded>;
+}
+
+export function syntheticAnswers(podCount: number): SyntheticAnswers {
+  const sandboxStatuses = new Map<string, Encoded>();
+  const containerStatuses = new Map<string, Encoded>();
+  const listings = new Map<string, Listing>();
+  const sandboxes = [];
+  const containers = [];
+  for (let i = 0; i < podCount; i++) {
+    const pod = podOf(i);
+    const ownContainers = Array.from({ length: CONTAINERS_PER_POD }, (_, c) => containerOf(pod, i, c));
+    const sandbox = sandboxOf(pod, i);
+    sandboxes.push(sandbox);
+    containers.push(...ownContainers);
+    listings.set(pod.metadata.uid, {
+      sandboxes: ListPodSandboxResponse.encoded({ items: [sandbox] }),
+      containers: ListContainersResponse.encoded({ containers: ownContainers }),
+    });
+    const network = { ip: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` };
+    sandboxStatuses.set(sandbox.id, PodSandboxStatusResponse.encoded({ status: { ...sandbox, network } }));
+    for (const container of ownContainers) {
+      const status = {
+        ...container,
+        startedAt: CREATED_NS + 1_000_000n,
+        logPath: `/var/log/pods/${container.id}/0.log`,
+      };
+      containerStatuses.set(container.id, ContainerStatusResponse.encoded({ status }));
+    }
+  }
+  const all: Listing = {
+    sandboxes: ListPodSandboxResponse.encoded({ items: sandboxes }),
+    containers: ListContainersResponse.encoded({ containers }),
+  };
+  return { all, listings, sandboxStatuses, containerStatuses };
+}
+
+/** Serves them: what is measured is the client, as far as a server in Node lets it. */
+export function serveSynthetic(podCount: number, endpoint: string): Promise<CriServer> {
+  const { all, listings, sandboxStatuses, containerStatuses } = syntheticAnswers(podCount);
+  type Filtered = { readonly filter: { readonly labelSelector: Readonly<Record<string, string>> } | undefined };
+  const listing = ({ filter }: Filtered) => {
+    const uid = filter?.labelSelector[POD_UID_LABEL];
+    return uid === undefined ? all : listings.get(uid);
+  };
+  const statusOf = (statuses: ReadonlyMap<string, Encoded>, id: string) => {
+    const status = statuses.get(id);
+    if (status === undefined) throw new RpcError("NotFound", `no container ${id}`);
+    return status;
+  };
+  const conditions = ["RuntimeReady", "NetworkReady"].map((type) => ({ type, status: true }));
+  const runtime = {
+    version: () => ({ version: "0.1.0", runtimeName: "synthetic", runtimeVersion: "1", runtimeApiVersion: "v1" }),
+    status: () => ({ status: { conditions } }),
+    listPodSandbox: (request: Filtered) => listing(request)?.sandboxes ?? {},
+    listContainers: (request: Filtered) => listing(request)?.containers ?? {},
+    podSandboxStatus: ({ podSandboxId }: { podSandboxId: string }) => statusOf(sandboxStatuses, podSandboxId),
+    containerStatus: ({ containerId }: { containerId: string }) => statusOf(containerStatuses, containerId),
+    // Nothing ever happens, but the stream is there.
+    async *getContainerEvents(_request: unknown, { signal }: { signal: AbortSignal }) {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    },
+  };
+  return serveCri({ runtime, image: {} }, endpoint);
+}
+
+function podOf(i: number) {
+  const name = `web-${(i % 50).toString(36)}-7d4b9c6f5d-${i.toString(36).padStart(5, "x")}`;
+  const uid = `${idOf(i).slice(0, 8)}-0000-4000-8000-${i.toString(16).padStart(12, "0")}`;
+  return {
+    metadata: { name, namespace: `team-${i % 20}`, uid, labels: { app: "web", "pod-template-hash": "7d4b9c6f5d" } },
+    spec: { terminationGracePeriodSeconds: 30 },
+  };
+}
+
+function sandboxOf(pod: ReturnType<typeof podOf>, i: number) {
+  const { name, namespace, uid } = pod.metadata;
+  return {
+    id: idOf(i * 3),
+    metadata: { name, namespace, uid, attempt: 0 },
+    state: PodSandboxState.SANDBOX_READY,
+    createdAt: CREATED_NS + BigInt(i) * 1_000_000n,
+    labels: newPodLabels(pod),
+    annotations: {
+      "kubernetes.io/config.seen": "2026-01-01T00:00:00.000000000Z",
+      "kubernetes.io/config.source": "api",
+    },
+  };
+}
+
+function containerOf(pod: ReturnType<typeof podOf>, i: number, c: number) {
+  const container = {
+    name: c === 0 ? "app" : "sidecar",
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
+  };
+  return {
+    id: idOf(i * 3 + 1 + c),
+    podSandboxId: idOf(i * 3),
+    metadata: { name: container.name, attempt: 0 },
+    image: { image: `sha256:${idOf(7)}` },
+    imageRef: `sha256:${idOf(7)}`,
+    state: ContainerState.CONTAINER_RUNNING,
+    createdAt: CREATED_NS + BigInt(i) * 1_000_000n,
+    labels: newContainerLabels(container, pod),
+    annotations: newContainerAnnotations(container, pod, { restartCount: 0, hash: 0xc0ffee01 }),
+  };
+}
