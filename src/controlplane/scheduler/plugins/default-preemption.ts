@@ -86,7 +86,7 @@ function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
   for (let i = 0; i < potential.length && candidates.length < enough; i++) {
     const node = potential[(offset + i) % potential.length];
     if (node === undefined) continue;
-    const found = selectVictimsOnNode(deps, pod, node.clone());
+    const found = selectVictimsOnNode(deps, pod, node);
     if ("victims" in found) candidates.push({ nodeName: node.name, victims: found.victims });
     else rejections.set(node.name, found);
   }
@@ -94,16 +94,17 @@ function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
 }
 
 /**
- * Takes all pods of lower priority off the (copied) node, and lets back on as many as there is room for, the most
+ * Takes all pods of lower priority off a copy of the node, and lets back on as many as there is room for, the most
  * important first. Mirrors SelectVictimsOnNode.
  */
 function selectVictimsOnNode(
   deps: PreemptionDeps,
   pod: PodInfo,
-  node: NodeInfo,
+  occupied: NodeInfo,
 ): { readonly victims: readonly PodInfo[] } | Rejection {
-  const lower = [...node.pods.values()].filter((one) => priorityOf(one.pod) < priorityOf(pod.pod));
+  const lower = [...occupied.pods.values()].filter((one) => priorityOf(one.pod) < priorityOf(pod.pod));
   if (lower.length === 0) return NO_VICTIMS;
+  const node = occupied.clone();
   for (const { key } of lower) node.removePod(key);
   const stillNot = runFiltersWithNominated(deps.profile, deps.nominator, pod, node);
   if (stillNot !== undefined) return stillNot;
