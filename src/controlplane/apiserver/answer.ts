@@ -11,11 +11,13 @@ import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-
 /** Go's net/http sends a length for what fits its first buffer, and chunks for what does not. */
 const CHUNKED_ABOVE_BYTES = 2048;
 /**
- * Upstream's objects carry managedFields, which are not kept here: some 8 bytes for each of the object's fields. They
+ * Upstream's objects carry managedFields, which are not kept here: some nine bytes for each of the object's fields. They
  * count when it is decided how an answer is framed, so that a client sees the same framing.
  */
-const MANAGED_BYTES_PER_FIELD = 8;
+const MANAGED_BYTES_PER_FIELD = 8.7;
 const COUNT_FIELDS_ABOVE_BYTES = 600;
+const QUOTE = 0x22;
+const COLON = 0x3a;
 /** Upstream compresses from here on, for clients that say they can read it. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
@@ -25,8 +27,8 @@ export interface ValueOptions {
   /** default JSON */
   readonly mediaType?: string;
   readonly pretty?: boolean;
-  /** the value's compact JSON, when somebody made it already */
-  readonly text?: string;
+  /** the value's compact JSON with its line feed, when somebody made it already */
+  readonly compact?: Buffer;
   /** a flat list of names and values */
   readonly headers?: readonly string[];
   /** the value is a stored object, or holds some */
@@ -54,7 +56,7 @@ export async function writeBody(
   const all = commonHeaders(exchange);
   if (contentType !== undefined) all.push("Content-Type", contentType);
   all.push(...headers);
-  if (bytes.length > GZIP_ABOVE_BYTES && acceptsGzip(exchange)) {
+  if (isCompressed(exchange, bytes.length)) {
     bytes = await gzipAsync(bytes, { level: 1 });
     isChunked = true;
     all.push("Content-Encoding", "gzip");
@@ -82,6 +84,11 @@ function escapeQuoted(text: string): string {
   return text.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, (char) => `\\${char}`);
 }
 
+/** Whether a body of so many bytes is compressed for this client. */
+export function isCompressed(exchange: Exchange, bytes: number): boolean {
+  return bytes > GZIP_ABOVE_BYTES && acceptsGzip(exchange);
+}
+
 function acceptsGzip(exchange: Exchange): boolean {
   const accepted = exchange.request.headers["accept-encoding"];
   return exchange.method === "GET" && typeof accepted === "string" && accepted.includes("gzip");
@@ -97,15 +104,16 @@ export async function writeValue(
   const { body, mediaType } = await encode(exchange, value, options);
   await writeBody(exchange, code, body, mediaType, {
     ...(options.headers === undefined ? {} : { headers: options.headers }),
-    ...(options.isStored === true && typeof body === "string" ? { framedBytes: framedBytes(body) } : {}),
+    ...(options.isStored === true && mediaType === JSON_TYPE ? { framedBytes: framedBytes(body) } : {}),
   });
 }
 
 async function encode(
   exchange: Exchange,
   value: unknown,
-  { mediaType = JSON_TYPE, pretty = exchange.isPretty, text }: ValueOptions,
+  { mediaType = JSON_TYPE, pretty = exchange.isPretty, compact }: ValueOptions,
 ): Promise<{ readonly body: string | Buffer; readonly mediaType: string }> {
+  if (compact !== undefined) return { body: compact, mediaType: JSON_TYPE };
   if (mediaType === YAML_TYPE) {
     const { toYaml } = await import("./yaml.js");
     return { body: toYaml(value), mediaType };
@@ -116,13 +124,16 @@ async function encode(
     // Differs: what has no protobuf form here (discovery) comes as JSON.
     if (body !== undefined) return { body, mediaType };
   }
-  const body = pretty ? JSON.stringify(value, null, 2) : `${text ?? JSON.stringify(value)}\n`;
+  const body = pretty ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
   return { body, mediaType: JSON_TYPE };
 }
 
-function framedBytes(text: string): number {
-  if (text.length < COUNT_FIELDS_ABOVE_BYTES || text.length > CHUNKED_ABOVE_BYTES) return text.length;
-  return text.length + MANAGED_BYTES_PER_FIELD * (text.split('":').length - 1);
+function framedBytes(body: string | Buffer): number {
+  if (body.length < COUNT_FIELDS_ABOVE_BYTES || body.length > CHUNKED_ABOVE_BYTES) return body.length;
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  let fields = 0;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] === QUOTE && bytes[i + 1] === COLON) fields++;
+  return body.length + MANAGED_BYTES_PER_FIELD * fields;
 }
 
 /** `404 page not found` and its like. Mirrors net/http's Error. */

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Kubectl } from "../../support/kubectl.js";
+import { KubectlCluster, podManifest } from "../../support/kubectl-cluster.js";
+import { LoggingProxy } from "../../support/logging-proxy.js";
+import { suiteNeeding } from "../../support/requirements.js";
+
+/** What is not served gets the API's own answer: an end, an exit code of 1, a sentence, and no 500 on the way. */
+suiteNeeding(["kubectl"], "kubectl asks for what is not served", () => {
+  let cluster: KubectlCluster;
+  let proxy: LoggingProxy;
+  let kubectl: Kubectl;
+  beforeAll(async () => {
+    cluster = await KubectlCluster.start();
+    proxy = await LoggingProxy.listen(cluster.controlPlane.admin);
+    kubectl = new Kubectl({ server: proxy.url });
+    await kubectl.run("create", "-f", kubectl.file("pod.json", podManifest("unbound")));
+    const bound = podManifest("bound", { nodeName: "no-such-node" });
+    await kubectl.run("create", "-f", kubectl.file("bound.json", bound));
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await cluster.close();
+  });
+
+  const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" } };
+  const rows: [argv: string[], want: RegExp][] = [
+    [["top", "node"], /Metrics API not available|NotFound/],
+    [["top", "pod"], /Metrics API not available|NotFound/],
+    [["get", "jobs"], /doesn't have a resource type "jobs"/],
+    [["get", "crd"], /doesn't have a resource type "crd"/],
+    [["get", "ingress"], /doesn't have a resource type "ingress"/],
+    [["create", "job", "j", "--image=x"], /./],
+    [["create", "-f", "job.json"], /no matches for kind "Job" in version "batch\/v1"/],
+    [["get", "--raw", "/apis/batch/v1/jobs"], /NotFound|the server could not find the requested resource/],
+    [["get", "--raw", "/nowhere"], /NotFound|could not find the requested resource/],
+    [["exec", "unbound", "--", "ls"], /does not have a host assigned/],
+    [["attach", "unbound"], /./],
+    [["port-forward", "pod/unbound", "0:80"], /Pending|not running/],
+    [["logs", "nope"], /pods "nope" not found/],
+    [["logs", "unbound", "-c", "nope"], /container nope is not valid|not valid for pod/],
+    [["scale", "pod/unbound", "--replicas=2"], /./],
+    [["rollout", "status", "pod/unbound"], /./],
+  ];
+  for (const [argv, want] of rows) {
+    test(argv.join(" "), async () => {
+      kubectl.file("job.json", job);
+      proxy.take();
+      const { code, stderr } = await kubectl.try(argv);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(want)]);
+      expect(proxy.take().filter(({ status = 0 }) => status >= 500)).toEqual([]);
+    });
+  }
+
+  test("logs of a pod that has no node yet are empty", async () => {
+    expect(await kubectl.run("logs", "unbound")).toBe("");
+  });
+});

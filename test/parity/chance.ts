@@ -1,0 +1,173 @@
+/**
+ * What differs between two runs of one and the same server, beyond what the recordings' normaliser replaces: each rule is
+ * applied to both sides, and says why it is chance.
+ */
+import { type Item, isFields } from "./compare.js";
+import { comparableTimeline } from "./timeline.js";
+
+type Fields = Record<string, unknown>;
+
+interface Rule {
+  readonly topics?: readonly string[];
+  readonly apply: (item: Item) => Item;
+}
+
+export function withoutChance(topic: string, item: Item): Item {
+  return RULES.reduce(
+    (result, { topics, apply }) => (topics === undefined || topics.includes(topic) ? apply(result) : result),
+    item,
+  );
+}
+
+const RULES: readonly Rule[] = [
+  // The server makes the last five characters of a generateName name at random.
+  { apply: (item) => deep(item, generatedName) as Item },
+  // The CA is made anew with each cluster. The normaliser replaces certificates in base64, not those in plain PEM.
+  { apply: (item) => texts(item, (text) => text.replace(PEM_CERTIFICATE, "<certificate>")) },
+  // A list or a watch that begins from the cache gets the objects as a Go map yields them.
+  { apply: cacheOrder },
+  // managedFields are left out of every comparison; the normaliser does not see those inside texts and protobuf …
+  { apply: (item) => texts(item, (text) => withoutJsonManagedFields(text).replace(YAML_MANAGED_FIELDS, "")) },
+  // … nor that an object's answer is sent in chunks or with its length by how long it is with them.
+  { apply: withoutFramingOfObjects },
+  { topics: ["discovery"], apply: (item) => deep(item, protobufObject) as Item },
+  { topics: ["discovery"], apply: (item) => texts(item, (text) => text.replace(YAML_RESOURCE_VERSION, "$1<rv>")) },
+  // Controllers need a moment to taint a node whose condition changed; how many requests get in before that is a race.
+  // Their taints have a timeAdded, which those of admission and of the requests here lack.
+  { topics: ["lease-node"], apply: (item) => deep(item, withoutControllersTaints) as Item },
+  // The recorder writes digits of its clock.
+  { topics: ["watch"], apply: (item) => deep(item, clockDigits) as Item },
+  // Only the steps between these resourceVersions are a fact; they begin where the cluster happens to be.
+  { topics: ["watch"], apply: sequenceFromZero },
+  // Where in its period a controller is when something happens, and which of several writes in one instant is first.
+  { topics: ["node-lifecycle"], apply: timelineOf },
+];
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const YAML_RESOURCE_VERSION = /(^ +resourceVersion: )"\d+"/gm;
+const EMBEDDED_OBJECT = /\{\\*"(?:kind|apiVersion|metadata)\\*":/;
+const YAML_MANAGED_FIELDS = /^ {2}managedFields:\n(?: {2}- .*\n| {4}.*\n)*/gm;
+
+function generatedName(value: unknown): unknown {
+  if (!isFields(value) || typeof value["generateName"] !== "string") return value;
+  return { ...value, name: `${value["generateName"]}<5>` };
+}
+
+function cacheOrder(item: Item): Item {
+  const { path = "", method } = fieldsOf(item["request"]);
+  const query = new URLSearchParams(String(path).split("?")[1] ?? "");
+  const response = fieldsOf(item["response"]);
+  const { body, events } = response;
+  if (Array.isArray(events) && ["0", null].includes(query.get("resourceVersion"))) {
+    const live = events.findIndex((event) => fieldsOf(event)["type"] !== "ADDED");
+    const initial = live < 0 ? events : events.slice(0, live);
+    return { ...item, response: { ...response, events: [...sorted(initial), ...events.slice(initial.length)] } };
+  }
+  const fromCache = query.get("resourceVersion") === "0" || query.get("resourceVersionMatch") === "NotOlderThan";
+  const { items } = fieldsOf(body);
+  if (method !== "GET" || !fromCache || !Array.isArray(items)) return item;
+  return { ...item, response: { ...response, body: { ...fieldsOf(body), items: sorted(items) } } };
+}
+
+function sorted(objects: readonly unknown[]): unknown[] {
+  const key = (one: unknown) => {
+    const fields = fieldsOf(one);
+    const { namespace = "", name = "" } = fieldsOf(fieldsOf(fields["object"] ?? fields)["metadata"]);
+    return `${namespace}/${name}`;
+  };
+  return [...objects].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}
+
+function withoutFramingOfObjects(item: Item): Item {
+  const { path = "" } = fieldsOf(item["request"]);
+  const response = fieldsOf(item["response"]);
+  const { body, headers } = response;
+  const holdsObject =
+    isFields(body) && body["kind"] === "Status"
+      ? EMBEDDED_OBJECT.test(String(body["message"]))
+      : isResource(String(path));
+  if (!holdsObject || !isFields(headers)) return item;
+  const { "transfer-encoding": _framing, ...others } = headers;
+  return { ...item, response: { ...response, headers: others } };
+}
+
+/** `/api/v1/nodes`, `/apis/apps/v1/deployments`; not the discovery above them */
+function isResource(path: string): boolean {
+  return /^\/api\/[^/]+\/.|^\/apis\/[^/]+\/[^/]+\/./.test(path);
+}
+
+function timelineOf(item: Item): Item {
+  const { timeline } = item;
+  return Array.isArray(timeline) ? { ...item, timeline: comparableTimeline(timeline) } : item;
+}
+
+/** Takes `"managedFields":[…],` out of a text, however often its quotes are escaped. */
+function withoutJsonManagedFields(text: string): string {
+  for (let rest = text; ; ) {
+    const found = /,?\\*"managedFields\\*":\[/.exec(rest);
+    if (found === null) return rest;
+    let end = found.index + found[0].length;
+    // Brackets inside the strings of managedFields come in pairs.
+    for (let depth = 1; depth > 0 && end < rest.length; end++) {
+      if (rest[end] === "[") depth++;
+      else if (rest[end] === "]") depth--;
+    }
+    rest = rest.slice(0, found.index) + rest.slice(end);
+  }
+}
+
+/** Protobuf as the recorder shows it: the bytes again in base64, uid, resourceVersion and time among numbered fields. */
+function protobufObject(value: unknown): unknown {
+  if (!isFields(value) || !("protobufAfterMagic" in value)) return value;
+  const { base64: _same, ...rest } = value;
+  return deep(rest, (one) => {
+    if (!Array.isArray(one)) return one;
+    return one
+      .filter((field) => !isManagedFieldsEntry(field))
+      .map((field) => {
+        if (!Array.isArray(field)) return field;
+        if (field[0] === 6 && /^\d+$/.test(String(field[1])) && typeof field[1] === "string") return [6, "<rv>"];
+        return field[0] === 1 && Number(field[1]) > 1_000_000_000 ? [1, "<time>"] : field;
+      });
+  });
+}
+
+/** Field 17 of ObjectMeta. */
+function isManagedFieldsEntry(field: unknown): boolean {
+  return Array.isArray(field) && field[0] === 17 && Array.isArray(field[1]);
+}
+
+function withoutControllersTaints(value: unknown): unknown {
+  if (!isFields(value) || !Array.isArray(value["taints"])) return value;
+  const taints = value["taints"].filter((taint) => !("timeAdded" in fieldsOf(taint)));
+  const { taints: _all, ...rest } = value;
+  return taints.length === 0 ? rest : { ...rest, taints };
+}
+
+function clockDigits(value: unknown): unknown {
+  if (!isFields(value) || !isFields(value["data"])) return value;
+  const { k } = value["data"];
+  return /^\d{4}$/.test(String(k)) ? { ...value, data: { ...value["data"], k: "<clock>" } } : value;
+}
+
+function sequenceFromZero(item: Item): Item {
+  const { sequence } = item;
+  if (!Array.isArray(sequence)) return item;
+  const first = Number(sequence[0]?.[1]);
+  return { ...item, sequence: sequence.map(([resource, version]) => [resource, Number(version) - first]) };
+}
+
+/** Applies `change` to every value, the innermost first. */
+function deep(value: unknown, change: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return change(value.map((one) => deep(one, change)));
+  if (!isFields(value)) return change(value);
+  return change(Object.fromEntries(Object.entries(value).map(([key, one]) => [key, deep(one, change)])));
+}
+
+function texts(item: Item, change: (text: string) => string): Item {
+  return deep(item, (value) => (typeof value === "string" ? change(value) : value)) as Item;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}

@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { withoutChance } from "./chance.js";
+import { isMoment, isSameMoment } from "./timeline.js";
+
+const run = promisify(execFile);
+
+/** One exchange or note of a recording, after the normaliser. */
+export interface Item {
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+/** One item that differs: its name, and a line for every place where it does. */
+export interface Difference {
+  readonly item: string;
+  readonly lines: readonly string[];
+}
+
+export interface TopicResult {
+  readonly topic: string;
+  readonly itemCount: number;
+  readonly differences: readonly Difference[];
+}
+
+interface Place {
+  readonly path: string;
+  readonly line: string;
+}
+
+/** How much of a value a line shows. */
+const SHOWN_CHARS = 160;
+
+/**
+ * Compares two recordings of one topic item by item, by name and in order, after the recordings' own normaliser and after
+ * what chance decides was taken out. Every difference is told: the normaliser's own comparison stops after twelve.
+ * @param normaliser path of normalise.py
+ */
+export async function compareTopic(
+  topic: string,
+  normaliser: string,
+  files: { readonly recorded: string; readonly ours: string },
+): Promise<TopicResult> {
+  const recorded = await normalised(topic, normaliser, files.recorded);
+  const ours = new Map<string, Item[]>();
+  for (const item of await normalised(topic, normaliser, files.ours)) {
+    ours.set(item.name, [...(ours.get(item.name) ?? []), item]);
+  }
+  const differences = recorded.flatMap((item): Difference[] => {
+    const counterpart = ours.get(item.name)?.shift();
+    if (counterpart === undefined) return [{ item: item.name, lines: ["missing"] }];
+    const lines = placesOf(item, counterpart, "").map(({ path, line }) => `${path}: ${line}`);
+    return lines.length === 0 ? [] : [{ item: item.name, lines }];
+  });
+  return { topic, itemCount: recorded.length, differences };
+}
+
+async function normalised(topic: string, normaliser: string, file: string): Promise<Item[]> {
+  const { stdout } = await run("python3", [normaliser, file], { maxBuffer: 64 << 20 });
+  const { items } = JSON.parse(stdout) as { items: Item[] };
+  return items.map((item) => withoutChance(topic, item));
+}
+
+/** Whether a difference is in a status code, a `reason` or what a watch tells: those are never acceptable. */
+export function isSevere(difference: Difference): boolean {
+  return difference.lines.some((line) =>
+    /^(missing$|\/response\/status:|\/response\/events:|\/response\/events\/\d+\/type:|\S*\/reason:|\S*\/code:|\S*\/watch:)/.test(
+      line,
+    ),
+  );
+}
+
+function placesOf(a: unknown, b: unknown, path: string): Place[] {
+  if (a === b || (isMoment(a) && isMoment(b) && isSameMoment(a, b))) return [];
+  if (Array.isArray(a) && Array.isArray(b)) return placesOfLists(a, b, path);
+  if (isFields(a) && isFields(b)) {
+    return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => {
+      const below = `${path}/${key}`;
+      if (!(key in a)) return [{ path: below, line: `only here: ${shown(b[key])}` }];
+      if (!(key in b)) return [{ path: below, line: `only recorded: ${shown(a[key])}` }];
+      return placesOf(a[key], b[key], below);
+    });
+  }
+  const from = typeof a === "string" && typeof b === "string" ? commonLength(a, b) : 0;
+  return [{ path, line: `recorded ${shown(a, from)}, here ${shown(b, from)}` }];
+}
+
+function placesOfLists(a: readonly unknown[], b: readonly unknown[], path: string): Place[] {
+  const places = a.flatMap((value, i) => (i < b.length ? placesOf(value, b[i], `${path}/${i}`) : []));
+  if (a.length !== b.length) places.unshift({ path, line: `recorded ${a.length} entries, here ${b.length}` });
+  return places;
+}
+
+export function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Where two long texts part, with a few words before. */
+function commonLength(a: string, b: string): number {
+  let i = 0;
+  while (i < a.length && a[i] === b[i]) i++;
+  return Math.max(a.length, b.length) <= SHOWN_CHARS ? 0 : Math.max(0, i - 20);
+}
+
+function shown(value: unknown, from = 0): string {
+  const text = JSON.stringify(typeof value === "string" ? value.slice(from) : value) ?? "nothing";
+  return `${from > 0 ? "…" : ""}${text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}`;
+}

@@ -1,0 +1,41 @@
+import { type Difference, isSevere, type TopicResult } from "./compare.js";
+import { KNOWN_DIFFERENCES, type KnownDifference } from "./differences.js";
+
+/** A topic's differences, held against the list of those that are known. */
+export interface Verdict {
+  readonly topic: string;
+  readonly itemCount: number;
+  readonly listed: readonly Difference[];
+  readonly unlisted: readonly Difference[];
+  /** in a status code, a reason, or what a watch tells: listed or not */
+  readonly severe: readonly Difference[];
+  /** listed, and no longer different */
+  readonly stale: readonly KnownDifference[];
+}
+
+export function judge({ topic, itemCount, differences }: TopicResult): Verdict {
+  const known = KNOWN_DIFFERENCES.filter((one) => one.topic === topic);
+  const isListed = (one: Difference) => known.some(({ item }) => item === one.item);
+  const isGone = ({ item }: KnownDifference) => !differences.some((one) => one.item === item);
+  return {
+    topic,
+    itemCount,
+    listed: differences.filter(isListed),
+    unlisted: differences.filter((one) => !isListed(one)),
+    severe: differences.filter(isSevere),
+    stale: known.filter((one) => one.sometimes !== true && isGone(one)),
+  };
+}
+
+export function isGood({ unlisted, severe, stale }: Verdict): boolean {
+  return unlisted.length + severe.length + stale.length === 0;
+}
+
+/** What is wrong, for a person to read; empty when all is well. */
+export function complaints({ unlisted, severe, stale }: Verdict): string {
+  const lines = [
+    ...[...new Set([...unlisted, ...severe])].flatMap((one) => [one.item, ...one.lines.map((line) => `    ${line}`)]),
+    ...stale.map(({ item }) => `${item}: is listed, and no longer differs`),
+  ];
+  return lines.join("\n");
+}
