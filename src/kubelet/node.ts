@@ -4,6 +4,7 @@ import { SwitchingClient } from "../client/switching-client.js";
 import { constantsFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { allUntilOneEnds } from "../util/loops.js";
 import type { Random } from "../util/random.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { rotateCertificates } from "./certificate/rotation.js";
@@ -182,27 +183,5 @@ export class NodeAgent {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-}
-
-/** Runs loops side by side; the first that ends, or fails, ends the others. */
-export async function allUntilOneEnds(
-  signal: AbortSignal,
-  loops: readonly ((signal: AbortSignal) => Promise<void>)[],
-): Promise<void> {
-  const inner = new AbortController();
-  const stop = () => inner.abort(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const running = loops.map((loop) => loop(inner.signal));
-    try {
-      await Promise.race(running);
-    } finally {
-      inner.abort();
-      await Promise.allSettled(running);
-    }
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }

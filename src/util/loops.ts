@@ -1,0 +1,21 @@
+/** Runs loops side by side; the first that ends, or fails, ends the others. */
+export async function allUntilOneEnds(
+  signal: AbortSignal,
+  loops: readonly ((signal: AbortSignal) => Promise<void>)[],
+): Promise<void> {
+  const inner = new AbortController();
+  const stop = () => inner.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const running = loops.map((loop) => loop(inner.signal));
+    try {
+      await Promise.race(running);
+    } finally {
+      inner.abort();
+      await Promise.allSettled(running);
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
