@@ -9,9 +9,23 @@ export interface Random {
   bytes(count: number): Buffer;
 }
 
+/** 48 bits are all that `readUIntBE` gives, and plenty. */
+const FLOAT_BYTES = 6;
+/** Asking the system is the dear part: numbers are made from a store of bytes, each used once. */
+const STORE_BYTES = 256 * FLOAT_BYTES;
+
 export class SystemRandom implements Random {
+  #store: Buffer = Buffer.alloc(0);
+  #used = 0;
+
   float(): number {
-    return randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+    if (this.#used >= this.#store.length) {
+      this.#store = randomBytes(STORE_BYTES);
+      this.#used = 0;
+    }
+    const value = this.#store.readUIntBE(this.#used, FLOAT_BYTES) / 2 ** (8 * FLOAT_BYTES);
+    this.#used += FLOAT_BYTES;
+    return value;
   }
   uuid(): string {
     return randomUUID();

@@ -70,13 +70,17 @@ export class Filters {
   async #authorize(exchange: Exchange, user: UserInfo): Promise<void> {
     const attributes = attributesOf(exchange, user);
     const decision = await this.deps.authorizer.authorize(attributes);
-    const what = `${attributes.verb} ${attributes.path}`;
-    const why = decision.reason === "" ? "no authorizer allows it" : decision.reason;
-    this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, why, AUTHORIZATION, exchange.auditId);
+    if (this.deps.trace.wants(LEVEL)) {
+      const what = `${attributes.verb} ${attributes.path}`;
+      const why = decision.reason === "" ? "no authorizer allows it" : decision.reason;
+      this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, why, AUTHORIZATION, exchange.auditId);
+    }
     if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason);
   }
 
+  /** Every request passes here: what nobody keeps is not made. */
   #decide(what: string, why: string, upstream: typeof AUTHENTICATION, auditId: string): void {
+    if (!this.deps.trace.wants(LEVEL)) return;
     this.deps.trace.emit({ kind: "decision", what, why, upstream, auditId }, { actor: "apiserver", level: LEVEL });
   }
 

@@ -1,36 +1,67 @@
 /**
  * JSON of objects, made once per object however many readers, lists and watchers ask for it.
  *
- * Stored objects never change, so their text can be kept beside them for as long as they live. A list shows its items
- * without kind and apiVersion, everything else shows them first: the text that is kept is what follows them.
+ * Stored objects never change, so their text can be kept beside them. A list shows its items without kind and apiVersion,
+ * everything else shows them first: the text that is kept is that of a list.
  */
 import type { KubeList, KubeObject, WatchEventType } from "../../api/meta.js";
 
 interface CachedText {
-  /** `"metadata":{...},"spec":{...}}`: all but kind and apiVersion */
-  readonly rest: string;
+  /** `{"metadata":{...},"spec":{...}}`: all but kind and apiVersion */
+  readonly item: Buffer;
   /** whole lines of a watch, by event type: many watchers share one buffer */
   lines?: Map<WatchEventType, Buffer>;
 }
 
+/** The text of a list, in parts that are written one after the other. */
+export interface ListText {
+  readonly parts: readonly Buffer[];
+  readonly bytes: number;
+}
+
+/**
+ * When texts of so many bytes were made since the last turn, those that nobody asked for in the turn before are forgotten:
+ * the present is listed and watched, superseded versions only wait for a watch that resumes.
+ */
+const TURN_BYTES = 8 * 1024 * 1024;
+
+const COMMA = Buffer.from(",");
+const LINE_FEED = Buffer.from("\n");
+const END_OF_LIST = Buffer.from("]}\n");
+
 /** An encoder belongs to one server, and what it keeps goes with it. */
 export class Serializer {
-  readonly #texts = new WeakMap<object, CachedText>();
+  #recent = new WeakMap<KubeObject, CachedText>();
+  #older = new WeakMap<KubeObject, CachedText>();
+  #recentBytes = 0;
+  readonly #heads = new Map<string, Buffer>();
 
-  /** compact, without the line feed at the end */
-  object(object: KubeObject): string {
-    return `${head(object)}${this.#text(object).rest}`;
+  constructor(readonly turnBytes = TURN_BYTES) {}
+
+  /**
+   * Compact, with the line feed at the end.
+   * @param isWritten the answer to a write: if others ask for the object, they do so through a watch or a list
+   */
+  object(object: KubeObject, isWritten = false): Buffer {
+    const known = this.#recent.get(object) ?? this.#older.get(object);
+    if (known === undefined && isWritten) return Buffer.from(`${this.#head(object)}${itemText(object).slice(1)}\n`);
+    return Buffer.concat([this.#head(object), this.#text(object).item.subarray(1), LINE_FEED]);
   }
 
-  list(list: KubeList): string {
-    const items: string[] = new Array(list.items.length);
-    for (let i = 0; i < list.items.length; i++) {
-      const item = list.items[i];
-      items[i] = item === undefined ? "null" : `{${this.#text(item).rest}`;
-    }
+  /** compact, with the line feed at the end */
+  list(list: KubeList): ListText {
     const { kind, apiVersion, metadata } = list;
-    const top = JSON.stringify({ kind, apiVersion, metadata });
-    return `${top.slice(0, -1)},"items":[${items.join(",")}]}`;
+    const top = Buffer.from(`${JSON.stringify({ kind, apiVersion, metadata }).slice(0, -1)},"items":[`);
+    const parts: Buffer[] = [top];
+    let bytes = top.length + END_OF_LIST.length;
+    for (const object of list.items) {
+      if (parts.length > 1) parts.push(COMMA);
+      const { item } = this.#text(object);
+      parts.push(item);
+      bytes += item.length;
+    }
+    parts.push(END_OF_LIST);
+    return { parts, bytes: bytes + Math.max(0, list.items.length - 1) };
   }
 
   /** One line of a watch, with its line feed. */
@@ -39,23 +70,53 @@ export class Serializer {
     cached.lines ??= new Map();
     let line = cached.lines.get(type);
     if (line === undefined) {
-      line = Buffer.from(`{"type":"${type}","object":${head(object)}${cached.rest}}\n`);
+      line = unpooled(`{"type":"${type}","object":${this.#head(object)}${cached.item.toString("utf8", 1)}}\n`);
       cached.lines.set(type, line);
+      this.#recentBytes += line.length;
     }
     return line;
   }
 
   #text(object: KubeObject): CachedText {
-    let cached = this.#texts.get(object);
-    if (cached === undefined) {
-      const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
-      cached = { rest: JSON.stringify(rest).slice(1) };
-      this.#texts.set(object, cached);
+    let cached = this.#recent.get(object);
+    if (cached !== undefined) return cached;
+    cached = this.#older.get(object) ?? { item: unpooled(itemText(object)) };
+    if (this.#recentBytes > this.turnBytes) {
+      this.#older = this.#recent;
+      this.#recent = new WeakMap();
+      this.#recentBytes = 0;
     }
+    this.#recent.set(object, cached);
+    this.#recentBytes += cached.item.length;
     return cached;
+  }
+
+  /** `{"kind":"Pod","apiVersion":"v1",` */
+  #head({ kind, apiVersion }: KubeObject): Buffer {
+    const key = `${apiVersion} ${kind}`;
+    let head = this.#heads.get(key);
+    if (head === undefined) {
+      head = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
+      this.#heads.set(key, head);
+    }
+    return head;
   }
 }
 
-function head({ kind, apiVersion }: KubeObject): string {
-  return `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
+/** Memory of its own: a slice of Node's pool would keep the pool's other slices, long forgotten, in memory. */
+function unpooled(text: string): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  buffer.write(text);
+  return buffer;
+}
+
+/** Key by key: a copy without two of them would cost more than the text. */
+function itemText(object: KubeObject): string {
+  let text = "";
+  for (const key in object) {
+    const value = object[key];
+    if (value === undefined || key === "kind" || key === "apiVersion") continue;
+    text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${JSON.stringify(value)}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
 }

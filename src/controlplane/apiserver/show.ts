@@ -3,6 +3,7 @@ import type { Clock } from "../../util/clock.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import { writeValue } from "./answer.js";
 import type { Exchange } from "./exchange.js";
+import { writeList } from "./list-body.js";
 import { JSON_TYPE, type Representation } from "./media-types.js";
 import type { Serializer } from "./serialize.js";
 import { includeObjectOf, isAList, notAList, partialListOf, partialOf, tableOf } from "./table.js";
@@ -24,9 +25,12 @@ export class Presenter {
   ): Promise<void> {
     const { as, asVersion } = shown;
     if (as === "") {
+      if (isCompact(exchange, shown)) {
+        const compact = this.serializer.object(object, exchange.method !== "GET");
+        return writeValue(exchange, code, undefined, { compact, isStored: true });
+      }
       const { kind, apiVersion, ...rest } = object;
-      const plain = () => ({ kind, apiVersion, ...rest });
-      return this.#write(exchange, code, shown, plain, () => this.serializer.object(object));
+      return this.#write(exchange, code, shown, { kind, apiVersion, ...rest });
     }
     if (as === "PartialObjectMetadataList") throw notAList(goType(definition));
     if (as === "PartialObjectMetadata") return this.#write(exchange, code, shown, partialOf(object, asVersion));
@@ -38,11 +42,9 @@ export class Presenter {
   async list(exchange: Exchange, definition: ResourceDefinition, list: KubeList, shown: Representation): Promise<void> {
     const { as, asVersion } = shown;
     if (as === "") {
-      const plain = () => ({
-        ...list,
-        items: list.items.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest),
-      });
-      return this.#write(exchange, 200, shown, plain, () => this.serializer.list(list));
+      if (isCompact(exchange, shown)) return writeList(exchange, this.serializer.list(list), this.clock);
+      const items = list.items.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest);
+      return this.#write(exchange, 200, shown, { ...list, items });
     }
     if (as === "PartialObjectMetadata") throw isAList(`${goType(definition)}List`);
     if (as === "PartialObjectMetadataList") return this.#write(exchange, 200, shown, partialListOf(list, asVersion));
@@ -64,21 +66,14 @@ export class Presenter {
     });
   }
 
-  /** @param compact the value's text, when it may be known already */
-  #write(
-    exchange: Exchange,
-    code: number,
-    shown: Representation,
-    value: unknown,
-    compact?: () => string,
-  ): Promise<void> {
-    const pretty = shown.pretty || exchange.isPretty;
-    if (compact !== undefined && shown.mediaType === JSON_TYPE && !pretty) {
-      return writeValue(exchange, code, undefined, { text: compact(), isStored: true });
-    }
-    const whole = typeof value === "function" ? (value as () => unknown)() : value;
-    return writeValue(exchange, code, whole, { mediaType: shown.mediaType, pretty, isStored: true });
+  #write(exchange: Exchange, code: number, { mediaType, pretty }: Representation, value: unknown): Promise<void> {
+    return writeValue(exchange, code, value, { mediaType, pretty: pretty || exchange.isPretty, isStored: true });
   }
+}
+
+/** Most answers: then the text that is kept beside an object will do. */
+function isCompact(exchange: Exchange, { mediaType, pretty }: Representation): boolean {
+  return mediaType === JSON_TYPE && !pretty && !exchange.isPretty;
 }
 
 /** `*core.Pod`: what upstream's texts call an object of this kind. */

@@ -32,7 +32,7 @@ function tracePlugin(plugin: AdmissionPlugin, trace: Trace): AdmissionPlugin {
           async admit(attributes) {
             try {
               const object = await admit.call(plugin, attributes);
-              if (object !== undefined && object !== attributes.object) {
+              if (object !== undefined && object !== attributes.object && trace.wants(LEVEL)) {
                 const paths = changedPaths(attributes.object, object);
                 if (paths.length > 0)
                   report(`change ${subject(attributes)}`, `${plugin.name}: ${list(paths)}`, attributes);

@@ -16,18 +16,22 @@ export interface AdmissionRequest {
 
 function attributesOf(core: StoreCore, context: RequestContext, request: AdmissionRequest): AdmissionAttributes {
   const { group, resource, kind } = core.definition;
-  const { namespace = "", subresource = "", ...rest } = request;
+  const { operation, namespace = "", name, subresource = "", object, oldObject, options } = request;
   return {
-    ...rest,
     user: context.user,
+    operation,
     group,
     resource,
     kind,
     // A namespace counts as being in itself. Mirrors createHandler in k8s.io/apiserver/pkg/endpoints/handlers/create.go.
-    namespace: namespace === "" && group === "" && resource === "namespaces" ? request.name : namespace,
+    namespace: namespace === "" && group === "" && resource === "namespaces" ? name : namespace,
     subresource,
+    name,
+    object,
+    oldObject,
     dryRun: context.dryRun === true,
     ...(context.auditId === undefined ? {} : { auditId: context.auditId }),
+    ...(options === undefined ? {} : { options }),
   };
 }
 

@@ -157,9 +157,14 @@ test("an event is serialized once for all its watchers", () => {
   );
   expect(serializer.event("ADDED", object)).toBe(line);
   expect(serializer.event("MODIFIED", object)).not.toBe(line);
-  expect(
-    serializer.list({ kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [object] }),
-  ).toBe(
-    '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"},"data":{"a":"b"}}]}',
-  );
+  const list = serializer.list({
+    kind: "ConfigMapList",
+    apiVersion: "v1",
+    metadata: { resourceVersion: "1" },
+    items: [object, object],
+  });
+  const text =
+    '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"},"data":{"a":"b"}},{"metadata":{"name":"x"},"data":{"a":"b"}}]}\n';
+  expect(String(Buffer.concat(list.parts))).toBe(text);
+  expect(list.bytes).toBe(text.length);
 });

@@ -1,6 +1,6 @@
-import type { ServerResponse } from "node:http";
 import type { KubeObject, WatchEvent } from "../../../api/meta.js";
 import { asStatusError, commonHeaders } from "../answer.js";
+import { drained } from "../drained.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate, type Representation } from "../media-types.js";
 import { watchOptions } from "../options.js";
@@ -29,7 +29,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   deps.counters.watchBegan();
   try {
     for await (const event of events) {
-      if (!response.write(encode(event)) && !(await drained(deps, response, signal))) response.destroy();
+      if (!response.write(encode(event)) && !(await drained(response, deps.clock, signal))) response.destroy();
       if (signal.aborted) break;
     }
   } catch (error) {
@@ -40,9 +40,6 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
     response.end();
   }
 }
-
-/** A client that reads nothing for so long is cut off: it lists and watches anew. */
-const MAX_STALLED_MS = 60_000;
 
 /** A watch that names no timeout gets 30 to 60 minutes. Mirrors minRequestTimeout in .../handlers/get.go (ListResource). */
 const MIN_TIMEOUT_SECONDS = 1800;
@@ -61,23 +58,6 @@ function begin(exchange: Exchange): void {
 
 function errorLine(error: unknown): string {
   return `${JSON.stringify({ type: "ERROR", object: asStatusError(error).status })}\n`;
-}
-
-/** Waits until the client has read what was written. @returns false when it takes too long */
-async function drained(deps: HandlerDeps, response: ServerResponse, signal: AbortSignal): Promise<boolean> {
-  const waiting = new AbortController();
-  const stop = () => waiting.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  response.once("drain", stop);
-  try {
-    await deps.clock.sleep(MAX_STALLED_MS, waiting.signal);
-    return false;
-  } catch {
-    return true; // drained, or over: the next write or the end of the loop shows which
-  } finally {
-    signal.removeEventListener("abort", stop);
-    response.off("drain", stop);
-  }
 }
 
 function encoder(
