@@ -110,6 +110,15 @@ export const FACTS = {
     ["1.25", "taint-controller"],
     ["1.29", "taint-eviction-controller"],
   ),
+  taintEvictionEventApiVersion: fact(
+    "an eviction event's involvedObject.apiVersion",
+    "pkg/controller/tainteviction/taint_eviction.go",
+    (value: boolean) => (value ? "v1" : "missing"),
+    [
+      ["1.25", false],
+      ["1.29", true],
+    ],
+  ),
   separateTaintEvictionController: gate("SeparateTaintEvictionController", ["1.25", false], ["1.29", true]),
   podDisruptionConditions: gate("PodDisruptionConditions", ["1.25", false], ["1.26", true]),
   defaultNotReadyTolerationSeconds: count("defaultNotReadyTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),

@@ -199,32 +199,46 @@ function arrayDecoder(items: FieldType): Decoder {
   };
 }
 
+/** Go writes the keys of a map sorted, whatever their order was. */
 function mapDecoder(values: FieldType): Decoder {
   const decode = elementDecoder(values);
   return (value, walk) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
     const input = value as Readonly<Record<string, unknown>>;
     const out: Record<string, unknown> = {};
+    let previous = "";
+    let isSorted = true;
     for (const key in input) {
       walk.keys++;
       out[key] = decode(input[key], walk);
+      if (key < previous) isSorted = false;
+      previous = key;
     }
-    return out;
+    return isSorted ? out : sortedByKey(out);
   };
 }
 
-/** Labels, annotations and the like are used as they came when they hold nothing but strings. */
+/** Labels, annotations and the like are used as they came when they hold nothing but strings, in order. */
 const stringMap: Decoder = (value, walk) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
   const input = value as Readonly<Record<string, unknown>>;
   let hasNull = false;
+  let previous = "";
+  let isSorted = true;
   for (const key in input) {
     walk.keys++;
     if (input[key] === null) hasNull = true;
     else if (typeof input[key] !== "string") throw new ShapeError();
+    if (key < previous) isSorted = false;
+    previous = key;
   }
-  return hasNull ? Object.fromEntries(Object.entries(input).map(([key, item]) => [key, item ?? ""])) : input;
+  const out = hasNull ? Object.fromEntries(Object.entries(input).map(([key, item]) => [key, item ?? ""])) : input;
+  return isSorted ? out : sortedByKey(out);
 };
+
+function sortedByKey(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
 
 const MAX_INT32 = 2 ** 31;
 const MAX_INT64 = 2 ** 63;

@@ -66,6 +66,8 @@ describe("kubectl's own annotation of what it applied last", () => {
 });
 
 describe("YAML", () => {
+  const FOLDED = `${"word ".repeat(15)}${"x".repeat(20)}`;
+  const LONG = `${FOLDED} end`;
   const rows: [value: unknown, want: string][] = [
     [{ b: 1, a: "x" }, "a: x\nb: 1\n"],
     [{ a: "yes", b: "1", c: "", d: null, e: true }, 'a: "yes"\nb: "1"\nc: ""\nd: null\ne: true\n'],
@@ -73,6 +75,11 @@ describe("YAML", () => {
     [{ a: [{ b: 1, c: 2 }], e: [], m: {} }, "a:\n- b: 1\n  c: 2\ne: []\nm: {}\n"],
     [{ a: "x: y", b: "# no" }, "a: 'x: y'\nb: '# no'\n"],
     [{ a: "one\ntwo\n" }, "a: |\n  one\n  two\n"],
+    // A line is folded at the first space behind column 80, not at the last one before it.
+    [{ a: [{ b: LONG }, LONG] }, `a:\n- b: ${FOLDED}\n    end\n- ${FOLDED}\n  end\n`],
+    [{ a: `x: ${"y".repeat(80)} end` }, `a: 'x: ${"y".repeat(80)}\n  end'\n`],
+    [{ a: `${LONG}\n${LONG}\n`, b: 1 }, `a: |\n  ${LONG}\n  ${LONG}\nb: 1\n`],
+    [{ a: `${"x".repeat(90)} y` }, `a: ${"x".repeat(90)}\n  y\n`],
   ];
   test.each(rows)("%j", (value, want) => expect(toYaml(value)).toBe(want));
 });

@@ -427,7 +427,7 @@ for (const [kubeVersion, graceSeconds] of [
   });
 }
 
-test("since 1.26 an evicted pod says why it goes; since 1.29 its event comes from taint-eviction-controller", async () => {
+test("since 1.26 an evicted pod says why it goes; since 1.29 its event comes from taint-eviction-controller and names the pod's version", async () => {
   for (const [kubeVersion, reasons, component] of [
     ["1.25", [], "taint-controller"],
     ["1.26", ["DeletionByTaintManager"], "taint-controller"],
@@ -442,6 +442,8 @@ test("since 1.26 an evicted pod says why it goes; since 1.29 its event comes fro
     expect(found.flatMap(({ type, reason }) => (type === "DisruptionTarget" ? [reason] : []))).toEqual(reasons);
     const eviction = on.cluster.list("events").find(({ reason }) => reason === "TaintManagerEviction");
     expect(eviction?.["source"]).toEqual({ component });
+    const about = { kind: "Pod", namespace: "default", name: "p" };
+    expect(eviction?.["involvedObject"]).toEqual(kubeVersion === "1.29" ? { apiVersion: "v1", ...about } : about);
     await on.stop();
   }
 });

@@ -62,6 +62,14 @@ describe("fieldValidation", () => {
   });
 });
 
+test("maps come in the order of their keys, as Go writes them", () => {
+  const text = '{"metadata":{"labels":{"b":"1","a":null}},"status":{"capacity":{"pods":"1","cpu":"2"}}}';
+  const { object } = decodeRequestBody(text, core("Node"));
+  const { labels } = object.metadata;
+  const { capacity } = object["status"] as { capacity: object };
+  expect(JSON.stringify({ labels, capacity })).toBe('{"labels":{"a":"","b":"1"},"capacity":{"cpu":"2","pods":"1"}}');
+});
+
 const WRONG: [string, KindRef, string, string][] = [
   [
     "a string for a bool",

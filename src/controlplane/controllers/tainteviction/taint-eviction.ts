@@ -157,8 +157,14 @@ class EvictionRun {
 
   #recordEviction(key: string, message: string): void {
     const { namespace, name } = splitKey(key);
-    const about = { apiVersion: "v1", kind: "Pod", name, namespace: namespace ?? "default" };
-    this.#recorder.event(about, "Normal", "TaintManagerEviction", message);
+    const about = { kind: "Pod", name, namespace: namespace ?? "default" };
+    const hasVersion = factFor("taintEvictionEventApiVersion", this.#deps.kubeVersion);
+    this.#recorder.event(
+      hasVersion ? { apiVersion: "v1", ...about } : about,
+      "Normal",
+      "TaintManagerEviction",
+      message,
+    );
   }
 
   /** Mirrors deletePodHandler. */
