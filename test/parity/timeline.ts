@@ -7,11 +7,12 @@ import { isFields } from "./compare.js";
 interface Entry {
   /** seconds since the last mark that begins with `T0:` */
   readonly t: number;
+  /** what the recorder did */
   readonly mark?: string;
+  /** what a watch told: its type, `Node/lc-a`, and what changed (path: [before, after]), all of it, or the event */
   readonly watch?: string;
   readonly object?: string;
-  /** path: [before, after] */
-  readonly changed?: Readonly<Record<string, readonly [unknown, unknown]>>;
+  readonly changed?: Readonly<Record<string, unknown>>;
   readonly event?: Readonly<Record<string, unknown>>;
   readonly full?: unknown;
 }
@@ -39,75 +40,80 @@ const POD_GC_SECONDS = 20.5;
 
 export function comparableTimeline(timeline: readonly unknown[]): unknown[] {
   const segments: Entry[][] = [[]];
-  for (const entry of afterTheirMarks(timeline as readonly Entry[])) {
+  for (const entry of behindTheirMarks(timeline as readonly Entry[])) {
     if (entry.mark !== undefined) segments.push([]);
     segments.at(-1)?.push(entry);
   }
-  return segments.flatMap((entries) => bySubject(oneChangePerInstant(entries)).map(comparable));
+  return segments.flatMap((entries) => bySubject(entries.flatMap(oneThingEach)).map(comparable));
 }
 
-/** A write and the mark that tells of it race to the timeline: the mark goes first. */
-function afterTheirMarks(entries: readonly Entry[]): Entry[] {
+/** What the recorder does and the mark that tells of it race to the timeline: here the mark goes first. */
+function behindTheirMarks(entries: readonly Entry[]): Entry[] {
   const result = [...entries];
-  for (let i = 1; i + 1 < result.length; i++) {
-    const [before, mark, after] = result.slice(i - 1) as [Entry, Entry, Entry];
-    const isSplit = before.watch === "MODIFIED" && after.watch === "MODIFIED" && before.object === after.object;
-    if (mark.mark?.startsWith("T0:") === true && isSplit && after.t <= INSTANT_SECONDS) {
-      result.splice(i - 1, 2, mark, { ...before, t: after.t });
-    }
+  for (let i = 1; i < result.length; i++) {
+    const mark = result[i] as Entry;
+    const start = mark.mark === undefined ? -1 : beginOfInstant(result, i - 1);
+    if (start < 0) continue;
+    const late = result.slice(start, i).map((entry) => ({ ...entry, t: mark.t }));
+    result.splice(start, late.length + 1, mark, ...late);
   }
   return result;
 }
 
-function oneChangePerInstant(entries: readonly Entry[]): Entry[] {
-  const result: Entry[] = [];
-  for (const entry of entries) {
-    const earlier = result.findLastIndex(({ object }) => object === entry.object);
-    const last = result[earlier];
-    const isSame = last?.changed !== undefined && entry.changed !== undefined && entry.t - last.t <= INSTANT_SECONDS;
-    if (isSame) result[earlier] = { ...last, changed: { ...last.changed, ...both(last.changed, entry.changed) } };
-    else result.push(entry);
+/** Where what the recorder did begins that ends at `end`; -1 when it has its mark already, or it was not the recorder. */
+function beginOfInstant(entries: readonly Entry[], end: number): number {
+  const last = entries[end] as Entry;
+  for (let i = end; i >= 1; i--) {
+    const entry = entries[i] as Entry;
+    if (entry.object !== last.object || last.t - entry.t > INSTANT_SECONDS) return -1;
+    const before = entries[i - 1] as Entry;
+    if (isRecorders(entry)) return before.mark !== undefined && entry.t - before.t <= INSTANT_SECONDS ? -1 : i;
   }
-  return result;
+  return -1;
 }
 
-type Changes = NonNullable<Entry["changed"]>;
-
-function both(first: Changes, second: Changes): Changes {
-  const merged = Object.entries(second).map(([path, [before, after]]) => [
-    path,
-    [path in first ? first[path]?.[0] : before, after],
-  ]);
-  return Object.fromEntries(merged);
+/** Only nodes themselves and those who cordon them write this; controllers do not. */
+function isRecorders({ object, watch, changed = {} }: Entry): boolean {
+  if (object?.startsWith("Node/") !== true) return false;
+  return watch === "ADDED" || Object.keys(changed).some((path) => /lastHeartbeatTime$|unschedulable$/.test(path));
 }
 
-/** Each object's story in its order, one object after the other; events, which have no order, by what they say. */
+/** A write that changes several things is one entry for each: another run may need several writes for them. */
+function oneThingEach(entry: Entry): Entry[] {
+  if (entry.changed === undefined) return [entry];
+  const things = new Map<string, Record<string, unknown>>();
+  for (const [path, change] of Object.entries(entry.changed)) {
+    // An empty spec comes and goes with what is in it.
+    if (path === "/spec") continue;
+    // The normaliser replaces CIDRs by the name of their field, which is part of a path here.
+    const value = path.includes("podCIDR") ? "<cidr>" : change;
+    things.set(thingOf(path), { ...things.get(thingOf(path)), [path]: value });
+  }
+  return [...things.values()].map((changed) => ({ ...entry, changed }));
+}
+
+/** `/spec/taints/node.kubernetes.io/not-ready:NoSchedule`, `/status/conditions`, `/metadata/annotations` */
+function thingOf(path: string): string {
+  const taint = /^\/spec\/taints\/.*:[A-Za-z]+(?=\/)/.exec(path)?.[0];
+  return taint ?? path.replace(/s\/0$/, "").split("/").slice(0, 3).join("/");
+}
+
+/** Each subject's story in its order, one subject after the other; events, which have no order, by what they say. */
 function bySubject(entries: readonly Entry[]): Entry[] {
-  const key = ({ mark, object, event }: Entry) => {
+  const key = ({ mark, object, event, changed = {} }: Entry) => {
     if (mark !== undefined) return "";
-    return event === undefined
-      ? (object ?? "")
-      : `Event ${JSON.stringify([event["reason"], event["message"], event["involvedObject"]])}`;
+    if (event !== undefined)
+      return `Event ${JSON.stringify([event["reason"], event["message"], event["involvedObject"]])}`;
+    return `${object} ${thingOf(Object.keys(changed)[0] ?? "")}`;
   };
-  return entries.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+  return [...entries].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
-function comparable(entry: Entry): unknown {
-  const { t, mark, changed, object, ...rest } = entry;
-  const isPodGc = object?.startsWith("Pod/") === true && t > 40 && t < 70;
+function comparable({ t, mark, ...rest }: Entry): unknown {
+  const isPodGc = rest.object?.startsWith("Pod/") === true && t > 40 && t < 70;
   return {
     ...rest,
-    ...(object === undefined ? {} : { object }),
     t: { seconds: t, within: isPodGc ? POD_GC_SECONDS : MONITOR_SECONDS } satisfies Moment,
     ...(mark === undefined ? {} : { mark: mark.replace(/gone \d+\.\d s/, "gone <n> s") }),
-    ...(changed === undefined ? {} : { changed: effective(changed) }),
   };
-}
-
-/** Without what an instant's writes did and undid. */
-function effective(changed: Changes): Record<string, unknown> {
-  const entries = Object.entries(changed).filter(
-    ([, [before, after]]) => JSON.stringify(before) !== JSON.stringify(after),
-  );
-  return Object.fromEntries(entries);
 }
