@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { basename, dirname, join } from "node:path";
@@ -61,7 +62,9 @@ async function checkPlaceIsFree(path: string): Promise<void> {
   try {
     isSocket = (await lstat(path)).isSocket();
   } catch {
-    return; // nothing there; whether the folder is, listening will tell
+    // libuv calls a missing folder "permission denied".
+    if (existsSync(dirname(path))) return;
+    throw cannotListen(`unix://${path}`, "its folder does not exist");
   }
   if (!isSocket) throw cannotListen(`unix://${path}`, "there is a file of that name, and it is no socket");
   if (await isListening(path)) throw cannotListen(`unix://${path}`, "another server listens on it");
@@ -104,7 +107,6 @@ function describeListenError(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/EADDRINUSE/.test(text)) return "the port is taken";
   if (/EACCES|EPERM/.test(text)) return "permission denied";
-  if (/ENOENT/.test(text)) return "its folder does not exist";
   return describeFileError(error);
 }
 

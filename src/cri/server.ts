@@ -1,10 +1,12 @@
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
+  logVerbosity,
   type MethodDefinition,
   Server,
   ServerCredentials,
   type ServerWritableStream,
+  setLogVerbosity,
   type UntypedHandleCall,
 } from "@grpc/grpc-js";
 import { type DecodedFields, Encoded, type FieldTable, type InitFields } from "../protobuf/fields.js";
@@ -59,10 +61,12 @@ export interface CriServer {
  */
 export async function serveCri(handlers: CriHandlers, endpoint: string): Promise<CriServer> {
   const parsed = parseEndpoint(endpoint);
+  // What goes wrong is thrown or is a call's status: the library need not write to stderr as well.
+  setLogVerbosity(logVerbosity.NONE);
   const server = new Server({
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": -1,
-    "grpc.enable_channelz": 0,
+    // Channelz stays on: without it the library forgets its sessions, and forceShutdown() leaves them open.
   });
   const closing = new AbortController();
   addService(server, RUNTIME_SERVICE, handlers.runtime, closing.signal);

@@ -150,7 +150,8 @@ class Incoming implements Exchange {
     }
     const http = Number(this.#headers[":status"] ?? 200);
     if (http !== 200) return { code: codeOfHttp(http), message: `unexpected HTTP status code ${http}` };
-    if (this.stream.session?.destroyed !== false && rstCode === constants.NGHTTP2_NO_ERROR) {
+    // The connection ended, not the call: whatever code its streams got.
+    if (this.stream.session?.destroyed !== false) {
       return { code: "Unavailable", message: "error reading from server: EOF" };
     }
     return { code: CODES_OF_RESET[rstCode ?? 0] ?? "Internal", message: `stream terminated by RST_STREAM ${rstCode}` };

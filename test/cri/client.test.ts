@@ -1,0 +1,424 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { describe, test } from "vitest";
+import { Container } from "../../src/cri/messages/container.js";
+import { listContainersOf } from "../../src/cri/projections.js";
+import { serveCri } from "../../src/cri/server.js";
+import { RUNTIME_SERVICE } from "../../src/cri/services.js";
+import { expectOk, type GrpcCode, RpcError } from "../../src/cri/status.js";
+import { LabError } from "../../src/util/errors.js";
+import { settle } from "../support/fake-clock.js";
+import { only } from "../support/trace.js";
+import { openChannel, socketUrl, startRuntime, VERSION } from "./support.js";
+
+const never = () => new Promise<never>(() => {});
+
+for (const endpoint of ["unix", "tcp"] as const) {
+  test(`a call and a stream over ${endpoint}`, async () => {
+    const server = await startRuntime(
+      {
+        listContainers: ({ filter }) => ({ containers: [{ id: "c1", podSandboxId: filter?.podSandboxId }] }),
+        async *getContainerEvents() {
+          yield { containerId: "c1", containerEventType: 1 };
+          yield { containerId: "c1", containerEventType: 2 };
+        },
+      },
+      endpoint === "unix" ? {} : { endpoint: "tcp://127.0.0.1:0" },
+    );
+    assert.match(server.endpoint, endpoint === "unix" ? /^unix:\/\/\// : /^tcp:\/\/127\.0\.0\.1:[1-9]\d+$/);
+    const { channel } = openChannel(server.endpoint);
+    const request = { filter: { podSandboxId: "s1" } };
+    const list = await channel.call(RUNTIME_SERVICE.listContainers, request, {});
+    assert.deepEqual(expectOk(list, "list").containers, [Container.create({ id: "c1", podSandboxId: "s1" })]);
+    const events = [];
+    for await (const event of channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {})) events.push(event);
+    assert.deepEqual(
+      events.map((event) => [event.containerId, event.containerEventType]),
+      [
+        ["c1", 1],
+        ["c1", 2],
+      ],
+    );
+  });
+}
+
+describe("a status is a value", () => {
+  const table: readonly (readonly [GrpcCode, string])[] = [
+    ["NotFound", "not-found"],
+    ["Unimplemented", "unimplemented"],
+    ["Unavailable", "unavailable"],
+    ["DeadlineExceeded", "timed-out"],
+    ["InvalidArgument", "failed"],
+    ["FailedPrecondition", "failed"],
+    ["Internal", "failed"],
+    ["Unknown", "failed"],
+  ];
+  for (const [code, outcome] of table) {
+    test(`${code} is ${outcome}`, async () => {
+      const server = await startRuntime({
+        containerStatus: () => {
+          throw new RpcError(code, 'container "節" is 100% gone\nfor ever');
+        },
+      });
+      const { channel } = openChannel(server.endpoint);
+      const result = await channel.call(RUNTIME_SERVICE.containerStatus, { containerId: "x" }, {});
+      assert.deepEqual(result, {
+        outcome,
+        code,
+        message: 'container "節" is 100% gone\nfor ever',
+        text: `rpc error: code = ${code} desc = container "節" is 100% gone\nfor ever`,
+      });
+      const unreachable = code === "Unavailable" || code === "DeadlineExceeded";
+      assert.throws(
+        () => expectOk(result, "look"),
+        (error) => error instanceof LabError && error.code === (unreachable ? "RUNTIME_UNREACHABLE" : "RUNTIME_FAILED"),
+      );
+    });
+  }
+
+  test("a handler's other errors are Unknown, what it does not have is Unimplemented", async () => {
+    const server = await startRuntime({
+      status: () => {
+        throw new Error("disk on fire");
+      },
+    });
+    const { channel } = openChannel(server.endpoint);
+    const failed = await channel.call(RUNTIME_SERVICE.status, {}, {});
+    assert.equal(failed.outcome === "ok" ? "" : failed.text, "rpc error: code = Unknown desc = disk on fire");
+    const missing = await channel.call(RUNTIME_SERVICE.runtimeConfig, {}, {});
+    assert.equal(missing.outcome === "ok" ? "" : missing.message, "method RuntimeConfig not implemented");
+    await assert.rejects(channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {}).next(), {
+      name: "RpcError",
+      code: "Unimplemented",
+    });
+  });
+});
+
+describe("deadlines and aborts", () => {
+  test("a call that is not answered in time is timed out, and the runtime is told", async () => {
+    const ended: string[] = [];
+    const server = await startRuntime({
+      stopContainer: (_request, { signal }) => {
+        signal.addEventListener("abort", () => ended.push("cancelled"));
+        return never();
+      },
+    });
+    const { channel, clock } = openChannel(server.endpoint);
+    await channel.call(RUNTIME_SERVICE.version, {}, {});
+    const call = channel.call(RUNTIME_SERVICE.stopContainer, { containerId: "x" }, { timeoutMs: 120_000 });
+    await clock.advance(119_999);
+    assert.equal(await Promise.race([call.then(() => "over"), settle().then(() => "waiting")]), "waiting");
+    await clock.advance(1);
+    const result = await call;
+    assert.equal(result.outcome, "timed-out");
+    await untilTrue(() => ended.length > 0);
+    assert.equal(clock.sleeping, 0);
+  });
+
+  test("each call keeps its own deadline, whatever order they come in", async () => {
+    const server = await startRuntime({ version: never });
+    const { channel, clock } = openChannel(server.endpoint);
+    const order: number[] = [];
+    const calls = [5_000, 1_000, 3_000, 1_000].map(async (timeoutMs) => {
+      const result = await channel.call(RUNTIME_SERVICE.version, {}, { timeoutMs });
+      assert.equal(result.outcome, "timed-out");
+      order.push(timeoutMs);
+    });
+    await clock.advance(2_000);
+    assert.deepEqual(order, [1_000, 1_000]);
+    await clock.advance(10_000);
+    await Promise.all(calls);
+    assert.deepEqual(order, [1_000, 1_000, 3_000, 5_000]);
+    assert.equal(clock.sleeping, 0);
+  });
+
+  test("the runtime is told how long it has", async () => {
+    const { createServer } = await import("node:http2");
+    const seen: (string | undefined)[] = [];
+    const server = createServer().on("stream", (stream, headers) => {
+      seen.push(headers["grpc-timeout"] as string | undefined);
+      stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "5" }, { endStream: true });
+    });
+    const url = socketUrl();
+    await new Promise<void>((resolve) => server.listen(url.slice("unix://".length), resolve));
+    const { channel } = openChannel(url);
+    for (const timeoutMs of [1, 120_000, 250_000_000, undefined]) {
+      assert.equal((await channel.call(RUNTIME_SERVICE.version, {}, { timeoutMs })).outcome, "not-found");
+    }
+    assert.deepEqual(seen, ["1m", "120000m", "250000S", undefined]);
+    await channel.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("an abort rejects with its reason, also before the call and while connecting", async () => {
+    const server = await startRuntime({ version: never });
+    const { channel, clock, events } = openChannel(server.endpoint);
+    const stop = new AbortController();
+    const options = { timeoutMs: 60_000, signal: stop.signal };
+    const connecting = channel.call(RUNTIME_SERVICE.version, {}, options);
+    stop.abort(new Error("enough"));
+    await assert.rejects(connecting, { message: "enough" });
+    await assert.rejects(channel.call(RUNTIME_SERVICE.version, {}, options), { message: "enough" });
+    const later = new AbortController();
+    const waiting = channel.call(RUNTIME_SERVICE.version, {}, { signal: later.signal });
+    await settle();
+    later.abort();
+    await assert.rejects(waiting, { name: "AbortError" });
+    assert.equal(clock.sleeping, 0);
+    assert.deepEqual(
+      only(events, "rpc").map(({ code, outcome }) => [code, outcome]),
+      [
+        [undefined, "cancelled"],
+        [undefined, "cancelled"],
+      ],
+    );
+  });
+
+  test("an abort ends a stream normally, and the runtime is told", async () => {
+    let cancelled = false;
+    const server = await startRuntime({
+      async *getContainerEvents(_request, { signal }) {
+        yield { containerId: "a" };
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        cancelled = true;
+      },
+    });
+    const { channel } = openChannel(server.endpoint);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    for await (const event of channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, { signal: stop.signal })) {
+      seen.push(event.containerId);
+      stop.abort();
+    }
+    assert.deepEqual(seen, ["a"]);
+    await untilTrue(() => cancelled);
+  });
+
+  test("a reader that leaves a stream ends the call", async () => {
+    let cancelled = false;
+    const server = await startRuntime({
+      async *getContainerEvents(_request, { signal }) {
+        signal.addEventListener("abort", () => (cancelled = true));
+        for (let i = 0; !signal.aborted; i++) yield { containerId: String(i) };
+      },
+    });
+    const { channel } = openChannel(server.endpoint);
+    for await (const _event of channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {})) break;
+    await untilTrue(() => cancelled);
+  });
+
+  test("closing the channel ends calls and streams as Canceled", async () => {
+    const server = await startRuntime({ version: never, getContainerEvents: endless });
+    const { channel } = openChannel(server.endpoint);
+    const call = channel.call(RUNTIME_SERVICE.version, {}, {});
+    const stream = channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {}).next();
+    await settle();
+    await channel.close();
+    await channel.close();
+    assert.equal((await call).outcome, "failed");
+    await assert.rejects(stream, { code: "Canceled" });
+    const after = await channel.call(RUNTIME_SERVICE.version, {}, {});
+    assert.equal(after.outcome === "ok" ? "" : after.code, "Canceled");
+  });
+});
+
+async function* endless(): AsyncGenerator<{ containerId: string }> {
+  await never();
+  yield { containerId: "" };
+}
+
+describe("a runtime that comes and goes", () => {
+  test("calls fail at once until the backoff is over, then the connection is made anew", async () => {
+    const url = socketUrl();
+    const { channel, clock } = openChannel(url);
+    const code = async () => {
+      const result = await channel.call(RUNTIME_SERVICE.version, {}, { timeoutMs: 60_000 });
+      return result.outcome === "ok" ? "OK" : result.code;
+    };
+    assert.equal(await code(), "Unavailable");
+    const first = await startRuntime({}, { endpoint: url });
+    assert.equal(await code(), "Unavailable"); // nobody has looked again yet
+    await clock.advance(100);
+    assert.equal(await code(), "OK");
+    await first.close();
+    assert.equal(await eventually(code, "Unavailable"), "Unavailable");
+    await startRuntime({}, { endpoint: url });
+    await clock.advance(100);
+    assert.equal(await code(), "OK");
+  });
+
+  test("the backoff grows to three seconds", async () => {
+    const url = socketUrl();
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(url.slice("unix://".length), resolve));
+    const { channel, clock } = openChannel(url);
+    const attempts: number[] = [];
+    for (let ms = 0; ms <= 11_000; ms += 10) {
+      const before = connections;
+      const result = await channel.call(RUNTIME_SERVICE.version, {}, {});
+      assert.equal(result.outcome, "unavailable");
+      if (connections > before) attempts.push(ms);
+      await clock.advance(10);
+    }
+    assert.deepEqual(attempts, [0, 100, 260, 520, 930, 1590, 2640, 4320, 7010, 10010]);
+    server.close();
+  });
+
+  test("a call under way when the runtime dies is Unavailable, and so is a stream", async () => {
+    const server = await startRuntime({ version: never, getContainerEvents: endless });
+    const { channel } = openChannel(server.endpoint);
+    const call = channel.call(RUNTIME_SERVICE.version, {}, {});
+    const stream = channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {}).next();
+    const streamEnds = assert.rejects(stream, { name: "RpcError" });
+    await settle(20);
+    await server.close();
+    const result = await call;
+    assert.equal(result.outcome === "ok" ? "OK" : result.code, "Unavailable");
+    await streamEnds;
+  });
+});
+
+describe("sizes", () => {
+  const container = (i: number) => ({
+    id: String(i).padStart(64, "0"),
+    podSandboxId: String(i >> 1).padStart(64, "f"),
+    createdAt: BigInt(i),
+    labels: { "io.kubernetes.pod.uid": `uid-${i}`, "io.kubernetes.pod.name": `pod-${i}` },
+    annotations: { "io.kubernetes.container.terminationMessagePath": "x".repeat(600) },
+  });
+
+  test("a list of 8.5 MB arrives, whole and as a projection", async () => {
+    const containers = Array.from({ length: 10_000 }, (_, i) => container(i));
+    const server = await startRuntime({ listContainers: () => ({ containers }) });
+    const { channel } = openChannel(server.endpoint);
+    const whole = expectOk(await channel.call(RUNTIME_SERVICE.listContainers, {}, {}), "list").containers;
+    assert.equal(whole.length, 10_000);
+    assert.deepEqual(whole[9_999], Container.create(container(9_999)));
+    const projection = listContainersOf(Container.pick("id", "createdAt"));
+    const part = expectOk(await channel.call(projection, {}, {}), "list").containers;
+    assert.deepEqual(part[5], { id: String(5).padStart(64, "0"), createdAt: 5n });
+  });
+
+  test("more than the kubelet's 16 MB is refused", async () => {
+    const server = await startRuntime({
+      execSync: ({ timeout }) => ({ stdout: Buffer.alloc(16 * 1024 * 1024 + Number(timeout)) }),
+    });
+    const { channel } = openChannel(server.endpoint);
+    const fits = await channel.call(RUNTIME_SERVICE.execSync, { timeout: -5 }, {});
+    assert.equal(fits.outcome, "ok");
+    const tooLarge = await channel.call(RUNTIME_SERVICE.execSync, { timeout: 1 }, {});
+    assert.equal(
+      tooLarge.outcome === "ok" ? "" : tooLarge.text,
+      "rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16777222 vs. 16777216)",
+    );
+    const next = await channel.call(RUNTIME_SERVICE.version, {}, {});
+    assert.deepEqual(expectOk(next, "ask"), VERSION);
+  });
+
+  test("five thousand events wait for a slow reader, in order", async () => {
+    const server = await startRuntime({
+      async *getContainerEvents() {
+        for (let i = 0; i < 5_000; i++) yield { containerId: String(i) };
+      },
+    });
+    const { channel } = openChannel(server.endpoint);
+    let next = 0;
+    for await (const event of channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {})) {
+      assert.equal(event.containerId, String(next++));
+      if (next % 1_000 === 0) await settle(50);
+    }
+    assert.equal(next, 5_000);
+  });
+});
+
+test("each call is a fact: what was asked, how it went, what it brought", async () => {
+  const server = await startRuntime({
+    listContainers: () => ({ containers: [{ id: "a" }, { id: "b" }] }),
+    createContainer: () => ({ containerId: "c" }),
+    async *getContainerEvents() {
+      yield { containerId: "a" };
+    },
+  });
+  const { channel, events } = openChannel(server.endpoint, true);
+  await channel.call(RUNTIME_SERVICE.listContainers, { filter: { id: "a" } }, {});
+  await channel.call(RUNTIME_SERVICE.removeContainer, { containerId: "a" }, {});
+  const config = { envs: [{ key: "PASSWORD", value: "hunter2" }] };
+  await channel.call(RUNTIME_SERVICE.createContainer, { podSandboxId: "s", config }, {});
+  for await (const _event of channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, {}));
+  const { endpoint } = server;
+  const base = { kind: "rpc", service: "RuntimeService", endpoint, durationMs: 0 };
+  assert.deepEqual(
+    only(events, "rpc").map(({ seq, atMs, actor, level, ...fact }) => fact),
+    [
+      {
+        ...base,
+        method: "ListContainers",
+        code: "OK",
+        outcome: "2 containers",
+        requestBody: { filter: { id: "a" } },
+        responseBody: { containers: [{ id: "a" }, { id: "b" }] },
+      },
+      {
+        ...base,
+        method: "RemoveContainer",
+        code: "Unimplemented",
+        outcome: "method RemoveContainer not implemented",
+        requestBody: { containerId: "a" },
+      },
+      {
+        ...base,
+        method: "CreateContainer",
+        code: "OK",
+        requestBody: { podSandboxId: "s", config: { envs: [{ key: "PASSWORD", value: "****" }] } },
+        responseBody: { containerId: "c" },
+      },
+      { ...base, method: "GetContainerEvents", outcome: "streaming", requestBody: {} },
+      {
+        ...base,
+        method: "GetContainerEvents",
+        code: "OK",
+        outcome: "the stream ended after 1 messages",
+        requestBody: {},
+      },
+    ],
+  );
+});
+
+test("a response that is no message of protocol buffers is Internal", async () => {
+  const server = await serveCri({ runtime: {}, image: {} }, socketUrl());
+  await server.close();
+  const { createServer } = await import("node:http2");
+  const h2 = createServer().on("stream", (stream) => {
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.end(Buffer.from([0, 0, 0, 0, 3, 0x0a, 0x50, 0x61]));
+  });
+  const url = socketUrl();
+  await new Promise<void>((resolve) => h2.listen(url.slice("unix://".length), resolve));
+  const { channel } = openChannel(url);
+  const result = await channel.call(RUNTIME_SERVICE.version, {}, {});
+  assert.equal(
+    result.outcome === "ok" ? "" : result.text,
+    "rpc error: code = Internal desc = grpc: failed to unmarshal the received message: unexpected EOF",
+  );
+  await channel.close();
+  await new Promise((resolve) => h2.close(resolve));
+});
+
+/** Sockets and streams run; real time does not count. */
+async function untilTrue(check: () => boolean): Promise<void> {
+  while (!check()) await settle();
+}
+
+async function eventually(ask: () => Promise<string>, want: string): Promise<string> {
+  let seen = await ask();
+  while (seen !== want) {
+    await settle();
+    seen = await ask();
+  }
+  return seen;
+}

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
+import { onTestFinished, test } from "vitest";
+import { VersionResponse } from "../../src/cri/messages/runtime.js";
+import { RpcError } from "../../src/cri/status.js";
+import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { LabError } from "../../src/util/errors.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { makeAuthority, makeLeaf } from "../support/https-server.js";
+import { recordingTrace } from "../support/trace.js";
+import { startRuntime, temporaryFolder, VERSION } from "./support.js";
+
+/** What the learner reads when this endpoint is given. */
+async function failureAt(endpoint: string, options: { readonly timePasses?: boolean } = {}): Promise<LabError> {
+  const clock = new FakeClock();
+  const { trace } = recordingTrace(clock);
+  const attempt = createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, new AbortController().signal);
+  let isOver = false;
+  const failure = attempt.then(
+    () => assert.fail(`${endpoint} was taken for a runtime`),
+    (error: unknown) => {
+      isOver = true;
+      return error;
+    },
+  );
+  while (options.timePasses === true && !isOver) await clock.advance(1_000);
+  const error = await failure;
+  assert.ok(error instanceof LabError, String(error));
+  assert.equal(clock.sleeping, 0, "nothing waits any more");
+  return error;
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const UNREACHABLE = "RUNTIME_UNREACHABLE";
+
+const files: readonly (readonly [string, (path: string) => void, RegExp])[] = [
+  ["nothing", () => {}, /does not exist: no container runtime has made this socket$/],
+  ["a regular file", (path) => writeFileSync(path, ""), /is a regular file, not a socket$/],
+  ["a folder", (path) => mkdirSync(path), /is a folder, not a socket$/],
+  ["a link that leads nowhere", (path) => symlinkSync("/nowhere/x", path), /is a link that leads nowhere$/],
+];
+for (const [what, make, message] of files) {
+  test(`endpoint failure: ${what} at the path`, async () => {
+    const path = join(temporaryFolder(), "x.sock");
+    make(path);
+    const error = await failureAt(`unix://${path}`);
+    assert.equal(error.code, UNREACHABLE);
+    assert.match(error.message, message);
+    assert.ok(error.message.startsWith(`unix://${path} `));
+    assert.ok(error.hint.length > 10);
+  });
+}
+
+test.skipIf(process.geteuid?.() !== 0)("endpoint failure: permission denied (asked as nobody)", async () => {
+  const server = await startRuntime({});
+  const NOBODY = 65534;
+  process.seteuid?.(NOBODY);
+  try {
+    const error = await failureAt(server.endpoint);
+    assert.equal(error.code, UNREACHABLE);
+    assert.match(error.message, /may not be used by this user: permission denied$/);
+    assert.match(error.hint, /root/);
+  } finally {
+    process.seteuid?.(0);
+  }
+});
+
+test("endpoint failure: a socket file that nobody listens on", async () => {
+  const { spawnSync } = await import("node:child_process");
+  const path = join(temporaryFolder(), "x.sock");
+  const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
+  spawnSync(process.execPath, ["-e", script]);
+  const error = await failureAt(`unix://${path}`);
+  assert.match(error.message, /refuses the connection: nobody listens there$/);
+});
+
+test("endpoint failure: a port on which nobody listens, a host that does not exist", async () => {
+  const server = createServer();
+  const endpoint = await listening(server);
+  await new Promise((resolve) => server.close(resolve));
+  assert.match((await failureAt(endpoint)).message, /refuses the connection: nobody listens there$/);
+  assert.match((await failureAt("tcp://no-such-host.invalid:1")).message, /has a host name that cannot be resolved$/);
+});
+
+test("endpoint failure: HTTP/1 answers", async () => {
+  const error = await failureAt(await listening(createHttpServer((_request, response) => response.end("hello"))));
+  assert.equal(error.code, UNREACHABLE);
+  assert.match(error.message, /speaks HTTP\/1, not gRPC$/);
+});
+
+test("endpoint failure: TLS is spoken, by a server that says so and by one that hangs up", async () => {
+  const ca = await makeAuthority();
+  const { keyPem: key, certificatePem: cert } = await makeLeaf(ca);
+  const https = await failureAt(await listening(createHttpsServer({ key, cert })));
+  assert.match(https.message, /speaks TLS, where a container runtime speaks in the clear$/);
+  const tls = createTlsServer({ key, cert });
+  tls.on("tlsClientError", () => {});
+  const strict = await failureAt(await listening(tls));
+  assert.match(strict.message, /speaks TLS/);
+  // Go's servers hang up without an alert on what is no TLS at all; to TLS they answer, here with a refusal.
+  const refusal = Buffer.from([0x15, 3, 3, 0, 2, 2, 40]);
+  const quiet = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (first: Buffer) => (first[0] === 0x16 ? socket.end(refusal) : socket.destroy()));
+  });
+  assert.match((await failureAt(await listening(quiet))).message, /speaks TLS/);
+});
+
+const strangers: readonly (readonly [string, () => Server, RegExp, boolean])[] = [
+  ["hangs up", () => createServer((socket) => void socket.destroy()), /hangs up as soon as it is spoken to$/, false],
+  [
+    "greets in another protocol",
+    () => createServer((socket) => void socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2\r\n")),
+    /does not speak gRPC: it says "SSH-2\.0-OpenSSH_9\.2"$/,
+    false,
+  ],
+  ["says nothing", () => createServer(() => {}), /takes connections but does not answer$/, true],
+];
+for (const [what, make, message, timePasses] of strangers) {
+  test(`endpoint failure: whoever listens ${what}`, async () => {
+    const error = await failureAt(await listening(make()), { timePasses });
+    assert.equal(error.code, UNREACHABLE);
+    assert.match(error.message, message);
+  });
+}
+
+test("endpoint failure: an HTTP/2 server that knows no gRPC", async () => {
+  const server = createHttp2Server((_request, response) => {
+    response.writeHead(405);
+    response.end();
+  });
+  const error = await failureAt(await listening(server as unknown as Server));
+  assert.match(error.message, /does not answer as a container runtime: .*unexpected HTTP status code 405$/);
+});
+
+test("endpoint failure: gRPC, but no container runtime interface", async () => {
+  const server = await startRuntime({
+    version: () => {
+      throw new RpcError("Unimplemented", "unknown service runtime.v1.RuntimeService");
+    },
+  });
+  const error = await failureAt(server.endpoint);
+  assert.equal(error.code, UNREACHABLE);
+  assert.match(error.message, /speaks gRPC but offers no container runtime interface$/);
+  assert.match(error.hint, /disabled_plugins/);
+});
+
+test("endpoint failure: a runtime that only knows v1alpha2 is named", async () => {
+  const server = createHttp2Server().on("stream", (stream, headers) => {
+    if (headers[":path"] !== "/runtime.v1alpha2.RuntimeService/Version") {
+      stream.respond({ "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
+      return;
+    }
+    const body = VersionResponse.encode({ ...VERSION, runtimeName: "containerd", runtimeVersion: "1.5.9" });
+    stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.end(Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]));
+  });
+  const error = await failureAt(await listening(server as unknown as Server));
+  assert.equal(error.code, UNREACHABLE);
+  assert.match(
+    error.message,
+    /^containerd 1\.5\.9 at tcp:.* is too old: it speaks CRI v1alpha2 only, and v1 is needed$/,
+  );
+});
+
+test("endpoint failure: a runtime that hangs", async () => {
+  const server = await startRuntime({ version: () => new Promise<never>(() => {}) });
+  const error = await failureAt(server.endpoint, { timePasses: true });
+  assert.equal(error.code, UNREACHABLE);
+  assert.match(error.message, /does not answer as a container runtime: .*DeadlineExceeded.*\(120 s\)$/);
+});
+
+const versions = [
+  ["a version with an empty field", { ...VERSION, runtimeName: "" }, /not all fields are set in the version/],
+  ["another version of the API", { ...VERSION, version: "0.2.0" }, /speaks version 0\.2\.0 of the runtime API/],
+] as const;
+for (const [what, version, message] of versions) {
+  test(`endpoint failure: ${what}`, async () => {
+    const server = await startRuntime({ version: () => version });
+    const error = await failureAt(server.endpoint);
+    assert.equal(error.code, "RUNTIME_FAILED");
+    assert.match(error.message, message);
+  });
+}
+
+test("an abort ends the attempt, also while the endpoint is being looked at", async () => {
+  const clock = new FakeClock();
+  const { trace } = recordingTrace(clock);
+  const stop = new AbortController();
+  const endpoint = await listening(createServer(() => {}));
+  const attempt = createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, stop.signal);
+  const rejected = assert.rejects(attempt, { message: "enough" });
+  await clock.advance(5_000); // no settings: now it is asked what it speaks
+  await clock.advance(100);
+  stop.abort(new Error("enough"));
+  await rejected;
+  assert.equal(clock.sleeping, 0);
+});

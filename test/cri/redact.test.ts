@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { Container } from "../../src/cri/messages/container.js";
+import {
+  CreateContainerRequest,
+  ExecResponse,
+  ExecSyncResponse,
+  ListContainersResponse,
+} from "../../src/cri/messages/container-calls.js";
+import { PullImageRequest } from "../../src/cri/messages/image.js";
+import { PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
+import { redactMessage } from "../../src/cri/redact.js";
+
+const table = [
+  [
+    "values of environment variables go",
+    redactMessage(CreateContainerRequest, { config: { envs: [{ key: "TOKEN", value: "s3cret" }, { key: "EMPTY" }] } }),
+    { config: { envs: [{ key: "TOKEN", value: "****" }, { key: "EMPTY" }] } },
+  ],
+  [
+    "credentials for registries go, names stay",
+    redactMessage(PullImageRequest, {
+      image: { image: "x" },
+      auth: { username: "u", password: "p", auth: "a", serverAddress: "s", identityToken: "i", registryToken: "r" },
+    }),
+    {
+      image: { image: "x" },
+      auth: {
+        username: "u",
+        password: "****",
+        auth: "****",
+        serverAddress: "s",
+        identityToken: "****",
+        registryToken: "****",
+      },
+    },
+  ],
+  [
+    "verbose info goes: runtimes repeat the environment in it",
+    redactMessage(PodSandboxStatusResponse, { info: { info: '{"env":["TOKEN=s3cret"]}' }, timestamp: 5n }),
+    { info: { info: "****" }, timestamp: "5" },
+  ],
+  ["URLs of streams go", redactMessage(ExecResponse, { url: "http://127.0.0.1:1/exec/abc" }), { url: "****" }],
+  [
+    "of what a command printed only the length stays",
+    redactMessage(ExecSyncResponse, { stdout: Buffer.from("s3cret"), exitCode: 1, stderr: Buffer.alloc(0) }),
+    { stdout: "6 bytes", exitCode: 1 },
+  ],
+  [
+    "the pod as kubectl keeps it goes, other annotations stay; tokens in them are masked",
+    redactMessage(Container, {
+      annotations: {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        note: "join with abcdef.0123456789abcdef",
+      },
+    }),
+    {
+      annotations: {
+        "kubectl.kubernetes.io/last-applied-configuration": "****",
+        note: "join with abcdef.****",
+      },
+    },
+  ],
+  [
+    "messages that were encoded before are shown like others",
+    redactMessage(ListContainersResponse, { containers: [Container.encoded({ id: "a", createdAt: 7 })] }),
+    { containers: [{ id: "a", createdAt: "7" }] },
+  ],
+] as const;
+for (const [name, seen, want] of table) {
+  test(`redact: ${name}`, () => {
+    assert.deepEqual(seen, want);
+    assert.ok(JSON.stringify(seen).length > 0);
+  });
+}

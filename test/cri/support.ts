@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type CriChannel, openCriChannel } from "../../src/cri/client.js";
+import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
+import type { TraceEvent } from "../../src/trace/events.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { recordingTrace } from "../support/trace.js";
+
+/** A folder of this test's own; gone after it. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "kubelab-cri-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function socketUrl(): string {
+  return `unix://${join(temporaryFolder(), "cri.sock")}`;
+}
+
+export const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3", runtimeApiVersion: "v1" };
+
+/** A runtime that listens until the test is over. */
+export async function startRuntime(
+  runtime: CriHandlers["runtime"],
+  options: { readonly image?: CriHandlers["image"]; readonly endpoint?: string } = {},
+): Promise<CriServer> {
+  const handlers = { runtime: { version: () => VERSION, ...runtime }, image: options.image ?? {} };
+  const server = await serveCri(handlers, options.endpoint ?? socketUrl());
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export interface OpenChannel {
+  readonly channel: CriChannel;
+  readonly clock: FakeClock;
+  readonly events: TraceEvent[];
+}
+
+/** A channel on a clock that stands still, closed when the test is over. */
+export function openChannel(endpoint: string, wantsBodies = false): OpenChannel {
+  const clock = new FakeClock();
+  const { trace, events } = recordingTrace(clock, wantsBodies);
+  const channel = openCriChannel(endpoint, { clock, trace, actor: "kubelet" });
+  onTestFinished(() => channel.close());
+  return { channel, clock, events };
+}
