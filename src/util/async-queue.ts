@@ -1,32 +1,48 @@
 /**
  * A queue that one side pushes to and the other iterates: how callbacks become an AsyncIterable.
  *
- * Bounded: `push` returns false once `capacity` items wait, and the pushing side decides what that means (a watch is cut
- * off, a channel drops). `close` lets the reader finish what waits; `fail` ends it with an error.
+ * Bounded: `push` returns false once `capacity` items wait, or once they are too heavy together, and the pushing side
+ * decides what that means (a watch is cut off, a channel drops). `close` lets the reader finish what waits; `fail` ends it
+ * with an error.
  */
 export class AsyncQueue<T> implements AsyncIterable<T> {
-  readonly #items: T[] = [];
+  #items: T[] = [];
+  #weights: number[] = [];
+  #weight = 0;
   #wake: (() => void) | undefined;
   #closed = false;
   #error: unknown;
 
-  constructor(readonly capacity = Number.POSITIVE_INFINITY) {}
+  constructor(
+    readonly capacity = Number.POSITIVE_INFINITY,
+    readonly maxWeight = Number.POSITIVE_INFINITY,
+  ) {}
 
   get size(): number {
     return this.#items.length;
   }
 
-  /** @returns false when the item was not taken: the queue is full or closed */
-  push(item: T): boolean {
+  /**
+   * @param weight in any unit; an item is taken into an empty queue whatever it weighs
+   * @returns false when the item was not taken: the queue is full or closed
+   */
+  push(item: T, weight = 0): boolean {
     if (this.#closed || this.#items.length >= this.capacity) return false;
+    if (this.#items.length > 0 && this.#weight + weight > this.maxWeight) return false;
     this.#items.push(item);
+    this.#weights.push(weight);
+    this.#weight += weight;
     this.#wakeReader();
     return true;
   }
 
   /** Takes what waits, without waiting for more. */
   takeAll(): T[] {
-    return this.#items.splice(0);
+    const items = this.#items;
+    this.#items = [];
+    this.#weights = [];
+    this.#weight = 0;
+    return items;
   }
 
   close(): void {
@@ -55,6 +71,7 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
         if (signal?.aborted) return;
         const item = this.#items.shift();
         if (item !== undefined) {
+          this.#weight -= this.#weights.shift() ?? 0;
           yield item;
           continue;
         }

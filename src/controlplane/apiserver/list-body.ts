@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Clock } from "../../util/clock.js";
 import { commonHeaders, isCompressed, writeBody } from "./answer.js";
 import { drained } from "./drained.js";
@@ -21,27 +22,36 @@ export async function writeList(exchange: Exchange, { parts, bytes }: ListText, 
   const leave = () => gone.abort();
   response.once("close", leave);
   try {
-    for (const piece of piecesOf(parts)) {
-      if (!response.write(piece) && !(await drained(response, clock, gone.signal))) response.destroy();
-      if (response.destroyed) return;
-    }
-    response.end();
+    if (await writeParts(response, parts, clock, gone.signal)) response.end();
+    else response.destroy();
   } finally {
     response.off("close", leave);
   }
 }
 
-/** The same bytes in buffers of about one size: each costs a frame of HTTP and records of TLS. */
-function* piecesOf(parts: readonly Buffer[]): Generator<Buffer> {
-  let waiting: Buffer[] = [];
-  let bytes = 0;
-  for (const part of parts) {
-    waiting.push(part);
-    bytes += part.length;
-    if (bytes < PIECE_BYTES) continue;
-    yield Buffer.concat(waiting, bytes);
-    waiting = [];
-    bytes = 0;
+/** @returns false when the client is gone, or reads nothing */
+async function writeParts(
+  response: ServerResponse,
+  parts: readonly Buffer[],
+  clock: Clock,
+  gone: AbortSignal,
+): Promise<boolean> {
+  let piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  let used = 0;
+  for (const [index, part] of parts.entries()) {
+    for (let copied = 0; copied < part.length; ) {
+      const length = part.copy(piece, used, copied);
+      copied += length;
+      used += length;
+      const isLast = index === parts.length - 1 && copied === part.length;
+      if (used < PIECE_BYTES && !isLast) continue;
+      const isTaken = response.write(piece.subarray(0, used));
+      used = 0;
+      if (!isTaken && !(await drained(response, clock, gone))) return false;
+      if (gone.aborted) return false;
+      // Once all that was written is out, its memory can be written to again.
+      if (isTaken) piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    }
   }
-  if (bytes > 0) yield Buffer.concat(waiting, bytes);
+  return true;
 }

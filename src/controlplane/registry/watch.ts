@@ -3,6 +3,7 @@ import type { WatchEvent } from "../../api/meta.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { statusError } from "../errors.js";
 import { CompactedError, SlowWatcherError, type StoredEntry } from "../storage/storage.js";
+import { MAX_WAITING_BYTES } from "../storage/watch-hub.js";
 import { validateWatchOptions } from "./list-options.js";
 import type { WatchOptions } from "./registry.js";
 import { parseResourceVersion } from "./resource-versions.js";
@@ -63,7 +64,7 @@ async function* runWatch(
   // Any number of watches may hang on one signal: a server's, or that of all controllers.
   setMaxListeners(0, signal);
   signal.addEventListener("abort", onAbort, { once: true });
-  const queue = new AsyncQueue<WatchEvent>(MAX_WAITING);
+  const queue = new AsyncQueue<WatchEvent>(MAX_WAITING, MAX_WAITING_BYTES);
   let running: Promise<unknown> = Promise.resolve();
   try {
     const initial = plan.afterRevision === undefined ? await core.storage.list(plan.prefix) : undefined;
@@ -105,7 +106,7 @@ async function pump(
   try {
     for await (const change of core.storage.watch(core.keys.resourcePrefix, startRevision, signal)) {
       const event = change.key.startsWith(prefix) ? maker.make(change, selection) : undefined;
-      if (event !== undefined && !queue.push(event)) break;
+      if (event !== undefined && !queue.push(event, change.bytes)) break;
       progress.revision = change.revision;
     }
     queue.close();

@@ -13,6 +13,8 @@ export interface HistoryLimits {
   readonly watchableMs: number;
   /** no more records than this are kept, come what may */
   readonly maxCount: number;
+  /** … nor more than the newest that make up so much JSON */
+  readonly maxBytes: number;
 }
 
 /**
@@ -23,7 +25,10 @@ export interface HistoryLimits {
  * Differs: upstream's window grows and shrinks by doubling; here its start moves change by change.
  */
 export class EventHistory {
-  #records: HistoryRecord[] = [];
+  /** undefined: forgotten */
+  #records: (HistoryRecord | undefined)[] = [];
+  /** of all records that are kept */
+  #bytes = 0;
   /** index of the oldest record that is kept */
   #head = 0;
   /** index of the oldest record that a watch may begin with */
@@ -39,11 +44,12 @@ export class EventHistory {
 
   append(record: HistoryRecord, compactedRevision: number): void {
     this.#records.push(record);
-    const { watchableCount, watchableMs, maxCount } = this.limits;
+    this.#bytes += record.bytes;
+    const { watchableCount, watchableMs, maxCount, maxBytes } = this.limits;
+    while (this.size > maxCount || (this.#bytes > maxBytes && this.size > 1)) this.#forgetOldest();
     const freshFromMs = record.atMs - watchableMs;
     while (this.#records.length - this.#watchHead > watchableCount) {
-      const oldest = this.#records[this.#watchHead] as HistoryRecord;
-      if (oldest.atMs >= freshFromMs && this.size <= maxCount) break;
+      if (this.#at(this.#watchHead).atMs >= freshFromMs) break;
       this.#watchHead++;
     }
     this.trim(compactedRevision);
@@ -51,11 +57,7 @@ export class EventHistory {
 
   /** Forgets what neither a watch nor an exact read may still ask for. */
   trim(compactedRevision: number): void {
-    while (this.#head < this.#watchHead) {
-      const oldest = this.#records[this.#head] as HistoryRecord;
-      if (oldest.revision > compactedRevision && this.size <= this.limits.maxCount) break;
-      this.#forget(oldest);
-    }
+    while (this.#head < this.#watchHead && this.#at(this.#head).revision <= compactedRevision) this.#forgetOldest();
     this.#reclaim();
   }
 
@@ -64,10 +66,9 @@ export class EventHistory {
     for (;;) {
       const oldest = this.#records[this.#head];
       if (oldest === undefined || oldest.revision > revision) break;
-      this.#forget(oldest);
+      this.#forgetOldest();
     }
     this.#forgotten = Math.max(this.#forgotten, revision);
-    this.#watchHead = Math.max(this.#watchHead, this.#head);
     this.#reclaim();
   }
 
@@ -93,18 +94,26 @@ export class EventHistory {
     let high = this.#records.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#records[middle] as HistoryRecord).revision <= revision) low = middle + 1;
+      if (this.#at(middle).revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.#records.slice(low);
+    return this.#records.slice(low) as HistoryRecord[];
   }
 
-  #forget(oldest: HistoryRecord): void {
+  #at(index: number): HistoryRecord {
+    return this.#records[index] as HistoryRecord;
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#at(this.#head);
+    this.#records[this.#head] = undefined;
     this.#forgotten = oldest.revision;
+    this.#bytes -= oldest.bytes;
     this.#head++;
+    this.#watchHead = Math.max(this.#watchHead, this.#head);
   }
 
-  /** Gives forgotten records' memory back once they are half of the array: constant cost per record. */
+  /** Gives the places of forgotten records back once they are half of the array: constant cost per record. */
   #reclaim(): void {
     if (this.#head < 64 || this.#head * 2 < this.#records.length) return;
     this.#records = this.#records.slice(this.#head);

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../api/meta.js";
 import type { Clock } from "../../util/clock.js";
+import { jsonBytes } from "../../util/json-bytes.js";
 import { EventHistory, type HistoryLimits, type HistoryRecord } from "./history.js";
 import { withResourceVersion } from "./resource-version.js";
 import { SortedKeys } from "./sorted-keys.js";
@@ -22,7 +23,12 @@ export interface MemoryStorageOptions {
 }
 
 const DEFAULT_COMPACTION_INTERVAL_MS = 5 * 60_000;
-const DEFAULT_LIMITS: HistoryLimits = { watchableCount: 100, watchableMs: 75_000, maxCount: 20_000 };
+const DEFAULT_LIMITS: HistoryLimits = {
+  watchableCount: 100,
+  watchableMs: 75_000,
+  maxCount: 10_000,
+  maxBytes: 8 * 1024 * 1024,
+};
 const DEFAULT_WATCH_CAPACITY = 10_000;
 
 /**
@@ -147,6 +153,7 @@ export class MemoryStorage implements Storage {
       object: entry.object,
       previous: previousEntry?.object,
       previousEntry,
+      bytes: jsonBytes(entry.object),
       atMs: this.#clock.now(),
     };
     this.#historyOf(resourcePrefixOf(entry.key)).append(record, this.#compactedRevision);

@@ -68,6 +68,8 @@ export interface StorageEvent {
   readonly object: KubeObject;
   /** what was there before; undefined for a new key */
   readonly previous: KubeObject | undefined;
+  /** about the length of the object's JSON: what keeping the event costs */
+  readonly bytes: number;
 }
 
 /** History was compacted beyond what was asked for. */

@@ -11,9 +11,12 @@ export interface Subscription {
   leave(): void;
 }
 
+/** JSON of the changes that one watcher may leave unread, whatever their number. */
+export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
 /**
  * Hands each change to the watchers of its resource, all the same object: a watcher costs a queue entry per change.
- * Who lets `capacity` changes pile up is cut off, so that one slow reader cannot hold the memory of all.
+ * Who lets `capacity` changes, or very large ones, pile up is cut off: one slow reader cannot hold the memory of all.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (dispatchEvent) and cache_watcher.go (add).
  */
@@ -40,15 +43,15 @@ export class WatchHub {
     if (group === undefined) return;
     for (const subscriber of group) {
       if (!event.key.startsWith(subscriber.prefix)) continue;
-      if (subscriber.queue.push(event)) continue;
+      if (subscriber.queue.push(event, event.bytes)) continue;
       group.delete(subscriber);
-      subscriber.queue.fail(new SlowWatcherError(`more than ${this.capacity} changes wait to be read`));
+      subscriber.queue.fail(new SlowWatcherError("too many changes wait to be read"));
     }
   }
 
   /** From this call on no change is missed, whenever the queue is read; until `leave`, which the reader must call. */
   subscribe(prefix: string): Subscription {
-    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(this.capacity) };
+    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(this.capacity, MAX_WAITING_BYTES) };
     if (this.#isClosed) subscriber.queue.close();
     const resourcePrefix = resourcePrefixOf(prefix);
     const group = this.#byResource.get(resourcePrefix) ?? new Set();
