@@ -15,17 +15,7 @@ let nodes = 0;
 async function bootstrap() {
   const name = `bench-${nodes++}`;
   const trace = join(folder, `${name}.ndjson`);
-  const args = [
-    "dist/cli.js",
-    "bootstrap",
-    "--node",
-    name,
-    "--dir",
-    join(folder, name),
-    "--trace",
-    trace,
-    "--json",
-  ];
+  const args = ["dist/cli.js", "bootstrap", "--node", name, "--dir", join(folder, name), "--trace", trace, "--json"];
   const run = await measure(args, env);
   const events = readFileSync(trace, "utf8")
     .trim()
