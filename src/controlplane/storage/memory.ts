@@ -31,6 +31,10 @@ const DEFAULT_LIMITS: HistoryLimits = {
 };
 const DEFAULT_WATCH_CAPACITY = 10_000;
 
+interface WeighedEntry extends StoredEntry {
+  readonly bytes: number;
+}
+
 /**
  * The cluster's state in this process: what etcd and the API server's watch cache are to a real one.
  *
@@ -40,7 +44,7 @@ const DEFAULT_WATCH_CAPACITY = 10_000;
  * Mirrors k8s.io/apiserver/pkg/storage/etcd3 (store.go, compact.go) over go.etcd.io/etcd/server/storage/mvcc.
  */
 export class MemoryStorage implements Storage {
-  readonly #entries = new Map<string, StoredEntry>();
+  readonly #entries = new Map<string, WeighedEntry>();
   readonly #keys = new SortedKeys();
   readonly #histories = new Map<string, EventHistory>();
   readonly #hub: WatchHub;
@@ -114,6 +118,7 @@ export class MemoryStorage implements Storage {
       object: withResourceVersion(object, revision),
       createRevision: revision,
       modRevision: revision,
+      bytes: jsonBytes(object),
     };
     this.#entries.set(key, entry);
     this.#keys.add(key);
@@ -127,7 +132,8 @@ export class MemoryStorage implements Storage {
     if (current === undefined || current.modRevision !== expectedRevision) return undefined;
     const revision = ++this.#revision;
     const stored = withResourceVersion(object, revision);
-    const entry = { key, object: stored, createRevision: current.createRevision, modRevision: revision };
+    const { createRevision } = current;
+    const entry = { key, object: stored, createRevision, modRevision: revision, bytes: jsonBytes(stored) };
     this.#entries.set(key, entry);
     this.#record("put", entry, current);
     return entry;
@@ -145,7 +151,7 @@ export class MemoryStorage implements Storage {
     return entry;
   }
 
-  #record(type: StorageEvent["type"], entry: StoredEntry, previousEntry: StoredEntry | undefined): void {
+  #record(type: StorageEvent["type"], entry: WeighedEntry, previousEntry: StoredEntry | undefined): void {
     const record: HistoryRecord = {
       type,
       key: entry.key,
@@ -153,7 +159,7 @@ export class MemoryStorage implements Storage {
       object: entry.object,
       previous: previousEntry?.object,
       previousEntry,
-      bytes: jsonBytes(entry.object),
+      bytes: entry.bytes,
       atMs: this.#clock.now(),
     };
     this.#historyOf(resourcePrefixOf(entry.key)).append(record, this.#compactedRevision);

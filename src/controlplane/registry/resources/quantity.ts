@@ -43,6 +43,12 @@ export function compareQuantities(a: unknown, b: unknown): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
+/** Negative, 0 or positive; text that is no quantity counts as 0. */
+export function signOfQuantity(quantity: unknown): number {
+  const nanos = nanoValue(quantity) ?? 0n;
+  return nanos < 0n ? -1 : nanos > 0n ? 1 : 0;
+}
+
 export function sumQuantities(quantities: readonly unknown[]): bigint {
   return quantities.reduce<bigint>((sum, one) => sum + (nanoValue(one) ?? 0n), 0n);
 }

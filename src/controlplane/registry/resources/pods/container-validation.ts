@@ -2,7 +2,7 @@ import type { FieldError } from "../../../errors.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
 import { isCIdentifier, isDns1123Label, isEnvVarName, isPortName, isPortNumber, isQualifiedName } from "../names.js";
-import { compareQuantities } from "../quantity.js";
+import { compareQuantities, signOfQuantity } from "../quantity.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 
 /** Mirrors validateContainers and what it calls in pkg/apis/core/validation/validation.go. */
@@ -233,7 +233,7 @@ function validateAmount(name: string, amount: unknown, field: string): FieldErro
   if (!name.includes("/") && !isStandardResource(name)) {
     errors.push(invalidValue(field, name, "must be a standard resource for containers"));
   }
-  if (compareQuantities(amount, "0") < 0) {
+  if (signOfQuantity(amount) < 0) {
     errors.push(invalidValue(field, String(amount), "must be greater than or equal to 0"));
   }
   return errors;

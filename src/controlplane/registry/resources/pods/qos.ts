@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../../api/meta.js";
 import { fields, items } from "../access.js";
-import { compareQuantities, sumQuantities } from "../quantity.js";
+import { signOfQuantity, sumQuantities } from "../quantity.js";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
@@ -25,7 +25,7 @@ export function podQosClass(pod: KubeObject): QosClass {
 }
 
 function isPositive(quantity: unknown): boolean {
-  return compareQuantities(quantity, "0") > 0;
+  return signOfQuantity(quantity) > 0;
 }
 
 /** Sums by resource; resources that nobody asks for are absent. */
