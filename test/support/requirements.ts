@@ -3,9 +3,13 @@ import { describe, test } from "vitest";
 
 /** Programs that an integration suite may need, and how to ask whether they are there. */
 const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  "busybox-static": ["sh", "-c", "/bin/busybox true && ! ldd /bin/busybox"],
+  containerd: ["sh", "-c", "containerd --version && runc --version && ctr --version"],
   kubectl: ["kubectl", "version", "--client"],
   openssl: ["openssl", "version"],
   python3: ["python3", "--version"],
+  /** root, with the right to mount */
+  root: ["unshare", "--mount", "true"],
 };
 
 function isPresent(program: string): boolean {

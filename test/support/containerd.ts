@@ -1,0 +1,164 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type CriClient, createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { Trace } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { LabError } from "../../src/util/errors.js";
+import { busyboxImage } from "./oci-image.js";
+
+const run = promisify(execFile);
+
+/** The image of every sandbox, and one to run: both are a busybox. */
+export const SANDBOX_IMAGE = "registry.k8s.io/pause:3.6";
+export const BUSYBOX_IMAGE = "docker.io/library/busybox:test";
+
+const START_TIMEOUT_MS = 30_000;
+
+/** A containerd of the test's own: folders, socket and port are its alone; nothing of the machine's is touched. */
+export interface TestContainerd {
+  /** `unix:///tmp/.../containerd.sock` */
+  readonly endpoint: string;
+  /** `tcp://127.0.0.1:PORT` */
+  readonly tcpEndpoint: string;
+  readonly folder: string;
+  /** a client of it, closed by `stop` */
+  readonly client: CriClient;
+  /** Ends the daemon and starts it again; containers live on, as their shims do. */
+  restart(): Promise<void>;
+  /** Removes all sandboxes, ends the daemon, removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** Starts containerd and imports the images. Needs root, containerd, ctr, runc and a static busybox. */
+export async function startContainerd(): Promise<TestContainerd> {
+  const folder = mkdtempSync(join(tmpdir(), "kubelab-containerd-"));
+  const socket = join(folder, "containerd.sock");
+  const port = await freePort();
+  writeFileSync(join(folder, "config.toml"), configuration(folder, socket, port));
+  mkdirSync(join(folder, "cni"), { recursive: true });
+  const daemon = new Daemon(folder);
+  const endpoint = `unix://${socket}`;
+  try {
+    daemon.start();
+    const client = await connect(endpoint, daemon);
+    const archive = join(folder, "busybox.tar");
+    writeFileSync(archive, busyboxImage([SANDBOX_IMAGE, BUSYBOX_IMAGE]));
+    await run("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive]);
+    return {
+      endpoint,
+      tcpEndpoint: `tcp://127.0.0.1:${port}`,
+      folder,
+      client,
+      async restart() {
+        await daemon.stop();
+        daemon.start();
+        await (await connect(endpoint, daemon)).close();
+      },
+      async stop() {
+        await removeSandboxes(client);
+        await client.close();
+        await daemon.stop();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await daemon.stop();
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** restrict_oom_score_adj: without CAP_SYS_RESOURCE no container would start. No network: pods use the host's. */
+function configuration(folder: string, socket: string, port: number): string {
+  return `version = 2
+root = "${folder}/root"
+state = "${folder}/state"
+disabled_plugins = ["io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.btrfs"]
+[grpc]
+  address = "${socket}"
+  tcp_address = "127.0.0.1:${port}"
+[debug]
+  level = "info"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${SANDBOX_IMAGE}"
+  restrict_oom_score_adj = true
+  disable_tcp_service = false
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    conf_dir = "${folder}/cni"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "native"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${folder}/opt"
+`;
+}
+
+class Daemon {
+  #child: ChildProcess | undefined;
+
+  constructor(readonly folder: string) {}
+
+  get isRunning(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get log(): string {
+    return readFileSync(join(this.folder, "containerd.log"), "utf8");
+  }
+
+  start(): void {
+    const log = createWriteStream(join(this.folder, "containerd.log"), { flags: "a" });
+    this.#child = spawn("containerd", ["--config", join(this.folder, "config.toml")], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout?.pipe(log);
+    this.#child.stderr?.pipe(log);
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+/** Asks until it answers: the socket is there before the CRI plugin is. */
+async function connect(endpoint: string, daemon: Daemon): Promise<CriClient> {
+  const clock = new SystemClock();
+  const deps = { clock, trace: new Trace(clock), actor: "kubelet" } as const;
+  const { signal } = new AbortController();
+  const endMs = clock.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await createCriClient(endpoint, deps, { connectTimeoutMs: 5_000 }, signal);
+    } catch (error) {
+      if (!(error instanceof LabError) || clock.now() > endMs || !daemon.isRunning) {
+        throw new Error(`containerd does not start:\n${daemon.log.slice(-4_000)}`, { cause: error });
+      }
+    }
+    await clock.sleep(100, signal);
+  }
+}
+
+async function removeSandboxes({ runtime }: CriClient): Promise<void> {
+  const { signal } = new AbortController();
+  const list = await runtime.listPodSandbox(undefined, signal);
+  for (const { id } of list.outcome === "ok" ? list.value : []) {
+    await runtime.stopPodSandbox(id, signal);
+    await runtime.removePodSandbox(id, signal);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
