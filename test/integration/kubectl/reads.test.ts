@@ -123,7 +123,11 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
       expect(text).toMatch(/^ +default +beta +0 \(0%\)/m);
       expect(text).toMatch(/^ +cpu +0 \(0%\) +0 \(0%\)$/m);
       expect(text).toMatch(/^ +Normal +NodeReady .*kubelet.* Node n2 status is now: NodeReady$/m);
-      expect(text).toMatch(/^ +Normal +RegisteredNode .*Node n2 event: Registered Node n2 in Controller$/m);
+    });
+
+    test("a node, once the lifecycle controller has looked at it (every 5 s)", async () => {
+      const wanted = /^ +Normal +RegisteredNode .*Node n2 event: Registered Node n2 in Controller$/m;
+      await expect.poll(() => kubectl("describe", "node", "n2"), { timeout: 15_000, interval: 500 }).toMatch(wanted);
     });
 
     test("a pod", async () => {
