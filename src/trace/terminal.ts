@@ -84,7 +84,8 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   const seconds = ((event.atMs - options.startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
   const actor = event.actor.padEnd(ACTOR_WIDTH);
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
-  const lead = `${"  ".repeat(depth)}${signs[event.kind]} `;
+  // Tables take the width they can get: they stand at the margin.
+  const lead = `${"  ".repeat(event.kind === "table" ? 0 : depth)}${signs[event.kind]} `;
   const stacked = options.width() - INDENT - lead.length < MIN_TEXT_WIDTH;
   const margin = stacked ? 2 : INDENT;
   const textWidth = options.width() - margin - lead.length;
@@ -174,23 +175,36 @@ function bodyLines(event: TraceEvent & { kind: "request" | "rpc" }): string[] {
 }
 
 /**
- * Rows with aligned columns. Where they do not fit, each row is told on lines of its own, `column value` by `column value`,
- * as a table that is broken at the margin cannot be read.
+ * Rows with aligned columns. Where they do not fit, the first column becomes headings above the others; where not even that
+ * fits, each row is told in one sentence, as a table that is broken at the margin cannot be read.
  */
 function tableLines({ columns, rows, omittedRows }: TraceEvent & { kind: "table" }, width: number): string[] {
   const clean = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
-  const all = [columns.map((column) => column.toUpperCase()), ...clean];
-  const widths = columns.map((_, i) => Math.max(...all.map((row) => (row[i] ?? "").length)));
-  const fits = widths.reduce((sum, one) => sum + one + 2, -2) <= width;
-  const lines = fits
-    ? all.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  "))
-    : clean.map((row) =>
-        row
-          .map((cell, i) => (cell === "" ? "" : `${columns[i]} ${cell}`))
-          .filter(Boolean)
-          .join(", "),
-      );
-  return [...lines.map((line) => line.trimEnd()), ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
+  const heads = columns.map((column) => column.toUpperCase());
+  const lines =
+    aligned([heads, ...clean], width) ??
+    grouped(heads, clean, width) ??
+    clean.map((row) => columns.map((column, i) => `${column} ${row[i] ?? ""}`).join(", "));
+  return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
+}
+
+/** @returns undefined: too wide */
+function aligned(rows: readonly (readonly string[])[], width: number): string[] | undefined {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
+  if (widths.reduce((sum, one) => sum + one + 2, -2) > width) return undefined;
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function grouped(heads: readonly string[], rows: readonly (readonly string[])[], width: number): string[] | undefined {
+  const lines = aligned([heads.slice(1), ...rows.map((row) => row.slice(1))], width - 2);
+  if (lines === undefined || heads.length < 2) return undefined;
+  const [top = "", ...rest] = lines.map((line) => `  ${line}`);
+  return [top, ...rest.flatMap((line, i) => (rows[i]?.[0] === rows[i - 1]?.[0] ? [line] : [rows[i]?.[0] ?? "", line]))];
 }
 
 /** One line: a path that is too long loses folders from the left, as its end and the function are what one searches for. */

@@ -17,14 +17,15 @@ export function wrap(text: string, width: number): string[] {
 
 function wrapParagraph(paragraph: string, limit: number): string[] {
   const lines: string[] = [];
-  let line = "";
+  let line: string | undefined;
   for (let word of paragraph.split(" ")) {
-    const joined = line === "" ? word : `${line} ${word}`;
+    // Spaces at the beginning of a paragraph are indentation: they stay.
+    const joined = line === undefined ? word : `${line} ${word}`;
     if (joined.length <= limit) {
       line = joined;
       continue;
     }
-    if (line !== "") lines.push(line);
+    if (line !== undefined && line.trim() !== "") lines.push(line);
     while (word.length > limit) {
       const cut = cutOf(word, limit);
       lines.push(word.slice(0, cut));
@@ -32,7 +33,7 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
     }
     line = word;
   }
-  lines.push(line);
+  lines.push(line ?? "");
   return lines;
 }
 

@@ -53,6 +53,7 @@ const EVENTED = "pkg/kubelet/pleg/evented.go";
 export class EventedPleg {
   #counts = { received: 0, sent: 0, discarded: 0, streamFailures: 0 };
   #isInUse = false;
+  #hasFallenBack = false;
 
   constructor(
     readonly deps: EventedPlegDeps,
@@ -62,6 +63,11 @@ export class EventedPleg {
   /** False before the start and after the fall-back. Mirrors isEventedPLEGInUse. */
   get isInUse(): boolean {
     return this.#isInUse;
+  }
+
+  /** The generic PLEG has taken over. */
+  get hasFallenBack(): boolean {
+    return this.#hasFallenBack;
   }
 
   get counts(): EventedCounts {
@@ -119,6 +125,7 @@ export class EventedPleg {
     const { generic, trace } = this.deps;
     const { kubeVersion, fallback } = this.options;
     generic.update(fallback);
+    this.#hasFallenBack = true;
     trace.emit(
       {
         kind: "decision",

@@ -9,7 +9,14 @@ import { healthOf, type PendingCall, type PlegHealth, type RelistDuration } from
 import { inspectPod } from "./inspect.js";
 import { RelistNarrator } from "./narrate.js";
 import { type PodRecord, PodRecords } from "./pod-records.js";
-import type { InspectionOutcome, PodOutcome, RelistReport } from "./report.js";
+import {
+  countReport,
+  type InspectionOutcome,
+  NO_RELISTS,
+  type PodOutcome,
+  type RelistCounts,
+  type RelistReport,
+} from "./report.js";
 
 export interface PlegDeps {
   readonly runtime: Runtime;
@@ -49,6 +56,7 @@ export class GenericPleg {
   #lastError: unknown;
   #duration: RelistDuration;
   #wake: AbortController | undefined;
+  #counts: RelistCounts = NO_RELISTS;
 
   constructor(
     readonly deps: PlegDeps,
@@ -65,6 +73,19 @@ export class GenericPleg {
   /** Unix ms at which the last successful relist began */
   get relistTimeMs(): number | undefined {
     return this.#relistTimeMs;
+  }
+
+  /** Every pod that was in the last list. */
+  *listedPods(): Generator<Pod> {
+    for (const { old, current } of this.#records.values()) {
+      const pod = current ?? old;
+      if (pod !== undefined) yield pod;
+    }
+  }
+
+  /** Of all relists so far. */
+  get counts(): RelistCounts {
+    return this.#counts;
   }
 
   /** uids of pods whose last inspection failed */
@@ -159,6 +180,7 @@ export class GenericPleg {
   }
 
   #told(report: RelistReport, pods: readonly Pod[]): RelistReport {
+    this.#counts = countReport(this.#counts, report);
     this.#narrator.tell(report, pods);
     return report;
   }

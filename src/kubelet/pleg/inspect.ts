@@ -34,7 +34,7 @@ export async function inspectPod(
   const ips = keepPodIps(cache, status);
   const kept = ips === status.ips ? status : { ...status, ips };
   if (!cache.set(podUid, kept, undefined, status.timestampMs ?? modifiedMs)) return { kind: "outdated" };
-  return { kind: "stored", exitCodes: exitCodesOf(status) };
+  return { kind: "stored", status: kept };
 }
 
 /**
@@ -49,13 +49,4 @@ export function keepPodIps(cache: PodCache, status: PodStatus): readonly string[
   const ips = before.status?.ips ?? [];
   if (before.error !== undefined || ips.length === 0) return status.ips;
   return status.sandboxStatuses.some(({ state }) => state === "ready") ? status.ips : ips;
-}
-
-/** Of the containers that have exited. */
-function exitCodesOf(status: PodStatus): ReadonlyMap<string, number> {
-  const codes = new Map<string, number>();
-  for (const { containerId, state, exitCode } of status.containerStatuses) {
-    if (state === "exited") codes.set(containerId, exitCode);
-  }
-  return codes;
 }

@@ -1,15 +1,18 @@
 import type { TableFact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
-import type { Container, Pod } from "../container/runtime.js";
+import type { Container, Pod, PodStatus } from "../container/runtime.js";
 import { type ContainerChange, convertState, reasonOf } from "./events.js";
 import { messageOf } from "./health.js";
 import { hasFindings, type InspectionOutcome, type PodOutcome, type RelistReport } from "./report.js";
 
 const GENERIC = "pkg/kubelet/pleg/generic.go";
-/** A node takes 110 pods; of a runtime with thousands the first ones are shown, and how many more there are. */
-const MAX_PODS_TOLD = 40;
-const MAX_ROWS = 120;
-const COLUMNS = ["pod", "container", "old", "new", "events"] as const;
+/** Of so many pods each change is told (more of them at -v 3); of the rest, how many there are. */
+const MAX_PODS_TOLD = 10;
+const MAX_PODS_TOLD_IN_FULL = 200;
+const MAX_ROWS = 600;
+const COLUMNS = ["pod", "container", "old", "new"] as const;
+/** Shorter than crictl shows IDs, so that a row fits 80 columns. */
+const ID_LENGTH = 10;
 
 type Done = RelistReport & { readonly outcome: "done" };
 
@@ -71,11 +74,12 @@ export class RelistNarrator {
       report.reinspected.length === 0 ? "" : `, ${plural(report.reinspected.length, "pod")} inspected again`;
     const title = `Relist ${this.#count}: ${plural(changes, "change")} among ${countText(report)}${again}`;
     this.trace.step("kubelet", title, { upstream: { file: GENERIC, func: "Relist" } }, () => {
-      const told = report.changed.slice(0, MAX_PODS_TOLD);
+      const most = this.trace.wants(3) ? MAX_PODS_TOLD_IN_FULL : MAX_PODS_TOLD;
+      const told = report.changed.slice(0, most);
       this.#tellTable(told, pods, report);
       for (const outcome of told) this.#tellPod(outcome);
-      for (const outcome of report.reinspected.slice(0, MAX_PODS_TOLD)) this.#tellReinspection(outcome);
-      this.#tellRest(report);
+      for (const outcome of report.reinspected.slice(0, most)) this.#tellReinspection(outcome);
+      this.#tellRest(report, most);
     });
   }
 
@@ -96,18 +100,9 @@ export class RelistNarrator {
       for (const event of change.events) {
         const isLost = discarded.includes(event);
         const what = `${event.type} ${name} ${labelOf(change)}`;
-        const code = inspection.kind === "stored" ? inspection.exitCodes.get(change.containerId) : undefined;
-        const exit = event.type === "ContainerDied" && code !== undefined ? `; exit code ${code}` : "";
         const fate = isLost ? " (lost: the channel is full)" : event.type === "ContainerChanged" ? " (not sent)" : "";
-        this.trace.emit(
-          {
-            kind: "decision",
-            what: `${what}${fate}`,
-            why: `${reasonOf(change)}${exit}`,
-            upstream: { file: GENERIC, func: "generateEvents" },
-          },
-          { actor: "kubelet" },
-        );
+        const why = `${reasonOf(change)}${event.type === "ContainerDied" ? exitText(inspection, change) : ""}`;
+        this.trace.emit({ kind: "decision", what: `${what}${fate}`, why }, { actor: "kubelet" });
       }
     }
   }
@@ -118,7 +113,7 @@ export class RelistNarrator {
     if (inspection.kind === "failed") {
       this.trace.emit({ kind: "error", message: `pod ${name}: ${told}` }, { actor: "kubelet", level: 1 });
     } else {
-      this.trace.emit({ kind: "state", subject: `cache ${name}`, what: "", to: told }, { actor: "kubelet" });
+      this.trace.emit({ kind: "state", subject: `cache ${name}`, what: "now", to: told }, { actor: "kubelet" });
     }
   }
 
@@ -126,9 +121,9 @@ export class RelistNarrator {
     this.#tellCache(`${pod.namespace}/${pod.name} (inspected again)`, inspection);
   }
 
-  #tellRest({ changed }: Done): void {
-    if (changed.length > MAX_PODS_TOLD) {
-      const text = `and ${changed.length - MAX_PODS_TOLD} more pods with changes`;
+  #tellRest({ changed }: Done, most: number): void {
+    if (changed.length > most) {
+      const text = `and ${plural(changed.length - most, "more pod")} with changes`;
       this.trace.emit({ kind: "note", text }, { actor: "kubelet" });
     }
     const lost = changed.reduce((sum, { discarded }) => sum + discarded.length, 0);
@@ -140,11 +135,28 @@ export class RelistNarrator {
   }
 }
 
+/** `; exit code 137 (OOMKilled)`, where the inspection has found the dead container. */
+function exitText(inspection: InspectionOutcome, { containerId }: ContainerChange): string {
+  if (inspection.kind !== "stored") return "";
+  const dead = inspection.status.containerStatuses.find((status) => status.containerId === containerId);
+  if (dead?.state !== "exited") return "";
+  return `; exit code ${dead.exitCode}${dead.reason === undefined ? "" : ` (${dead.reason})`}`;
+}
+
+function statusText({ containerStatuses, sandboxStatuses, ips }: PodStatus): string {
+  const parts = [
+    ...containerStatuses.map(({ name, state }) => `${name} ${state}`),
+    ...sandboxStatuses.map(({ state }) => `sandbox ${state}`),
+    ...(ips.length === 0 ? [] : [`IP ${ips.join(" ")}`]),
+  ];
+  return parts.join(", ") || "a status without containers and sandboxes";
+}
+
 /** What the cache has after an inspection; undefined: there is none. */
 function cacheText(inspection: InspectionOutcome): string | undefined {
   switch (inspection.kind) {
     case "stored":
-      return "new status stored";
+      return statusText(inspection.status);
     case "forgotten":
       return "entry deleted, the runtime has nothing of this pod any more";
     case "outdated":
@@ -168,19 +180,13 @@ function table(title: string, rows: readonly (readonly string[])[]): TableFact {
 }
 
 function changedRows({ pod, changes }: PodOutcome): string[][] {
-  return changes.map((change) => [
-    `${pod.namespace}/${pod.name}`,
-    labelOf(change),
-    change.before,
-    change.after,
-    change.events.map(({ type }) => type).join(" "),
-  ]);
+  return changes.map((change) => [`${pod.namespace}/${pod.name}`, labelOf(change), change.before, change.after]);
 }
 
 function unchangedRows(pods: readonly Pod[]): string[][] {
   const row = (pod: Pod, { containerId, name, state }: Container, isSandbox: boolean) => {
     const shown = convertState(state);
-    return [`${pod.namespace}/${pod.name}`, labelOf({ containerId, name, isSandbox }), shown, shown, ""];
+    return [`${pod.namespace}/${pod.name}`, labelOf({ containerId, name, isSandbox }), shown, shown];
   };
   return pods.flatMap((pod) => [
     ...pod.containers.map((container) => row(pod, container, false)),
@@ -188,13 +194,13 @@ function unchangedRows(pods: readonly Pod[]): string[][] {
   ]);
 }
 
-/** `app a152f936dc53`, `sandbox 726f1b3a1d32`: IDs as short as crictl shows them. */
+/** `app a152f936dc`, `sandbox 726f1b3a1d` */
 function labelOf({
   name,
   containerId,
   isSandbox,
 }: Pick<ContainerChange, "name" | "containerId" | "isSandbox">): string {
-  return `${isSandbox ? "sandbox" : (name ?? "container")} ${containerId.slice(0, 13)}`;
+  return `${isSandbox ? "sandbox" : (name ?? "container")} ${containerId.slice(0, ID_LENGTH)}`;
 }
 
 function countText({ podCount, containerCount, sandboxCount }: Done): string {

@@ -1,4 +1,4 @@
-import type { PodRef } from "../container/runtime.js";
+import type { PodRef, PodStatus } from "../container/runtime.js";
 import type { ContainerChange, PodLifecycleEvent } from "./events.js";
 
 /** What a relist found of one pod, and what became of it. */
@@ -14,7 +14,7 @@ export interface PodOutcome {
 }
 
 export type InspectionOutcome =
-  | { readonly kind: "stored"; readonly exitCodes: ReadonlyMap<string, number> }
+  | { readonly kind: "stored"; readonly status: PodStatus }
   /** the pod is not in the list any more, and not in the cache either */
   | { readonly kind: "forgotten" }
   /** asked for, and the answer is stored as an error: events wait for the next relist, which finds the changes again */
@@ -53,4 +53,26 @@ export type RelistReport =
 /** Is there something to tell? */
 export function hasFindings(report: RelistReport): boolean {
   return report.outcome === "failed" || report.changed.length > 0 || report.reinspected.length > 0;
+}
+
+/** What relists have done, added up. */
+export interface RelistCounts {
+  readonly relists: number;
+  readonly failedRelists: number;
+  /** pods asked for one by one */
+  readonly inspections: number;
+  readonly discarded: number;
+}
+
+export const NO_RELISTS: RelistCounts = { relists: 0, failedRelists: 0, inspections: 0, discarded: 0 };
+
+export function countReport(before: RelistCounts, report: RelistReport): RelistCounts {
+  const relists = before.relists + 1;
+  if (report.outcome === "failed") return { ...before, relists, failedRelists: before.failedRelists + 1 };
+  let { inspections, discarded } = before;
+  for (const outcome of [...report.changed, ...report.reinspected]) {
+    if (outcome.inspection.kind !== "skipped" && outcome.inspection.kind !== "forgotten") inspections++;
+    discarded += outcome.discarded.length;
+  }
+  return { ...before, relists, inspections, discarded };
 }

@@ -233,7 +233,7 @@ describe("what is told", () => {
       "ContainerDied default/p1 app p1-c: the container was running at the last relist and has exited since; exit code 137",
     ]);
     const [table] = only(lab.facts, "table");
-    expect(table?.rows).toEqual([["default/p1", "app p1-c", "running", "exited", "ContainerDied"]]);
+    expect(table?.rows).toEqual([["default/p1", "app p1-c", "running", "exited"]]);
   });
 
   test("a relist without findings is a table at -v 3, and nothing below", async () => {

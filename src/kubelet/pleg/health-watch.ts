@@ -1,0 +1,44 @@
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { PlegHealth, RelistDuration } from "./health.js";
+
+/** How often the kubelet looks whether its runtime is in order: pkg/kubelet/kubelet.go (syncLoop's ticker). */
+const CHECK_PERIOD_MS = 1000;
+
+/**
+ * Tells when PLEG turns unhealthy, with whose fault that is, and when it is well again. Until `signal` aborts.
+ *
+ * Mirrors the use of Healthy by runtimeState.runtimeErrors in pkg/kubelet/runtime.go: what it finds makes the node NotReady.
+ * Differs: "has yet to be successful" is told only once it has lasted for the threshold, as each start begins with it.
+ * @throws the signal's reason
+ */
+export async function watchHealth(
+  deps: { readonly healthy: () => PlegHealth; readonly clock: Clock; readonly trace: Trace },
+  { relistThresholdMs }: RelistDuration,
+  signal: AbortSignal,
+): Promise<never> {
+  const { clock, trace, healthy } = deps;
+  const startMs = clock.now();
+  let wasHealthy = true;
+  let hasBeenHealthy = false;
+  for (;;) {
+    const health = healthy();
+    hasBeenHealthy ||= health.healthy;
+    const counts = hasBeenHealthy || clock.now() - startMs > relistThresholdMs;
+    if (health.healthy !== wasHealthy && counts) {
+      wasHealthy = health.healthy;
+      tell(trace, health);
+    }
+    await clock.sleep(CHECK_PERIOD_MS, signal);
+  }
+}
+
+function tell(trace: Trace, health: PlegHealth): void {
+  const upstream = { file: "pkg/kubelet/pleg/generic.go", func: "Healthy" };
+  const [from, to] = health.healthy ? ["unhealthy", "healthy"] : ["healthy", "unhealthy"];
+  trace.emit({ kind: "state", subject: "PLEG", what: "", from, to, upstream }, { actor: "kubelet" });
+  if (health.healthy) return;
+  const message = `PLEG is not healthy: ${health.message}`;
+  const hint = `Whose fault: ${health.cause}. A kubelet would declare its node NotReady now.`;
+  trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+}
