@@ -3,13 +3,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KNOWN_DIFFERENCES } from "../test/parity/differences.js";
-import { hasRecordings, isSevere, RECORDINGS, recordTopics, type TopicResult } from "../test/parity/recorder.js";
+import type { TopicResult } from "../test/parity/compare.js";
+import { isGood, judge } from "../test/parity/judge.js";
+import { hasRecordings, RECORDINGS, recordTopics } from "../test/parity/recorder.js";
 
 /** One after the other on one control plane, as they were recorded. */
 const TOPICS = ["discovery", "auth", "csr", "lease-node", "pods", "watch", "tables"];
 /** A quarter of an hour of waiting for nodes to lapse and certificates to expire: each beside the others, on its own. */
 const LONG_TOPICS = ["node-lifecycle", "expiry"];
+
+/** of one item's differences */
+const SHOWN_LINES = 12;
 
 const total = { items: 0, differ: 0 };
 
@@ -46,26 +50,19 @@ function printTotal(): void {
 function report(result: TopicResult, isVerbose: boolean): void {
   total.items += result.itemCount;
   total.differ += result.differences.length;
-  const known = KNOWN_DIFFERENCES.filter((one) => one.topic === result.topic);
-  const unlisted = result.differences.filter((one) => !known.some(({ item }) => item === one.item));
-  const stale = known.filter(({ item }) => !result.differences.some((one) => one.item === item));
-  const severe = result.differences.filter(isSevere);
-  const listed = result.differences.length - unlisted.length;
-  const cells = [
-    result.itemCount,
-    result.itemCount - result.differences.length,
-    listed,
-    unlisted.length,
-    severe.length,
-    stale.length,
-  ];
+  const verdict = judge(result);
+  const { itemCount, listed, unlisted, severe, stale } = verdict;
+  const same = itemCount - result.differences.length;
+  const cells = [itemCount, same, listed.length, unlisted.length, severe.length, stale.length];
   const widths = [5, 6, 8, 12, 18, 18];
   process.stdout.write(
     `${result.topic.padEnd(17)}${cells.map((cell, i) => String(cell).padStart(widths[i] ?? 0)).join("")}\n`,
   );
-  for (const one of isVerbose ? result.differences : unlisted) {
-    process.stdout.write(`  ${one.item}\n${one.lines.map((line) => `      ${line}\n`).join("")}`);
+  for (const one of isVerbose ? result.differences : new Set([...unlisted, ...severe])) {
+    const more = one.lines.length - SHOWN_LINES;
+    const lines = [...one.lines.slice(0, SHOWN_LINES), ...(more > 0 ? [`… ${more} more`] : [])];
+    process.stdout.write(`  ${one.item}\n${lines.map((line) => `      ${line}\n`).join("")}`);
   }
   for (const one of stale) process.stdout.write(`  no longer differs: ${one.item}\n`);
-  if (unlisted.length + stale.length > 0) process.exitCode = 1;
+  if (!isGood(verdict)) process.exitCode = 1;
 }

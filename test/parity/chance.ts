@@ -24,6 +24,8 @@ const RULES: readonly Rule[] = [
   { apply: (item) => deep(item, generatedName) as Item },
   // The CA is made anew with each cluster. The normaliser replaces certificates in base64, not those in plain PEM.
   { apply: (item) => texts(item, (text) => text.replace(PEM_CERTIFICATE, "<certificate>")) },
+  // The next free range of the cluster. The normaliser replaces it where it is a field, not inside a text.
+  { apply: (item) => texts(item, (text) => text.replace(POD_CIDR, "<cidr>")) },
   // A list or a watch that begins from the cache gets the objects as a Go map yields them.
   { apply: cacheOrder },
   // managedFields are left out of every comparison; the normaliser does not see those inside texts and protobuf …
@@ -44,6 +46,7 @@ const RULES: readonly Rule[] = [
 ];
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const POD_CIDR = /\b10\.244\.\d+\.0\/24\b/g;
 const YAML_RESOURCE_VERSION = /(^ +resourceVersion: )"\d+"/gm;
 const EMBEDDED_OBJECT = /\{\\*"(?:kind|apiVersion|metadata)\\*":/;
 const YAML_MANAGED_FIELDS = /^ {2}managedFields:\n(?: {2}- .*\n| {4}.*\n)*/gm;

@@ -32,8 +32,7 @@ interface Place {
 const SHOWN_CHARS = 160;
 
 /**
- * Compares two recordings of one topic item by item, by name and in order, after the recordings' own normaliser and after
- * what chance decides was taken out. Every difference is told: the normaliser's own comparison stops after twelve.
+ * Compares two recordings of one topic, after the recordings' own normaliser.
  * @param normaliser path of normalise.py
  */
 export async function compareTopic(
@@ -41,24 +40,32 @@ export async function compareTopic(
   normaliser: string,
   files: { readonly recorded: string; readonly ours: string },
 ): Promise<TopicResult> {
-  const recorded = await normalised(topic, normaliser, files.recorded);
-  const ours = new Map<string, Item[]>();
-  for (const item of await normalised(topic, normaliser, files.ours)) {
-    ours.set(item.name, [...(ours.get(item.name) ?? []), item]);
-  }
-  const differences = recorded.flatMap((item): Difference[] => {
-    const counterpart = ours.get(item.name)?.shift();
-    if (counterpart === undefined) return [{ item: item.name, lines: ["missing"] }];
-    const lines = placesOf(item, counterpart, "").map(({ path, line }) => `${path}: ${line}`);
-    return lines.length === 0 ? [] : [{ item: item.name, lines }];
-  });
-  return { topic, itemCount: recorded.length, differences };
+  const [recorded, ours] = await Promise.all([
+    normalised(normaliser, files.recorded),
+    normalised(normaliser, files.ours),
+  ]);
+  return compareItems(topic, recorded, ours);
 }
 
-async function normalised(topic: string, normaliser: string, file: string): Promise<Item[]> {
+async function normalised(normaliser: string, file: string): Promise<Item[]> {
   const { stdout } = await run("python3", [normaliser, file], { maxBuffer: 64 << 20 });
-  const { items } = JSON.parse(stdout) as { items: Item[] };
-  return items.map((item) => withoutChance(topic, item));
+  return (JSON.parse(stdout) as { items: Item[] }).items;
+}
+
+/**
+ * Compares item by item, by name and in order, after what chance decides was taken out of both. Every difference is told:
+ * the normaliser's own comparison stops after twelve.
+ */
+export function compareItems(topic: string, recorded: readonly Item[], ours: readonly Item[]): TopicResult {
+  const left = new Map<string, Item[]>();
+  for (const item of ours) left.set(item.name, [...(left.get(item.name) ?? []), item]);
+  const differences = recorded.flatMap((item): Difference[] => {
+    const counterpart = left.get(item.name)?.shift();
+    if (counterpart === undefined) return [{ item: item.name, lines: ["missing"] }];
+    const places = placesOf(withoutChance(topic, item), withoutChance(topic, counterpart), "");
+    return places.length === 0 ? [] : [{ item: item.name, lines: places.map(({ path, line }) => `${path}: ${line}`) }];
+  });
+  return { topic, itemCount: recorded.length, differences };
 }
 
 /** Whether a difference is in a status code, a `reason` or what a watch tells: those are never acceptable. */

@@ -22,6 +22,8 @@ interface RecordedWatch {
 }
 
 const SETTLED_MS = 60_000;
+/** A watch may begin with any change of the last 75 s; those of the topics before were older when this one was recorded. */
+const FORGOTTEN_MS = 80_000;
 
 /**
  * An embedded control plane in the state that the recorded one was in: the token of the recorder, and what two real
@@ -57,6 +59,7 @@ export class RecordedCluster implements AsyncDisposable {
     if (topic === "auth") await this.#leaveRequests();
     if (topic === "lease-node") await this.#leaveNode("real-2");
     if (topic === "expiry") await this.#repeat("ADDED", "kw");
+    if (topic === "watch") await new SystemClock().sleep(FORGOTTEN_MS);
   }
 
   /** What others did in the recorded cluster while this topic was recorded, where it shows. */

@@ -44,7 +44,12 @@ export function comparableTimeline(timeline: readonly unknown[]): unknown[] {
     if (entry.mark !== undefined) segments.push([]);
     segments.at(-1)?.push(entry);
   }
-  return segments.flatMap((entries) => bySubject(entries.flatMap(oneThingEach)).map(comparable));
+  let isNodeGone = false;
+  return segments.flatMap((entries) => {
+    const { mark = "" } = entries[0] ?? {};
+    if (mark.startsWith("T0:")) isNodeGone = mark.includes("admin deletes node");
+    return bySubject(entries.flatMap(oneThingEach)).map((entry) => comparable(entry, isNodeGone));
+  });
 }
 
 /** What the recorder does and the mark that tells of it race to the timeline: here the mark goes first. */
@@ -85,9 +90,7 @@ function oneThingEach(entry: Entry): Entry[] {
   for (const [path, change] of Object.entries(entry.changed)) {
     // An empty spec comes and goes with what is in it.
     if (path === "/spec") continue;
-    // The normaliser replaces CIDRs by the name of their field, which is part of a path here.
-    const value = path.includes("podCIDR") ? "<cidr>" : change;
-    things.set(thingOf(path), { ...things.get(thingOf(path)), [path]: value });
+    things.set(thingOf(path), { ...things.get(thingOf(path)), [path]: change });
   }
   return [...things.values()].map((changed) => ({ ...entry, changed }));
 }
@@ -109,11 +112,10 @@ function bySubject(entries: readonly Entry[]): Entry[] {
   return [...entries].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
-function comparable({ t, mark, ...rest }: Entry): unknown {
-  const isPodGc = rest.object?.startsWith("Pod/") === true && t > 40 && t < 70;
+function comparable({ t, mark, ...rest }: Entry, isNodeGone: boolean): unknown {
   return {
     ...rest,
-    t: { seconds: t, within: isPodGc ? POD_GC_SECONDS : MONITOR_SECONDS } satisfies Moment,
+    t: { seconds: t, within: isNodeGone ? POD_GC_SECONDS : MONITOR_SECONDS } satisfies Moment,
     ...(mark === undefined ? {} : { mark: mark.replace(/gone \d+\.\d s/, "gone <n> s") }),
   };
 }

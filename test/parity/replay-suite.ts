@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { suiteNeeding } from "../support/requirements.js";
+import { complaints, judge } from "./judge.js";
+import { hasRecordings, RECORDINGS, recordTopics } from "./recorder.js";
+
+/** The recorder waits for controllers, for tokens to expire, and for nothing to happen. */
+const TIMEOUT_MS = 180_000;
+
+/**
+ * Lets the recorder ask the embedded control plane what it asked the real one, and fails on any difference that is not
+ * listed, on any in a status code, a reason or what a watch tells, and on listed ones that are gone.
+ */
+export function replaySuite(topics: readonly string[]): void {
+  const title = `replay of what a real kube-apiserver answered: ${topics.join(", ")}`;
+  if (!hasRecordings) {
+    describe.skip(`${title} (skipped: no ${RECORDINGS} here)`, () => test("recordings", () => undefined));
+    return;
+  }
+  suiteNeeding(["python3", "openssl"], title, () => {
+    test.each(topics)(
+      "%s",
+      async (topic) => {
+        const folder = await mkdtemp(join(tmpdir(), "kubelab-replay-"));
+        try {
+          for await (const result of recordTopics([topic], folder)) expect(complaints(judge(result))).toBe("");
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      },
+      TIMEOUT_MS,
+    );
+  });
+}
