@@ -11,7 +11,7 @@ import { Filters } from "./filters.js";
 import type { RequestHandlerDeps } from "./handler.js";
 import { Health, healthChecks } from "./health.js";
 import { Metrics } from "./metrics.js";
-import { OpenApi } from "./openapi.js";
+import { OpenApi, type OpenApiSource } from "./openapi.js";
 import { Routes } from "./routes.js";
 import { Serializer } from "./serialize.js";
 import { HttpsFace, type ListenOptions } from "./server.js";
@@ -84,7 +84,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
         },
       }),
     ),
-    openApi: new OpenApi(routes, documentsOf(registry), info["gitVersion"] ?? "", clock),
+    openApi: new OpenApi(routes, openApiSource(registry), info["gitVersion"] ?? "", clock),
     version: info,
     issuer: auth.tokens,
     metrics: async () => counters.render(await countObjects(registry)),
@@ -92,10 +92,18 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
 }
 
 /** Loaded when the first document is asked for. */
-function documentsOf({ definitions }: Registry): (group: string, version: string) => Promise<unknown> {
-  return async (group, version) => {
-    const { openApiDocument } = await import("../schema/openapi/document.js");
-    return openApiDocument(group, version, definitions);
+function openApiSource({ definitions }: Registry): OpenApiSource {
+  return {
+    async v3(group, version) {
+      const { openApiDocument } = await import("../schema/openapi/document.js");
+      return openApiDocument(group, version, definitions);
+    },
+    async v2(info) {
+      const { swaggerDocument } = await import("../schema/openapi/swagger.js");
+      const { encodeSwagger } = await import("../schema/openapi/swagger-protobuf.js");
+      const json = swaggerDocument(definitions, info);
+      return { json, protobuf: encodeSwagger(json) };
+    },
   };
 }
 

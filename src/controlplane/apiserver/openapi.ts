@@ -4,8 +4,16 @@ import { commonHeaders, writeBody } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import { groupVersionName, type Routes } from "./routes.js";
 
-/** Makes the OpenAPI v3 document of one group-version. */
-export type DocumentOf = (group: string, version: string) => Promise<unknown>;
+/** Makes the documents. */
+export interface OpenApiSource {
+  /** the OpenAPI v3 document of one group-version */
+  v3(group: string, version: string): Promise<unknown>;
+  /** the OpenAPI v2 document of all, also as the protobuf message that kubectl asks for */
+  v2(info: {
+    readonly title: string;
+    readonly version: string;
+  }): Promise<{ readonly json: unknown; readonly protobuf: Buffer }>;
+}
 
 interface Document {
   readonly text: string;
@@ -17,18 +25,18 @@ const INDEX_PATH = "/openapi/v3";
 const YEAR_MS = 365 * 24 * 3_600_000;
 
 /**
- * /openapi/v3: an index and a document per group-version, made when first asked for; /openapi/v2: a document without
- * paths, for clients that insist on one.
+ * /openapi/v3: an index and a document per group-version; /openapi/v2: all in one. Made when first asked for.
  *
  * Mirrors k8s.io/kube-openapi/pkg/handler3/handler.go and .../pkg/handler/handler.go.
  */
 export class OpenApi {
   readonly #documents = new Map<string, Promise<Document>>();
   readonly #startedAt: string;
+  #v2: Promise<Document & { readonly protobuf: Buffer }> | undefined;
 
   constructor(
     readonly routes: Routes,
-    readonly documentOf: DocumentOf,
+    readonly source: OpenApiSource,
     readonly version: string,
     readonly clock: Pick<Clock, "now">,
   ) {
@@ -38,7 +46,7 @@ export class OpenApi {
   /** @returns false when the path is none of OpenAPI's */
   async answer(exchange: Exchange): Promise<boolean> {
     const { path } = exchange.info;
-    if (path === "/openapi/v2") await this.#v2(exchange);
+    if (path === "/openapi/v2") await this.#sendV2(exchange);
     else if (path === INDEX_PATH || path === `${INDEX_PATH}/`) await this.#index(exchange);
     else if (path.startsWith(`${INDEX_PATH}/`)) await this.#document(exchange, path.slice(INDEX_PATH.length + 1));
     else return false;
@@ -74,27 +82,24 @@ export class OpenApi {
     await this.#send(exchange, text, "application/json", hash, headers);
   }
 
-  async #v2(exchange: Exchange): Promise<void> {
-    const title = "Kubernetes";
-    const wantsProtobuf = exchange.accept?.includes(V2_PROTOBUF) === true;
-    const text = JSON.stringify({
-      swagger: "2.0",
-      info: { title, version: this.version },
-      paths: {},
-      definitions: {},
+  async #sendV2(exchange: Exchange): Promise<void> {
+    this.#v2 ??= this.source.v2({ title: "Kubernetes", version: this.version }).then(({ json, protobuf }) => {
+      const text = JSON.stringify(json);
+      return { text, protobuf, hash: hashOf(text) };
     });
+    const { text, protobuf, hash } = await this.#v2;
     exchange.vary = ["Accept-Encoding", "Accept"];
-    if (wantsProtobuf) {
-      await this.#send(exchange, v2Protobuf(title, this.version), "application/octet-stream", hashOf(text));
+    if (exchange.accept?.includes(V2_PROTOBUF) === true) {
+      await this.#send(exchange, protobuf, "application/octet-stream", hash);
     } else {
-      await this.#send(exchange, text, "text/plain; charset=utf-8", hashOf(text));
+      await this.#send(exchange, text, "text/plain; charset=utf-8", hash);
     }
   }
 
   #load(group: string, version: string, name: string): Promise<Document> {
     let document = this.#documents.get(name);
     if (document === undefined) {
-      document = this.documentOf(group, version).then((value) => {
+      document = this.source.v3(group, version).then((value) => {
         const text = JSON.stringify(value);
         return { text, hash: hashOf(text) };
       });
@@ -128,16 +133,4 @@ function redirect(exchange: Exchange, location: string): Promise<void> {
 
 function hashOf(text: string): string {
   return createHash("sha512").update(text).digest("hex").toUpperCase();
-}
-
-/** The same empty document as gnostic's protobuf message: swagger = 1, info = 2 { title = 1, version = 2 }, paths = 8. */
-function v2Protobuf(title: string, version: string): Buffer {
-  const info = Buffer.concat([field(1, title), field(2, version)]);
-  return Buffer.concat([field(1, "2.0"), field(2, info), field(8, Buffer.alloc(0))]);
-}
-
-/** A length-delimited protobuf field shorter than 128 bytes. */
-function field(number: number, value: string | Buffer): Buffer {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);
 }

@@ -156,7 +156,7 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
   });
 
   describe("what the server is", () => {
-    const rows: [argv: string[], want: RegExp, since?: number][] = [
+    const rows: [argv: string[], want: RegExp][] = [
       [["api-resources"], /^pods +po +v1 +true +Pod$/m],
       [
         ["api-resources", "--namespaced=false", "--api-group=", "-o", "name"],
@@ -169,13 +169,13 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
       [["cluster-info"], /is running at .*https:\/\/127\.0\.0\.1:\d+/],
       [["config", "view"], /certificate-authority-data: DATA\+OMITTED/],
       [["config", "current-context"], /^test\n$/],
-      // Before 1.27 kubectl explains out of the OpenAPI v2 document, which holds no types here.
-      [["explain", "pod.spec.containers"], /^FIELD: +containers[\s\S]*^ +image\s+<string>$/m, 27],
-      [["explain", "pod", "--recursive"], /restartPolicy\s+<string>/, 27],
-      [["explain", "lease.spec"], /renewTime/, 27],
+      // kubectl explains out of the OpenAPI v3 documents from 1.27 on, and out of the v2 document before.
+      [["explain", "pod.spec.containers"], /^(FIELD|RESOURCE): +containers[\s\S]*^ +image\s+<string>$/m],
+      [["explain", "pod", "--recursive"], /restartPolicy\s+<string>/],
+      [["explain", "lease.spec"], /renewTime/],
     ];
-    for (const [argv, want, since = 0] of rows) {
-      test.skipIf(!kubectlAtLeast(since))(argv.join(" "), async () => {
+    for (const [argv, want] of rows) {
+      test(argv.join(" "), async () => {
         expect(await kubectl(...argv)).toMatch(want);
       });
     }

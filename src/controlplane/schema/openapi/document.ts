@@ -16,6 +16,12 @@ export interface OpenApiResource {
   }[];
 }
 
+export interface OpenApiDocument extends OpenApiSchema {
+  /** path -> method -> operation */
+  readonly paths: Readonly<Record<string, OpenApiSchema>>;
+  readonly components: { readonly schemas: Readonly<Record<string, OpenApiSchema>> };
+}
+
 /**
  * The OpenAPI v3 document of one group-version: what `kubectl explain` reads, and where kubectl looks whether the server
  * checks fields itself (a PATCH with the parameter fieldValidation).
@@ -29,7 +35,7 @@ export function openApiDocument(
   version: string,
   resources: readonly OpenApiResource[],
   title = "Kubernetes",
-): OpenApiSchema {
+): OpenApiDocument {
   const definitions = new DefinitionsOfGroup();
   const served = resources.filter((resource) => resource.group === group && resource.version === version);
   const paths: Record<string, OpenApiSchema> = {};

@@ -1,0 +1,77 @@
+import { type OpenApiResource, openApiDocument } from "./document.js";
+import type { OpenApiSchema } from "./schemas.js";
+
+export interface Swagger {
+  readonly swagger: string;
+  readonly info: { readonly title: string; readonly version: string };
+  /** path -> method -> operation */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiSchema>>>>;
+  readonly definitions: Readonly<Record<string, OpenApiSchema>>;
+}
+
+/**
+ * The OpenAPI v2 document of all that is served: kubectl up to 1.26 explains and checks by it, and looks there whether a
+ * kind takes a dry run.
+ *
+ * Mirrors k8s.io/kube-openapi/pkg/builder in form. Differs: made out of the v3 documents, so that the two say the same;
+ * paths have the parameters and extensions that clients look for, no bodies and no answers' schemas.
+ */
+export function swaggerDocument(
+  resources: readonly OpenApiResource[],
+  info: { readonly title: string; readonly version: string },
+): Swagger {
+  const groupVersions = new Map(resources.map(({ group, version }) => [`${group}/${version}`, { group, version }]));
+  let paths: Swagger["paths"] = {};
+  let definitions: Swagger["definitions"] = {};
+  for (const { group, version } of groupVersions.values()) {
+    const document = openApiDocument(group, version, resources);
+    paths = { ...paths, ...mapValues(document.paths, (path) => mapValues(path, operation)) };
+    definitions = { ...definitions, ...mapValues(document.components.schemas, schema) };
+  }
+  return { swagger: "2.0", info, paths: sorted(paths), definitions: sorted(definitions) };
+}
+
+interface Operation {
+  readonly description: string;
+  readonly parameters?: readonly { readonly name: string }[];
+  readonly [extension: `x-${string}`]: unknown;
+}
+
+function operation(value: unknown): OpenApiSchema {
+  const { description, parameters = [], ...rest } = value as Operation;
+  const extensions = Object.entries(rest).filter(([key]) => key.startsWith("x-"));
+  return {
+    description,
+    parameters: parameters.map(({ name }) => ({ name, in: "query", type: "string", uniqueItems: true })),
+    responses: { 200: { description: "OK" } },
+    ...Object.fromEntries(extensions),
+  };
+}
+
+const V3_REFERENCE = "#/components/schemas/";
+
+/** A reference may have a description beside it here, and needs no allOf; a default says nothing to v2's readers. */
+function schema(value: OpenApiSchema): OpenApiSchema {
+  const { allOf, default: _default, properties, items, additionalProperties, ...rest } = value;
+  const [reference] = (allOf ?? []) as readonly { readonly $ref: string }[];
+  const child = (one: unknown) => schema(one as OpenApiSchema);
+  return {
+    ...(typeof rest["$ref"] === "string" ? { ...rest, $ref: definitionOf(rest["$ref"]) } : rest),
+    ...(reference === undefined ? {} : { $ref: definitionOf(reference.$ref) }),
+    ...(properties === undefined ? {} : { properties: mapValues(properties as OpenApiSchema, child) }),
+    ...(items === undefined ? {} : { items: child(items) }),
+    ...(additionalProperties === undefined ? {} : { additionalProperties: child(additionalProperties) }),
+  };
+}
+
+function definitionOf(reference: string): string {
+  return `#/definitions/${reference.slice(V3_REFERENCE.length)}`;
+}
+
+function mapValues<T, R>(values: Readonly<Record<string, T>>, change: (value: T) => R): Record<string, R> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+}
+
+function sorted<T>(values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
+}
