@@ -25,9 +25,9 @@ export function sandboxToContainerState(state: number): ContainerState {
   return state === PodSandboxState.SANDBOX_NOTREADY ? "exited" : "unknown";
 }
 
-/** Nanoseconds since 1970 as Unix ms, with as much of the fraction as a number holds: a quarter of a microsecond. */
+/** Nanoseconds since 1970 as Unix ms: whole ms exactly, of the fraction as much as a number holds (a quarter of a µs). */
 export function toMs(nanoseconds: bigint): number {
-  return Number(nanoseconds) / 1e6;
+  return Number(nanoseconds / 1_000_000n) + Number(nanoseconds % 1_000_000n) / 1e6;
 }
 
 /** Mirrors toKubeContainerStatus. @param message what is appended to the runtime's message: the termination message */
