@@ -66,10 +66,16 @@ function cacheOrder(item: Item): Item {
     const initial = live < 0 ? events : events.slice(0, live);
     return { ...item, response: { ...response, events: [...sorted(initial), ...events.slice(initial.length)] } };
   }
-  const fromCache = query.get("resourceVersion") === "0" || query.get("resourceVersionMatch") === "NotOlderThan";
   const { items } = fieldsOf(body);
-  if (method !== "GET" || !fromCache || !Array.isArray(items)) return item;
+  if (method !== "GET" || !isFromCache(query) || !Array.isArray(items)) return item;
   return { ...item, response: { ...response, body: { ...fieldsOf(body), items: sorted(items) } } };
+}
+
+/** Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (shouldDelegateList), turned round. */
+function isFromCache(query: URLSearchParams): boolean {
+  const version = query.get("resourceVersion") ?? "";
+  const hasLimit = (query.get("limit") ?? "0") !== "0" && version !== "0";
+  return version !== "" && !hasLimit && !query.has("continue") && query.get("resourceVersionMatch") !== "Exact";
 }
 
 function sorted(objects: readonly unknown[]): unknown[] {

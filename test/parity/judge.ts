@@ -7,22 +7,26 @@ export interface Verdict {
   readonly itemCount: number;
   readonly listed: readonly Difference[];
   readonly unlisted: readonly Difference[];
-  /** in a status code, a reason, or what a watch tells: listed or not */
+  /** in a status code, a reason, or what a watch tells of what is served: listed or not */
   readonly severe: readonly Difference[];
   /** listed, and no longer different */
   readonly stale: readonly KnownDifference[];
 }
 
-export function judge({ topic, itemCount, differences }: TopicResult): Verdict {
-  const known = KNOWN_DIFFERENCES.filter((one) => one.topic === topic);
+export function judge(
+  { topic, itemCount, differences }: TopicResult,
+  all: readonly KnownDifference[] = KNOWN_DIFFERENCES,
+): Verdict {
+  const known = all.filter((one) => one.topic === topic);
   const isListed = (one: Difference) => known.some(({ item }) => item === one.item);
   const isGone = ({ item }: KnownDifference) => !differences.some((one) => one.item === item);
+  const isNotServed = (one: Difference) => known.some(({ item, notServed }) => item === one.item && notServed === true);
   return {
     topic,
     itemCount,
     listed: differences.filter(isListed),
     unlisted: differences.filter((one) => !isListed(one)),
-    severe: differences.filter(isSevere),
+    severe: differences.filter((one) => isSevere(one) && !isNotServed(one)),
     stale: known.filter((one) => one.sometimes !== true && isGone(one)),
   };
 }
