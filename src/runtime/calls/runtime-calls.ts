@@ -1,0 +1,250 @@
+import { ListContainersResponse } from "../../cri/messages/container-calls.js";
+import { CgroupDriver } from "../../cri/messages/enums.js";
+import { ListPodSandboxResponse } from "../../cri/messages/sandbox.js";
+import type { Handlers } from "../../cri/server.js";
+import type { RUNTIME_SERVICE } from "../../cri/services.js";
+import { RpcError } from "../../cri/status.js";
+import type { Encoded } from "../../protobuf/fields.js";
+import type { Containers } from "../state/containers.js";
+import type { RuntimeCore } from "../state/core.js";
+import { invalid, wrongState } from "../state/errors.js";
+import { RUNTIME_HANDLERS, type Sandboxes } from "../state/sandboxes.js";
+import { containerItem, containerStatus, podStatus, sandboxItem } from "../state/status.js";
+import { metricDescriptors, sandboxMetrics } from "../stats/metrics.js";
+import { containerStats, sandboxStats } from "../stats/usage.js";
+import { execSync } from "./exec.js";
+import { selectContainers, selectSandboxes } from "./filters.js";
+import { containerInfo, runtimeInfo, sandboxInfo } from "./verbose.js";
+
+export const RUNTIME_NAME = "kubelab";
+/** containerd answers with the kubelet's own API version in `version`, and its own in the others. */
+const KUBELET_API_VERSION = "0.1.0";
+const CRI_API_VERSION = "v1";
+
+export interface CallDeps {
+  readonly core: RuntimeCore;
+  readonly sandboxes: Sandboxes;
+  readonly containers: Containers;
+  /** of kubelab */
+  readonly version: string;
+}
+
+/** The calls of runtime.v1.RuntimeService: reads a request, calls what it asks for, and words the answer. */
+export function runtimeCalls(deps: CallDeps): Handlers<typeof RUNTIME_SERVICE> {
+  return {
+    ...runtimeItself(deps),
+    ...sandboxCalls(deps),
+    ...containerCalls(deps),
+    ...streamingCalls(deps),
+    ...statsCalls(deps),
+  };
+}
+
+function runtimeItself({ core, version }: CallDeps) {
+  return {
+    version: () => ({
+      version: KUBELET_API_VERSION,
+      runtimeName: RUNTIME_NAME,
+      runtimeVersion: version,
+      runtimeApiVersion: CRI_API_VERSION,
+    }),
+    status: ({ verbose }) => ({
+      status: {
+        conditions: (["RuntimeReady", "NetworkReady"] as const).map((type) => {
+          const { isTrue, reason, message } = core.conditions[type];
+          return { type, status: isTrue, reason, message };
+        }),
+      },
+      info: verbose ? runtimeInfo(core) : {},
+      runtimeHandlers: RUNTIME_HANDLERS.map((name) => ({
+        name,
+        features: { recursiveReadOnlyMounts: false, userNamespaces: false },
+      })),
+      features: { supplementalGroupsPolicy: false },
+    }),
+    runtimeConfig: () => ({ linux: { cgroupDriver: CgroupDriver.CGROUPFS } }),
+    updateRuntimeConfig: ({ runtimeConfig }) => {
+      const cidr = runtimeConfig?.networkConfig?.podCidr ?? "";
+      if (cidr !== "") core.addresses.useCidr(cidr);
+      return {};
+    },
+    getContainerEvents: (_request, { signal }) => core.events.listen(signal),
+  } satisfies Handlers<typeof RUNTIME_SERVICE>;
+}
+
+function sandboxCalls({ core, sandboxes }: CallDeps) {
+  // A list of everything is encoded once per change: that is what a kubelet asks for every second.
+  const cache: ListCache = {};
+  return {
+    runPodSandbox: ({ config, runtimeHandler }) => ({ podSandboxId: sandboxes.run(config, runtimeHandler).sandboxId }),
+    stopPodSandbox: async ({ podSandboxId }, { signal }) => {
+      const sandbox = core.sandboxes.find(podSandboxId);
+      // Idempotent: what is gone is stopped.
+      if (sandbox !== undefined) await sandboxes.stop(sandbox, signal);
+      return {};
+    },
+    removePodSandbox: async ({ podSandboxId }, { signal }) => {
+      const sandbox = core.sandboxes.find(podSandboxId);
+      if (sandbox !== undefined) await sandboxes.remove(sandbox, signal);
+      return {};
+    },
+    podSandboxStatus: ({ podSandboxId, verbose }) => {
+      const sandbox = core.sandbox(podSandboxId);
+      const status = podStatus(sandbox, core.images, core.time.now());
+      return verbose ? { ...status, info: sandboxInfo(sandbox) } : status;
+    },
+    listPodSandbox: ({ filter }) =>
+      filter === undefined
+        ? cached(cache, core, () =>
+            ListPodSandboxResponse.encoded({ items: [...core.sandboxes.values()].map(sandboxItem) }),
+          )
+        : { items: Array.from(selectSandboxes(core, filter), sandboxItem) },
+    streamPodSandboxes: ({ filter }) =>
+      inPieces(selectSandboxes(core, filter), (items) => ({ podSandboxes: items.map(sandboxItem) })),
+    updatePodSandboxResources: ({ podSandboxId }) => {
+      core.sandbox(podSandboxId);
+      return {};
+    },
+  } satisfies Handlers<typeof RUNTIME_SERVICE>;
+}
+
+function containerCalls({ core, containers }: CallDeps) {
+  const cache: ListCache = {};
+  return {
+    createContainer: ({ podSandboxId, config, sandboxConfig }) => {
+      const container = containers.create(core.sandbox(podSandboxId), config, sandboxConfig);
+      return { containerId: container.containerId };
+    },
+    startContainer: ({ containerId }) => {
+      containers.start(core.container(containerId));
+      return {};
+    },
+    stopContainer: async ({ containerId, timeout }, { signal }) => {
+      const container = core.containers.find(containerId);
+      if (container !== undefined) await containers.stop(container, Number(timeout) * 1000, signal);
+      return {};
+    },
+    removeContainer: async ({ containerId }, { signal }) => {
+      const container = core.containers.find(containerId);
+      if (container !== undefined) await containers.remove(container, signal);
+      return {};
+    },
+    containerStatus: ({ containerId, verbose }) => {
+      const container = core.container(containerId);
+      const status = containerStatus(container, core.images);
+      return { status, info: verbose ? containerInfo(container) : {} };
+    },
+    listContainers: ({ filter }) =>
+      filter === undefined
+        ? cached(cache, core, () =>
+            ListContainersResponse.encoded({ containers: [...core.containers.values()].map(containerItem) }),
+          )
+        : { containers: Array.from(selectContainers(core, filter), containerItem) },
+    streamContainers: ({ filter }) =>
+      inPieces(selectContainers(core, filter), (items) => ({ containers: items.map(containerItem) })),
+    updateContainerResources: ({ containerId, linux }) => {
+      const container = core.container(containerId);
+      if (container.isRemoving) throw wrongState(`container "${containerId}" is in removing state`);
+      if (linux === undefined) return {};
+      const limit = Number(linux.memoryLimitInBytes);
+      container.resources = linux;
+      if (container.running !== undefined && limit > 0) container.running.machine.memory.limitBytes = limit;
+      return {};
+    },
+    reopenContainerLog: ({ containerId }) => {
+      const container = core.container(containerId);
+      if (!container.isRunning) throw wrongState("container is not running");
+      container.running?.log?.reopen();
+      return {};
+    },
+    execSync: ({ containerId, cmd, timeout }, { signal }) =>
+      execSync(containers.running(core.container(containerId)), { cmd, timeout }, core.clock, signal),
+    checkpointContainer: ({ containerId }) => {
+      core.container(containerId);
+      throw new RpcError("Unimplemented", "the embedded runtime cannot write a container's processes to a file");
+    },
+  } satisfies Handlers<typeof RUNTIME_SERVICE>;
+}
+
+/** Requests are checked as containerd does; the streams themselves are not served yet. */
+function streamingCalls({ core, containers }: CallDeps) {
+  const notYet = (what: string) =>
+    new RpcError(
+      "Unimplemented",
+      `the embedded runtime has no streaming server for ${what} yet: use ExecSync for commands`,
+    );
+  return {
+    exec: ({ containerId, cmd, tty, stdin, stdout, stderr }) => {
+      containers.running(core.container(containerId));
+      checkStreams({ tty, stdin, stdout, stderr });
+      if (cmd.length === 0) throw invalid("no command was given");
+      throw notYet("exec");
+    },
+    attach: ({ containerId, tty, stdin, stdout, stderr }) => {
+      containers.running(core.container(containerId));
+      checkStreams({ tty, stdin, stdout, stderr });
+      throw notYet("attach");
+    },
+    portForward: ({ podSandboxId }) => {
+      if (core.sandbox(podSandboxId).state !== "ready") throw wrongState("sandbox container is not running");
+      throw notYet("port-forward");
+    },
+  } satisfies Handlers<typeof RUNTIME_SERVICE>;
+}
+
+/** Mirrors k8s.io/kubernetes/pkg/kubelet/cri/streaming (validateExecRequest). */
+function checkStreams(streams: { tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }): void {
+  if (streams.tty && streams.stderr) throw invalid("tty and stderr cannot both be true");
+  if (!streams.stdin && !streams.stdout && !streams.stderr)
+    throw invalid("one of stdin, stdout, or stderr must be set");
+}
+
+function statsCalls({ core }: CallDeps) {
+  return {
+    containerStats: ({ containerId }) => ({ stats: containerStats(core.container(containerId), core) }),
+    listContainerStats: ({ filter }) => ({
+      stats: Array.from(selectContainers(core, filter), (container) => containerStats(container, core)),
+    }),
+    streamContainerStats: ({ filter }) =>
+      inPieces(selectContainers(core, filter), (items) => ({
+        containerStats: items.map((container) => containerStats(container, core)),
+      })),
+    podSandboxStats: ({ podSandboxId }) => ({ stats: sandboxStats(core.sandbox(podSandboxId), core) }),
+    listPodSandboxStats: ({ filter }) => ({
+      stats: Array.from(selectSandboxes(core, filter), (sandbox) => sandboxStats(sandbox, core)),
+    }),
+    streamPodSandboxStats: ({ filter }) =>
+      inPieces(selectSandboxes(core, filter), (items) => ({
+        podSandboxStats: items.map((sandbox) => sandboxStats(sandbox, core)),
+      })),
+    listMetricDescriptors: () => ({ descriptors: metricDescriptors() }),
+    listPodSandboxMetrics: () => ({
+      podMetrics: Array.from(core.sandboxes.values(), (sandbox) => sandboxMetrics(sandbox, core)),
+    }),
+    streamPodSandboxMetrics: () =>
+      inPieces(core.sandboxes.values(), (items) => ({
+        podSandboxMetrics: items.map((sandbox) => sandboxMetrics(sandbox, core)),
+      })),
+  } satisfies Handlers<typeof RUNTIME_SERVICE>;
+}
+
+interface ListCache {
+  version?: number;
+  response?: Encoded;
+}
+
+function cached(cache: ListCache, { version }: RuntimeCore, make: () => Encoded): Encoded {
+  if (cache.response === undefined || cache.version !== version) {
+    cache.response = make();
+    cache.version = version;
+  }
+  return cache.response;
+}
+
+/** How many items one message of a streamed list has. */
+const PIECE = 500;
+
+async function* inPieces<T, R>(items: Iterable<T>, make: (items: readonly T[]) => R): AsyncGenerator<R> {
+  const all = [...items];
+  for (let at = 0; at < all.length; at += PIECE) yield make(all.slice(at, at + PIECE));
+}

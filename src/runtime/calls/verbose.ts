@@ -1,0 +1,53 @@
+import type { Container } from "../state/container.js";
+import type { RuntimeCore } from "../state/core.js";
+import type { Sandbox } from "../state/sandbox.js";
+
+/** 64 bit numbers have no place in JSON; Go writes them as numbers. */
+function json(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) => (typeof item === "bigint" ? Number(item) : item));
+}
+
+/** What `crictl inspect` shows beside the status, under containerd's names where it has the same. */
+export function containerInfo(container: Container): Readonly<Record<string, string>> {
+  const { running, sandbox, config, isRemoving } = container;
+  return {
+    info: json({
+      sandboxID: sandbox.sandboxId,
+      pid: container.isRunning ? (running?.init.pid ?? 0) : 0,
+      removing: isRemoving,
+      runtimeType: "kubelab",
+      config,
+      processes: running?.machine.processes.list().map(({ pid, argv }) => ({ pid, argv })) ?? [],
+    }),
+  };
+}
+
+/** What `crictl inspectp` shows. */
+export function sandboxInfo({ sandboxId, state, config, runtimeHandler, ports, containers }: Sandbox) {
+  return {
+    info: json({
+      sandboxID: sandboxId,
+      pid: state === "ready" ? 1 : 0,
+      processStatus: state === "ready" ? "running" : "stopped",
+      runtimeHandler,
+      runtimeType: "kubelab",
+      config,
+      listening: ports.list(),
+      containers: [...containers].map(({ containerId }) => containerId),
+    }),
+  };
+}
+
+/** What `crictl info` shows. */
+export function runtimeInfo({ options, sandboxes, containers, images, events }: RuntimeCore) {
+  return {
+    config: json({ rootDir: options.rootDir, podCidr: options.podCidr, pullMs: options.pullMs }),
+    counts: json({
+      sandboxes: sandboxes.size,
+      containers: containers.size,
+      images: images.list().length,
+      eventListeners: events.listenerCount,
+      eventsDropped: events.droppedCount,
+    }),
+  };
+}

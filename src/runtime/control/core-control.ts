@@ -1,0 +1,209 @@
+import { ContainerConfig } from "../../cri/messages/container.js";
+import { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import type { PullFault } from "../images/pull.js";
+import { parseReference } from "../images/reference.js";
+import { parseSignal, SIGKILL } from "../process/signals.js";
+import type { RuntimeChange } from "../state/changes.js";
+import type { Container } from "../state/container.js";
+import type { Containers } from "../state/containers.js";
+import type { ConditionType, RuntimeCore } from "../state/core.js";
+import { invalid, wrongState } from "../state/errors.js";
+import type { Sandbox } from "../state/sandbox.js";
+import type { Sandboxes } from "../state/sandboxes.js";
+import type {
+  ContainerSeed,
+  ContainerSnapshot,
+  KillOptions,
+  PodSeed,
+  RuntimeControl,
+  RuntimeSnapshot,
+  SandboxSnapshot,
+} from "./control.js";
+import type { Fault, Faults, RpcName } from "./faults.js";
+
+/** The labels by which a kubelet knows its pods and containers again. Mirrors pkg/kubelet/types/labels.go. */
+const LABELS = {
+  podName: "io.kubernetes.pod.name",
+  podNamespace: "io.kubernetes.pod.namespace",
+  podUid: "io.kubernetes.pod.uid",
+  containerName: "io.kubernetes.container.name",
+} as const;
+
+/** The control of a runtime in this process. */
+export class CoreControl implements RuntimeControl {
+  readonly #never = new AbortController().signal;
+
+  constructor(
+    readonly core: RuntimeCore,
+    readonly sandboxes: Sandboxes,
+    readonly containers: Containers,
+    readonly faults: Faults,
+  ) {}
+
+  snapshot(): RuntimeSnapshot {
+    const { core } = this;
+    return {
+      sandboxes: Array.from(core.sandboxes.values(), sandboxSnapshot),
+      images: core.images.list().flatMap(({ repoTags }) => repoTags),
+      faults: Object.fromEntries(this.faults.list()),
+      conditions: {
+        RuntimeReady: core.conditions.RuntimeReady.isTrue,
+        NetworkReady: core.conditions.NetworkReady.isTrue,
+      },
+      eventsDropped: core.events.droppedCount,
+      dropsEvents: core.events.drop !== undefined,
+    };
+  }
+
+  changes(signal: AbortSignal): AsyncGenerator<RuntimeChange> {
+    return this.core.changes.watch(signal);
+  }
+
+  runPod(pod: PodSeed): { readonly sandboxId: string; readonly containerIds: readonly string[] } {
+    const { name, namespace, uid, attempt = 0, annotations = {} } = pod;
+    const labels = {
+      ...pod.labels,
+      [LABELS.podName]: name,
+      [LABELS.podNamespace]: namespace,
+      [LABELS.podUid]: uid,
+    };
+    const config = PodSandboxConfig.create({
+      metadata: { name, namespace, uid, attempt },
+      hostname: pod.hostname ?? name,
+      logDirectory: pod.logDirectory ?? "",
+      labels,
+      annotations,
+    });
+    const sandbox = this.sandboxes.run(config, "", pod.sandboxId);
+    const containerIds = pod.containers.map((container) => this.#runContainer(sandbox, container));
+    return { sandboxId: sandbox.sandboxId, containerIds };
+  }
+
+  runContainer(sandboxId: string, container: ContainerSeed): string {
+    return this.#runContainer(this.core.sandbox(sandboxId), container);
+  }
+
+  #runContainer(sandbox: Sandbox, seed: ContainerSeed): string {
+    const { core } = this;
+    const image = core.images.find(seed.image) ?? core.images.add(parseReference(seed.image));
+    const config = ContainerConfig.create({
+      metadata: { name: seed.name, attempt: seed.attempt ?? 0 },
+      image: { image: image.imageId, userSpecifiedImage: seed.image },
+      command: seed.command ?? [],
+      args: seed.args ?? [],
+      envs: Object.entries(seed.env ?? {}).map(([key, value]) => ({ key, value })),
+      labels: { ...sandbox.config.labels, [LABELS.containerName]: seed.name },
+      annotations: seed.annotations ?? {},
+      logPath: seed.logPath ?? "",
+    });
+    const container = this.containers.create(sandbox, config, undefined, seed.id);
+    if (seed.state !== "created") this.containers.start(container);
+    return container.containerId;
+  }
+
+  startContainer(containerId: string): void {
+    this.containers.start(this.core.container(containerId));
+  }
+
+  async killContainer(containerId: string, options: KillOptions = {}): Promise<void> {
+    const container = this.core.container(containerId);
+    const running = this.containers.running(container);
+    if (options.oom === true) running.killOutOfMemory();
+    else if (options.exitCode !== undefined) running.endAs({ kind: "exited", code: options.exitCode & 0xff });
+    else {
+      const signal = options.signal === undefined ? SIGKILL : parseSignal(options.signal);
+      if (signal === undefined) throw invalid(`there is no signal ${options.signal}`);
+      running.signal(signal);
+      if (signal !== SIGKILL) return; // it may ignore it, or take its time
+    }
+    await container.stopped();
+  }
+
+  setSandboxNotReady(sandboxId: string): void {
+    const sandbox = this.core.sandbox(sandboxId);
+    if (sandbox.state === "not-ready") throw wrongState(`sandbox "${sandboxId}" is not ready already`);
+    this.sandboxes.becomeNotReady(sandbox);
+  }
+
+  removeContainer(containerId: string, silently = false): Promise<void> {
+    return this.#maybeSilently(silently, () => this.containers.remove(this.core.container(containerId), this.#never));
+  }
+
+  removeSandbox(sandboxId: string, silently = false): Promise<void> {
+    return this.#maybeSilently(silently, () => this.sandboxes.remove(this.core.sandbox(sandboxId), this.#never));
+  }
+
+  async #maybeSilently(silently: boolean, body: () => Promise<void>): Promise<void> {
+    const { events } = this.core;
+    const before = events.drop;
+    if (silently) events.drop = { left: undefined };
+    try {
+      await body();
+    } finally {
+      if (silently) events.drop = before;
+    }
+  }
+
+  setFault(rpc: RpcName, fault: Fault | undefined): void {
+    this.faults.set(rpc, fault);
+  }
+
+  clearFaults(): void {
+    this.faults.clear();
+  }
+
+  dropEvents(what: boolean | number): void {
+    const { events } = this.core;
+    if (what === false || what === 0) events.drop = undefined;
+    else events.drop = { left: what === true ? undefined : what };
+  }
+
+  breakEventStreams(): void {
+    this.core.events.close();
+  }
+
+  setCondition(type: ConditionType, message: string | undefined): void {
+    const { conditions, changes } = this.core;
+    const before = conditions[type].isTrue;
+    conditions[type] =
+      message === undefined
+        ? { isTrue: true, reason: "", message: "" }
+        : { isTrue: false, reason: type === "NetworkReady" ? "NetworkPluginNotReady" : "RuntimeNotReady", message };
+    if (before !== (message === undefined)) changes.condition(type, String(before), String(!before));
+  }
+
+  setPullFault(image: string, how: PullFault["how"] | undefined): void {
+    const { faults } = this.core.puller;
+    if (how === undefined) faults.delete(image);
+    else faults.set(image, { image, how });
+  }
+
+  setPullTime(ms: number): void {
+    this.core.puller.options = { pullMs: ms };
+  }
+}
+
+function sandboxSnapshot({ sandboxId, metadata, state, ip, containers }: Sandbox): SandboxSnapshot {
+  const { name, namespace, uid: podUid, attempt } = metadata;
+  return {
+    sandboxId,
+    podUid,
+    name,
+    namespace,
+    attempt,
+    state,
+    ...(ip === undefined ? {} : { ip }),
+    containers: Array.from(containers, containerSnapshot),
+  };
+}
+
+function containerSnapshot({ containerId, metadata, config, phase }: Container): ContainerSnapshot {
+  return {
+    containerId,
+    name: metadata.name,
+    attempt: metadata.attempt,
+    image: config.image?.userSpecifiedImage || (config.image?.image ?? ""),
+    state: phase.state,
+    ...(phase.state === "exited" ? { exitCode: phase.exitCode, reason: phase.reason } : {}),
+  };
+}

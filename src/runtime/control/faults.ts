@@ -1,0 +1,87 @@
+import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../cri/services.js";
+import { type GrpcCode, RpcError } from "../../cri/status.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+
+/** What happens to calls instead of, or before, what they ask for. */
+export interface Fault {
+  /** ms that the call waits first */
+  readonly delayMs?: number;
+  /** the call never ends by itself */
+  readonly hangs?: boolean;
+  /** the call ends with this instead */
+  readonly fail?: { readonly code: GrpcCode; readonly message: string };
+  /** how many calls it happens to; undefined: all, until told otherwise */
+  readonly count?: number;
+}
+
+/** `*`: every rpc; else a name as upstream writes it: `ListContainers`. */
+export type RpcName = string;
+
+const RPC_NAMES = new Set([
+  "*",
+  ...[...Object.values(RUNTIME_SERVICE), ...Object.values(IMAGE_SERVICE)].map(({ name }) => name),
+]);
+
+/** Disturbs calls, as a lesson or a test asks. */
+export class Faults {
+  readonly #faults = new Map<RpcName, Fault>();
+  /** ends the waits of calls whose fault is taken away */
+  #released = new AbortController();
+
+  constructor(readonly clock: Clock) {}
+
+  list(): ReadonlyMap<RpcName, Fault> {
+    return this.#faults;
+  }
+
+  /** @param fault undefined: as it should be; calls that hang then go on @throws LabError USAGE for an rpc that is none */
+  set(rpc: RpcName, fault: Fault | undefined): void {
+    if (!RPC_NAMES.has(rpc)) {
+      throw new LabError("USAGE", `there is no rpc named ${rpc}`, "Write it as in ListContainers, or * for all.");
+    }
+    this.#faults.delete(rpc);
+    if (fault !== undefined) this.#faults.set(rpc, fault);
+    this.#release();
+  }
+
+  clear(): void {
+    this.#faults.clear();
+    this.#release();
+  }
+
+  #release(): void {
+    this.#released.abort();
+    this.#released = new AbortController();
+  }
+
+  /** Before a call is served. @throws RpcError what it shall fail with; the signal's reason */
+  before(rpc: RpcName, signal: AbortSignal): Promise<void> | undefined {
+    if (this.#faults.size === 0) return undefined;
+    const name = this.#faults.has(rpc) ? rpc : "*";
+    const fault = this.#faults.get(name);
+    if (fault === undefined) return undefined;
+    if (fault.count !== undefined) {
+      if (fault.count <= 1) this.#faults.delete(name);
+      else this.#faults.set(name, { ...fault, count: fault.count - 1 });
+    }
+    return this.#happen(fault, signal);
+  }
+
+  async #happen(fault: Fault, signal: AbortSignal): Promise<void> {
+    const released = this.#released.signal;
+    if (fault.delayMs !== undefined)
+      await this.clock.sleep(fault.delayMs, AbortSignal.any([signal, released])).catch(() => {});
+    if (fault.hangs === true) await either(signal, released);
+    signal.throwIfAborted();
+    if (fault.fail !== undefined) throw new RpcError(fault.fail.code, fault.fail.message);
+  }
+}
+
+function either(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const any = AbortSignal.any([...signals]);
+    if (any.aborted) resolve();
+    else any.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,375 @@
+import type { Clock } from "../../util/clock.js";
+import { FsError } from "./fs-error.js";
+import { HostFiles, type HostPlace } from "./host-files.js";
+import { copyFor, type DirectoryNode, directory, type FileNode, file, type HostMount, symlink } from "./nodes.js";
+import { isDirectory, type Place, pathOf, type Step, walk } from "./walk.js";
+
+export interface FileStat {
+  readonly type: "file" | "directory" | "symlink" | "device";
+  /** permission bits */
+  readonly mode: number;
+  readonly size: number;
+  /** Unix ms */
+  readonly mtimeMs: number;
+}
+
+export interface ContainerFsOptions {
+  /** the image's tree: shared with other containers, never changed */
+  readonly image: DirectoryNode;
+  readonly mounts: readonly HostMount[];
+  readonly clock: Clock;
+  readonly isReadonly: boolean;
+}
+
+/** What a container may keep in its writable layer; it is memory of ours. */
+const MAX_LAYER_BYTES = 128 * 1024 * 1024;
+
+/**
+ * A container's file system: the image's tree, copied where it is written to, and the mounts. Paths are absolute paths of
+ * the container. All calls are synchronous: what they touch is memory, or small files of the kubelet's.
+ */
+export class ContainerFs {
+  readonly host = new HostFiles();
+  readonly clock: Clock;
+  #root: DirectoryNode;
+  #isReadonly = false;
+  #usedBytes = 0;
+
+  constructor(options: ContainerFsOptions) {
+    this.clock = options.clock;
+    this.#root = options.image;
+    // A mount inside another comes after it. Where a mount goes is made if need be, also under a read-only root.
+    for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
+      this.#mount(mount);
+    }
+    this.#isReadonly = options.isReadonly;
+  }
+
+  /** bytes that were written into the layer */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** Puts a file of the runtime's into the tree: /etc/hosts and the like. */
+  provide(path: string, content: string): void {
+    const wasReadonly = this.#isReadonly;
+    this.#isReadonly = false;
+    try {
+      this.mkdir(path.slice(0, path.lastIndexOf("/")) || "/", { recursive: true });
+      this.write(path, Buffer.from(content), { truncate: true });
+    } finally {
+      this.#isReadonly = wasReadonly;
+    }
+  }
+
+  #mount(mount: HostMount): void {
+    const slash = mount.containerPath.lastIndexOf("/");
+    const name = mount.containerPath.slice(slash + 1);
+    if (name === "") throw new FsError("EINVAL", mount.containerPath);
+    this.mkdir(mount.containerPath.slice(0, slash) || "/", { recursive: true });
+    const { steps } = walk(this.#root, this.host, mount.containerPath.slice(0, slash));
+    const folder = this.#own(steps);
+    // Inside another mount the machine has the place already, or the kubelet has made a mistake that runc would refuse.
+    if (folder === undefined) return;
+    const mtimeMs = this.clock.now();
+    folder.children.set(name, { type: "mount", owner: this, mode: 0o755, mtimeMs, mount });
+  }
+
+  exists(path: string): boolean {
+    try {
+      return walk(this.#root, this.host, path).missing === undefined;
+    } catch {
+      return false; // a path through something that is no folder leads nowhere
+    }
+  }
+
+  stat(path: string): FileStat {
+    return this.#statOf(this.#find(path));
+  }
+
+  lstat(path: string): FileStat {
+    return this.#statOf(this.#find(path, false));
+  }
+
+  realpath(path: string): string {
+    const { steps, missing } = walk(this.#root, this.host, path);
+    if (missing !== undefined) throw new FsError("ENOENT", path);
+    return pathOf(steps);
+  }
+
+  readlink(path: string): string {
+    const place = this.#find(path, false);
+    if (place.kind === "host") return this.host.readlink(place);
+    if (place.node.type !== "symlink") throw new FsError("EINVAL", path);
+    return place.node.target;
+  }
+
+  /** Names, sorted. */
+  readdir(path: string): string[] {
+    const place = this.#find(path);
+    if (!isDirectory(place, this.host)) throw new FsError("ENOTDIR", path);
+    const names = place.kind === "host" ? this.host.readdir(place) : [...(place.node as DirectoryNode).children.keys()];
+    return names.sort();
+  }
+
+  /** The node behind a path, for whoever executes it; undefined for files of mounts. */
+  node(path: string): FileNode | undefined {
+    const place = this.#find(path);
+    return place.kind === "node" && place.node.type === "file" ? place.node : undefined;
+  }
+
+  readFile(path: string): Buffer {
+    const place = this.#find(path);
+    if (place.kind === "host") return this.host.read(place, 0, this.#hostSize(place, path));
+    if (place.node.type === "directory") throw new FsError("EISDIR", path);
+    const node = place.node as FileNode;
+    return Buffer.from(node.bytes.subarray(0, node.size));
+  }
+
+  /** Up to `length` bytes from `offset`; empty at the end. */
+  read(path: string, offset: number, length: number): Buffer {
+    const place = this.#find(path);
+    if (place.kind === "host") return this.host.read(place, offset, length);
+    if (place.node.type === "directory") throw new FsError("EISDIR", path);
+    const node = place.node as FileNode;
+    return Buffer.from(node.bytes.subarray(offset, Math.min(offset + length, node.size)));
+  }
+
+  /** @param options.offset undefined: at the end */
+  write(
+    path: string,
+    bytes: Uint8Array,
+    options: { readonly truncate?: boolean; readonly offset?: number; readonly mode?: number } = {},
+  ): void {
+    const { steps, missing } = walk(this.#root, this.host, path);
+    const last = (steps.at(-1) as Step).place;
+    const mode = options.mode ?? 0o644;
+    const hostPlace = missing === undefined ? last : placeIn(last, missing);
+    if (hostPlace.kind === "host") {
+      if (missing === undefined && isDirectory(last, this.host)) throw new FsError("EISDIR", path);
+      if (options.truncate === true) this.host.truncate(hostPlace, mode);
+      if (bytes.length > 0) this.host.write(hostPlace, bytes, options.offset, mode);
+      return;
+    }
+    const node = this.#fileToWrite(steps, missing, path, mode);
+    if (node.device !== undefined) {
+      writeDevice(node, path);
+      return;
+    }
+    if (options.truncate === true) this.#resize(node, 0, path);
+    this.#put(node, bytes, options.offset ?? node.size, path);
+  }
+
+  #fileToWrite(steps: readonly Step[], missing: string | undefined, path: string, mode: number): FileNode {
+    const folderSteps = missing === undefined ? steps.slice(0, -1) : steps;
+    if (missing === undefined) {
+      const { place } = steps.at(-1) as Step;
+      if (place.kind !== "node" || place.node.type !== "file") throw new FsError("EISDIR", path);
+      if (place.node.device !== undefined) return place.node;
+      if (place.node.owner === this && !this.#isReadonly) return place.node;
+    }
+    const folder = this.#ownOrThrow(folderSteps, path);
+    const name = missing ?? (steps.at(-1) as Step).name;
+    const before = folder.children.get(name);
+    const node =
+      before?.type === "file" ? copyFor(before, this) : file(this, this.clock.now(), Buffer.alloc(0), { mode });
+    if (before?.type === "file") this.#charge(node.size, path);
+    folder.children.set(name, node);
+    return node;
+  }
+
+  #put(node: FileNode, bytes: Uint8Array, offset: number, path: string): void {
+    const end = offset + bytes.length;
+    if (end > node.bytes.length) {
+      const larger = Buffer.alloc(Math.max(end, node.bytes.length * 2));
+      node.bytes.copy(larger, 0, 0, node.size);
+      node.bytes = larger;
+    }
+    if (end > node.size) this.#resize(node, end, path);
+    node.bytes.set(bytes, offset);
+    node.mtimeMs = this.clock.now();
+  }
+
+  #resize(node: FileNode, size: number, path: string): void {
+    this.#charge(size - node.size, path);
+    if (size < node.size) node.bytes.fill(0, size, node.size);
+    node.size = size;
+    node.mtimeMs = this.clock.now();
+  }
+
+  #charge(bytes: number, path: string): void {
+    if (this.#usedBytes + bytes > MAX_LAYER_BYTES) throw new FsError("ENOSPC", path);
+    this.#usedBytes += bytes;
+  }
+
+  mkdir(path: string, options: { readonly recursive?: boolean } = {}): void {
+    if (options.recursive === true) {
+      this.#mkdirs(path);
+      return;
+    }
+    const { steps, missing } = walk(this.#root, this.host, path);
+    if (missing === undefined) throw new FsError("EEXIST", path);
+    const { place } = steps.at(-1) as Step;
+    if (place.kind === "host") {
+      this.host.mkdir(placeIn(place, missing) as HostPlace);
+      return;
+    }
+    this.#ownOrThrow(steps, path).children.set(missing, directory(this, this.clock.now()));
+  }
+
+  #mkdirs(path: string): void {
+    const names = path.split("/").filter((name) => name !== "");
+    for (let count = 1; count <= names.length; count++) {
+      const part = `/${names.slice(0, count).join("/")}`;
+      if (!this.exists(part)) this.mkdir(part);
+      else if (this.stat(part).type !== "directory") throw new FsError("ENOTDIR", path);
+    }
+  }
+
+  /** Takes a name away. A folder must be empty. */
+  remove(path: string): void {
+    const { steps, missing } = walk(this.#root, this.host, path, false);
+    if (missing !== undefined) throw new FsError("ENOENT", path);
+    const { place, name } = steps.at(-1) as Step;
+    if (steps.length === 1 || (place.kind === "host" && place.rel === "")) throw new FsError("EBUSY", path);
+    const isFolder = isDirectory(place, this.host);
+    if (isFolder && this.readdir(path).length > 0) throw new FsError("ENOTEMPTY", path);
+    if (place.kind === "host") {
+      isFolder ? this.host.rmdir(place) : this.host.unlink(place);
+      return;
+    }
+    this.#ownOrThrow(steps.slice(0, -1), path).children.delete(name);
+    if (place.node.type === "file" && place.node.owner === this) this.#usedBytes -= place.node.size;
+  }
+
+  symlink(target: string, path: string): void {
+    const { steps, missing } = walk(this.#root, this.host, path, false);
+    if (missing === undefined) throw new FsError("EEXIST", path);
+    const { place } = steps.at(-1) as Step;
+    if (place.kind === "host") {
+      this.host.symlink(placeIn(place, missing) as HostPlace, target);
+      return;
+    }
+    this.#ownOrThrow(steps, path).children.set(missing, symlink(this, this.clock.now(), target));
+  }
+
+  /** Gives a file a second name in the same file system. */
+  link(existing: string, path: string): void {
+    const { steps, missing } = walk(this.#root, this.host, path, false);
+    if (missing === undefined) throw new FsError("EEXIST", path);
+    const from = this.#find(existing);
+    const { place } = steps.at(-1) as Step;
+    if (from.kind === "host" && place.kind === "host" && from.mount === place.mount) {
+      this.host.link(from, placeIn(place, missing) as HostPlace);
+      return;
+    }
+    if (from.kind === "host" || place.kind === "host") throw new FsError("EXDEV", path);
+    if (from.node.type === "directory") throw new FsError("EACCES", existing);
+    this.#ownOrThrow(steps, path).children.set(missing, from.node);
+  }
+
+  rename(from: string, to: string): void {
+    const source = walk(this.#root, this.host, from, false);
+    if (source.missing !== undefined) throw new FsError("ENOENT", from);
+    const { place, name } = source.steps.at(-1) as Step;
+    const target = walk(this.#root, this.host, to, false);
+    const folder = target.missing === undefined ? target.steps.slice(0, -1) : target.steps;
+    const newName = target.missing ?? (target.steps.at(-1) as Step).name;
+    const into = (folder.at(-1) as Step).place;
+    if (place.kind === "host" && place.rel === "") throw new FsError("EBUSY", from);
+    if (place.kind === "host" && into.kind === "host" && place.mount === into.mount) {
+      this.host.rename(place, placeIn(into, newName) as HostPlace);
+      return;
+    }
+    if (place.kind === "host" || into.kind === "host") throw new FsError("EXDEV", to);
+    if (`${pathOf(target.steps)}/`.startsWith(`${pathOf(source.steps)}/`)) throw new FsError("EINVAL", to);
+    this.#ownOrThrow(source.steps.slice(0, -1), from).children.delete(name);
+    const owned = this.#own(walk(this.#root, this.host, pathOf(folder)).steps);
+    owned?.children.set(newName, place.node);
+  }
+
+  chmod(path: string, mode: number): void {
+    this.#change(path, (node) => {
+      node.mode = mode & 0o7777;
+    });
+  }
+
+  utimes(path: string, mtimeMs: number): void {
+    const place = this.#find(path);
+    if (place.kind === "host") {
+      this.host.utimes(place, mtimeMs);
+      return;
+    }
+    this.#change(path, (node) => {
+      node.mtimeMs = mtimeMs;
+    });
+  }
+
+  /** Differs: the mode of a mounted file is the machine's to say, and stays. */
+  #change(path: string, change: (node: FileNode | DirectoryNode) => void): void {
+    const { steps, missing } = walk(this.#root, this.host, path);
+    if (missing !== undefined) throw new FsError("ENOENT", path);
+    const { place } = steps.at(-1) as Step;
+    if (place.kind === "host") return;
+    if (place.node.type === "directory") {
+      change(this.#ownOrThrow(steps, path));
+      return;
+    }
+    change(this.#fileToWrite(steps, undefined, path, 0));
+  }
+
+  #find(path: string, followLast = true): Place {
+    const { steps, missing } = walk(this.#root, this.host, path, followLast);
+    if (missing !== undefined) throw new FsError("ENOENT", path);
+    return (steps.at(-1) as Step).place;
+  }
+
+  #ownOrThrow(steps: readonly Step[], path: string): DirectoryNode {
+    if (this.#isReadonly) throw new FsError("EROFS", path);
+    const folder = this.#own(steps);
+    if (folder === undefined) throw new FsError("EXDEV", path);
+    return folder;
+  }
+
+  /** Makes the folders on the way this container's own. @returns the last; undefined when it is in a mount */
+  #own(steps: readonly Step[]): DirectoryNode | undefined {
+    let folder: DirectoryNode | undefined;
+    for (const { name, place } of steps) {
+      if (place.kind === "host" || place.node.type !== "directory") return undefined;
+      const own: DirectoryNode = place.node.owner === this ? place.node : copyFor(place.node, this);
+      if (folder === undefined) this.#root = own;
+      else folder.children.set(name, own);
+      folder = own;
+    }
+    return folder;
+  }
+
+  #hostSize(place: HostPlace, path: string): number {
+    const stat = this.host.stat(place);
+    if (stat?.isDirectory() === true) throw new FsError("EISDIR", path);
+    return stat?.size ?? 0;
+  }
+
+  #statOf(place: Place): FileStat {
+    if (place.kind === "host") {
+      const stat = this.host.stat(place);
+      if (stat === undefined) throw new FsError("ENOENT", place.rel);
+      const type = stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "file";
+      return { type, mode: stat.mode & 0o7777, size: stat.size, mtimeMs: stat.mtimeMs };
+    }
+    const { node } = place;
+    const base = { mode: node.mode, mtimeMs: node.mtimeMs };
+    if (node.type === "file") return { type: node.device === undefined ? "file" : "device", size: node.size, ...base };
+    return { type: node.type, size: node.type === "symlink" ? node.target.length : 4096, ...base };
+  }
+}
+
+/** The place that a name in a folder is, or would be. */
+function placeIn(folder: Place, name: string): Place {
+  if (folder.kind === "node") return folder;
+  return { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };
+}
+
+function writeDevice(node: FileNode, path: string): void {
+  if (node.device === "full") throw new FsError("ENOSPC", path);
+}

@@ -1,0 +1,143 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { FsError, fromHost } from "./fs-error.js";
+import type { HostMount } from "./nodes.js";
+
+/** A file or folder of the machine, inside a mount: `rel` is what comes after the mount's own path. */
+export interface HostPlace {
+  readonly kind: "host";
+  readonly mount: HostMount;
+  readonly rel: string;
+}
+
+const NO_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * The only code of the runtime that touches files of the machine for a container, and only below the paths that the
+ * kubelet has mounted. Symbolic links are never followed here: the container's own path resolution does that, so a link
+ * that leads out of a mount leads to a path of the container. Neither are pipes, sockets and devices opened.
+ */
+export class HostFiles {
+  path({ mount, rel }: HostPlace): string {
+    return rel === "" ? mount.hostPath : join(mount.hostPath, rel);
+  }
+
+  /** @returns undefined when there is nothing */
+  stat(place: HostPlace): Stats | undefined {
+    return this.#try(place, () => lstatSync(this.path(place), { throwIfNoEntry: false }));
+  }
+
+  readlink(place: HostPlace): string {
+    return this.#try(place, () => readlinkSync(this.path(place)));
+  }
+
+  readdir(place: HostPlace): string[] {
+    return this.#try(place, () => readdirSync(this.path(place)));
+  }
+
+  read(place: HostPlace, offset: number, length: number): Buffer {
+    return this.#withFile(place, constants.O_RDONLY, 0, (fd) => {
+      const buffer = Buffer.allocUnsafe(length);
+      return buffer.subarray(0, readSync(fd, buffer, 0, length, offset));
+    });
+  }
+
+  /** @param offset undefined: at the end */
+  write(place: HostPlace, bytes: Uint8Array, offset: number | undefined, mode: number): void {
+    this.#mayWrite(place);
+    const append = offset === undefined ? constants.O_APPEND : 0;
+    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT | append, mode, (fd) => {
+      writeSync(fd, bytes, 0, bytes.length, offset ?? null);
+    });
+  }
+
+  truncate(place: HostPlace, mode: number): void {
+    this.#mayWrite(place);
+    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd) => ftruncateSync(fd, 0));
+  }
+
+  mkdir(place: HostPlace): void {
+    this.#change(place, (path) => mkdirSync(path));
+  }
+
+  rmdir(place: HostPlace): void {
+    this.#change(place, (path) => rmdirSync(path));
+  }
+
+  unlink(place: HostPlace): void {
+    this.#change(place, (path) => unlinkSync(path));
+  }
+
+  symlink(place: HostPlace, target: string): void {
+    this.#change(place, (path) => symlinkSync(target, path));
+  }
+
+  rename(from: HostPlace, to: HostPlace): void {
+    this.#mayWrite(from);
+    this.#change(to, (path) => renameSync(this.path(from), path));
+  }
+
+  link(from: HostPlace, to: HostPlace): void {
+    this.#mayWrite(from);
+    this.#change(to, (path) => linkSync(this.path(from), path));
+  }
+
+  utimes(place: HostPlace, mtimeMs: number): void {
+    this.#change(place, (path) => utimesSync(path, mtimeMs / 1000, mtimeMs / 1000));
+  }
+
+  #change(place: HostPlace, change: (path: string) => void): void {
+    this.#mayWrite(place);
+    this.#try(place, () => change(this.path(place)));
+  }
+
+  #mayWrite({ mount, rel }: HostPlace): void {
+    if (mount.isReadonly) throw new FsError("EROFS", join(mount.containerPath, rel));
+  }
+
+  #withFile<T>(place: HostPlace, flags: number, mode: number, use: (fd: number) => T): T {
+    return this.#try(place, () => {
+      const fd = openSync(this.path(place), flags | NO_FOLLOW, mode);
+      try {
+        const stat = fstatSync(fd);
+        if (stat.isDirectory()) throw new FsError("EISDIR", this.#shown(place));
+        if (!stat.isFile()) throw new FsError("EACCES", this.#shown(place));
+        return use(fd);
+      } finally {
+        closeSync(fd);
+      }
+    });
+  }
+
+  #shown({ mount, rel }: HostPlace): string {
+    return join(mount.containerPath, rel);
+  }
+
+  /** Errors name the container's path: where the mount comes from is nobody's business inside. */
+  #try<T>(place: HostPlace, body: () => T): T {
+    try {
+      return body();
+    } catch (error) {
+      throw fromHost(error, this.#shown(place));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { Random } from "../../util/random.js";
+import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../process/streams.js";
+import type { ContainerFs } from "./container-fs.js";
+
+const CHUNK_BYTES = 65_536;
+
+/** A file opened for reading: goes on where the last read ended, also when the file has grown since. */
+export class FileSource implements ByteSource {
+  #offset = 0;
+
+  constructor(
+    readonly fs: ContainerFs,
+    readonly path: string,
+  ) {}
+
+  async read(signal: AbortSignal, max = CHUNK_BYTES): Promise<Buffer | undefined> {
+    if (signal.aborted) throw signal.reason;
+    const bytes = this.fs.read(this.path, this.#offset, Math.min(max, CHUNK_BYTES));
+    if (bytes.length === 0) return undefined;
+    this.#offset += bytes.length;
+    return bytes;
+  }
+
+  unread(bytes: Buffer): void {
+    this.#offset -= bytes.length;
+  }
+
+  retain(): void {}
+  release(): void {}
+}
+
+/** A file opened for writing. */
+class FileSink implements ByteSink {
+  #offset = 0;
+
+  constructor(
+    readonly fs: ContainerFs,
+    readonly path: string,
+    readonly append: boolean,
+  ) {}
+
+  write(bytes: Uint8Array): void {
+    this.fs.write(this.path, bytes, this.append ? {} : { offset: this.#offset });
+    this.#offset += bytes.length;
+  }
+
+  retain(): void {}
+  release(): void {}
+}
+
+/** @throws FsError when there is no such file, or it is a folder */
+export function openForReading(fs: ContainerFs, path: string, random: Random): ByteSource {
+  const node = fs.stat(path).type === "device" ? fs.node(path) : undefined;
+  if (node?.device === "null" || node?.device === "tty") return new EndSource();
+  if (node?.device === "zero" || node?.device === "full") return new EndlessSource((count) => Buffer.alloc(count));
+  if (node?.device === "urandom") return new EndlessSource((count) => random.bytes(count));
+  fs.read(path, 0, 0); // fails now if it ever will
+  return new FileSource(fs, path);
+}
+
+/** @throws FsError when it cannot be written to */
+export function openForWriting(fs: ContainerFs, path: string, how: { readonly append: boolean }): ByteSink {
+  fs.write(path, Buffer.alloc(0), how.append ? {} : { truncate: true });
+  const device = fs.stat(path).type === "device" ? fs.node(path)?.device : undefined;
+  return device !== undefined && device !== "full" ? new NullSink() : new FileSink(fs, path, how.append);
+}
+
+/** At its end from the beginning: /dev/null. */
+class EndSource implements ByteSource {
+  async read(): Promise<undefined> {
+    return undefined;
+  }
+  unread(): void {}
+  retain(): void {}
+  release(): void {}
+}

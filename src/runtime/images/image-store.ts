@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import type { DirectoryNode } from "../fs/nodes.js";
+import { findDefinition, type ImageDefinition, syntheticDefinition } from "./definition.js";
+import { formatReference, parseReference, type Reference, repository } from "./reference.js";
+import { buildRootTree } from "./root-tree.js";
+
+/** An image that was pulled. */
+export interface StoredImage {
+  /** of its configuration: `sha256:...` */
+  readonly imageId: string;
+  readonly definition: ImageDefinition;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly sizeBytes: number;
+  /** not to be collected when space is short */
+  readonly isPinned: boolean;
+}
+
+/** What a registry would have under a name. */
+export interface RemoteImage {
+  readonly imageId: string;
+  readonly digest: string;
+  readonly definition: ImageDefinition;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** What is behind a reference: always the same for the same name and tag. */
+export function remoteImage(reference: Reference): RemoteImage {
+  const described = findDefinition(reference);
+  const name = repository(reference);
+  // All tags of a described image hold the same content; what nobody has described differs by name and tag.
+  const identity = described === undefined ? `${name}:${reference.tag ?? reference.digest}` : described.names.join();
+  const hash = sha256(identity);
+  const definition = described ?? syntheticDefinition(identity, Number.parseInt(hash.slice(0, 8), 16) / 2 ** 32);
+  return {
+    imageId: `sha256:${sha256(`config ${hash} ${described === undefined ? "" : reference.tag}`)}`,
+    digest: reference.digest ?? `sha256:${sha256(`manifest ${identity} ${reference.tag ?? ""}`)}`,
+    definition,
+  };
+}
+
+/** The images that are here. Mirrors containerd's image store: several names may lead to one image. */
+export class ImageStore {
+  readonly #byId = new Map<string, StoredImage>();
+  readonly #idOfName = new Map<string, string>();
+  readonly #trees = new Map<ImageDefinition, DirectoryNode>();
+
+  list(): readonly StoredImage[] {
+    return [...this.#byId.values()];
+  }
+
+  /** Puts an image under a name, and under its digest. */
+  add(reference: Reference, isPinned = false): StoredImage {
+    const { imageId, digest, definition } = remoteImage(reference);
+    const repoDigest = `${repository(reference)}@${digest}`;
+    const before = this.#byId.get(imageId);
+    const repoTags = reference.tag === undefined ? [] : [formatReference(reference)];
+    const image: StoredImage = {
+      imageId,
+      definition,
+      repoTags: merge(before?.repoTags, repoTags),
+      repoDigests: merge(before?.repoDigests, [repoDigest]),
+      sizeBytes: definition.sizeBytes,
+      isPinned: isPinned || before?.isPinned === true,
+    };
+    this.#byId.set(imageId, image);
+    for (const name of [...repoTags, repoDigest]) this.#move(name, imageId);
+    return image;
+  }
+
+  /** A name leads to one image; what had it before loses it. */
+  #move(name: string, imageId: string): void {
+    const before = this.#idOfName.get(name);
+    this.#idOfName.set(name, imageId);
+    const other = before === undefined || before === imageId ? undefined : this.#byId.get(before);
+    if (other === undefined) return;
+    this.#byId.set(other.imageId, {
+      ...other,
+      repoTags: other.repoTags.filter((tag) => tag !== name),
+      repoDigests: other.repoDigests.filter((digest) => digest !== name),
+    });
+  }
+
+  /**
+   * The image that a name, digest or ID (or the beginning of one) means.
+   * Mirrors containerd's LocalResolve. @returns undefined when it is not here @throws RpcError InvalidArgument
+   */
+  find(nameOrId: string): StoredImage | undefined {
+    const id = this.#byId.get(nameOrId) ?? this.#byId.get(`sha256:${nameOrId}`);
+    if (id !== undefined || nameOrId.startsWith("sha256:")) return id;
+    let name: string;
+    try {
+      name = formatReference(parseReference(nameOrId));
+    } catch (error) {
+      if (/^[0-9a-f]{64}$/.test(nameOrId)) return undefined;
+      throw error;
+    }
+    const known = this.#idOfName.get(name);
+    if (known !== undefined) return this.#byId.get(known);
+    if (!/^[0-9a-f]{6,63}$/.test(nameOrId)) return undefined;
+    const begun = this.list().filter(({ imageId }) => imageId.startsWith(`sha256:${nameOrId}`));
+    return begun.length === 1 ? begun[0] : undefined;
+  }
+
+  /** Takes away an image with all its names. */
+  remove(image: StoredImage): void {
+    this.#byId.delete(image.imageId);
+    for (const [name, imageId] of this.#idOfName) if (imageId === image.imageId) this.#idOfName.delete(name);
+  }
+
+  /** The image's file system, built when the first container needs it. */
+  tree(image: StoredImage): DirectoryNode {
+    let tree = this.#trees.get(image.definition);
+    if (tree === undefined) {
+      tree = buildRootTree(image.definition);
+      this.#trees.set(image.definition, tree);
+    }
+    return tree;
+  }
+}
+
+function merge(before: readonly string[] | undefined, more: readonly string[]): readonly string[] {
+  return [...new Set([...(before ?? []), ...more])];
+}

@@ -1,0 +1,88 @@
+import { type DirectoryNode, directory, type FsNode, file, symlink } from "../fs/nodes.js";
+import { APPLETS } from "../programs/table.js";
+import type { ImageDefinition } from "./definition.js";
+
+const EXECUTABLE = 0o755;
+/** What an executable of ours looks like to whoever reads it. */
+const EXECUTABLE_CONTENT = Buffer.from("\x7fELF", "latin1");
+/** When the images were built: their files are older than any container. */
+export const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);
+const FOLDERS = [
+  "/bin",
+  "/dev",
+  "/etc",
+  "/home",
+  "/proc",
+  "/root",
+  "/run",
+  "/sys",
+  "/tmp",
+  "/usr/bin",
+  "/usr/sbin",
+  "/var",
+];
+
+const PASSWD = [
+  "root:x:0:0:root:/root:/bin/sh",
+  "daemon:x:1:1:daemon:/usr/sbin:/bin/false",
+  "www-data:x:33:33:www-data:/var/www:/bin/false",
+  "nginx:x:101:101:nginx:/nonexistent:/bin/false",
+  "nobody:x:65534:65534:nobody:/home:/bin/false",
+  "",
+];
+
+/** Builds an image's file system out of its definition. Containers share it until they write to it. */
+export function buildRootTree(definition: ImageDefinition): DirectoryNode {
+  const owner = {};
+  const root = directory(owner, IMAGE_TIME_MS);
+  const put = (path: string, node: FsNode) => {
+    const { folder, name } = enter(root, path, owner);
+    folder.children.set(name, node);
+  };
+  const program = (path: string, name: string) =>
+    put(path, file(owner, IMAGE_TIME_MS, EXECUTABLE_CONTENT, { mode: EXECUTABLE, program: name }));
+  const text = (path: string, content: string) => put(path, file(owner, IMAGE_TIME_MS, Buffer.from(content)));
+
+  for (const path of FOLDERS) enter(root, `${path}/x`, owner);
+  for (const device of ["null", "zero", "full", "urandom", "tty"] as const) {
+    put(`/dev/${device}`, file(owner, IMAGE_TIME_MS, Buffer.alloc(0), { mode: 0o666, device }));
+  }
+  put("/dev/random", file(owner, IMAGE_TIME_MS, Buffer.alloc(0), { mode: 0o666, device: "urandom" }));
+  ["stdin", "stdout", "stderr"].forEach((name, fd) => {
+    put(`/dev/${name}`, symlink(owner, IMAGE_TIME_MS, `/proc/self/fd/${fd}`));
+  });
+  text("/etc/passwd", PASSWD.join("\n"));
+  text("/etc/group", PASSWD.map((line) => line.replace(/^([^:]*):x:\d+:(\d+):.*$/, "$1:x:$2:")).join("\n"));
+  if (definition.applets !== "") {
+    for (const [name, which] of APPLETS) program(`${definition.applets}/${name}`, which);
+  }
+  for (const [path, name] of Object.entries(definition.programs)) program(path, name);
+  if (definition.ports.length > 0) text("/etc/nginx/conf.d/default.conf", serverConfig(definition));
+  for (const [path, lines] of Object.entries(definition.files)) text(path, lines.join("\n"));
+  return root;
+}
+
+function enter(root: DirectoryNode, path: string, owner: object): { folder: DirectoryNode; name: string } {
+  const names = path.split("/").filter((name) => name !== "");
+  let folder = root;
+  for (const name of names.slice(0, -1)) {
+    const next = folder.children.get(name);
+    if (next?.type === "directory") {
+      folder = next;
+      continue;
+    }
+    const made = directory(owner, IMAGE_TIME_MS, name === "tmp" ? 0o1777 : EXECUTABLE);
+    folder.children.set(name, made);
+    folder = made;
+  }
+  return { folder, name: names.at(-1) ?? "" };
+}
+
+function serverConfig(definition: ImageDefinition): string {
+  return definition.ports
+    .map(({ port, root, text }) => {
+      const what = root === undefined ? `return 200 "${text ?? ""}";` : `root ${root};`;
+      return `server {\n    listen ${port};\n    location / {\n        ${what}\n    }\n}\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,90 @@
+import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { rfc3339Nano } from "../state/nano-time.js";
+
+/** containerd's max_container_log_line_size: longer lines are written in parts. */
+export const MAX_LINE_BYTES = 16 * 1024;
+const NEWLINE = 0x0a;
+const MODE = 0o640;
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+
+export type LogStream = "stdout" | "stderr";
+
+/**
+ * A container's log in the format of the CRI: `2026-01-01T00:00:00.000000001Z stdout F text`, with P for a part of a line.
+ *
+ * Mirrors containerd's internal/cri/io/logger.go. What is written is in the file when `write` returns.
+ */
+export class CriLog {
+  #fd: number | undefined;
+  readonly #open: Record<LogStream, Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+
+  /**
+   * @param now nanoseconds
+   * @param onLost told once when the file cannot be written: the container goes on without its log
+   */
+  constructor(
+    readonly path: string,
+    readonly now: () => bigint,
+    readonly onLost: (error: unknown) => void,
+  ) {
+    this.#fd = openSync(path, FLAGS, MODE);
+  }
+
+  /** The file was moved away, to rotate it: from now on a new one of the same name is written. */
+  reopen(): void {
+    const fd = openSync(this.path, FLAGS, MODE);
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = fd;
+  }
+
+  write(stream: LogStream, bytes: Uint8Array): void {
+    const before = this.#open[stream];
+    let rest = before.length === 0 ? Buffer.from(bytes) : Buffer.concat([before, bytes]);
+    const out: Buffer[] = [];
+    for (;;) {
+      const at = rest.indexOf(NEWLINE);
+      const length = at < 0 ? rest.length : at;
+      if (length > MAX_LINE_BYTES) {
+        this.#add(out, stream, "P", rest.subarray(0, MAX_LINE_BYTES));
+        rest = rest.subarray(MAX_LINE_BYTES);
+      } else if (at >= 0) {
+        this.#add(out, stream, "F", rest.subarray(0, at));
+        rest = rest.subarray(at + 1);
+      } else break;
+    }
+    this.#open[stream] = Buffer.from(rest);
+    this.#append(out);
+  }
+
+  /** The stream has ended: what has no newline is a part without an end. */
+  end(stream: LogStream): void {
+    const rest = this.#open[stream];
+    this.#open[stream] = Buffer.alloc(0);
+    if (rest.length === 0) return;
+    const out: Buffer[] = [];
+    this.#add(out, stream, "P", rest);
+    this.#append(out);
+  }
+
+  #add(out: Buffer[], stream: LogStream, tag: "F" | "P", content: Buffer): void {
+    out.push(Buffer.from(`${rfc3339Nano(this.now())} ${stream} ${tag} `), content, Buffer.of(NEWLINE));
+  }
+
+  #append(parts: readonly Buffer[]): void {
+    if (parts.length === 0 || this.#fd === undefined) return;
+    const bytes = Buffer.concat(parts);
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
+    } catch (error) {
+      this.close();
+      this.onLost(error);
+    }
+  }
+
+  close(): void {
+    if (this.#fd === undefined) return;
+    const fd = this.#fd;
+    this.#fd = undefined;
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { ContainerFs } from "../fs/container-fs.js";
+import { findProgram } from "../programs/table.js";
+import { lookUp } from "./lookup.js";
+import { type Machine, SpawnError, type SpawnOptions } from "./machine.js";
+import { MemoryAccount } from "./memory-account.js";
+import type { Connection, Network, Ports } from "./ports.js";
+import { Process, type Program } from "./process.js";
+import { ProcessTable } from "./process-table.js";
+
+export interface MachineOptions {
+  readonly fs: ContainerFs;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly hostname: string;
+  readonly user: { readonly uid: number; readonly gid: number; readonly name: string };
+  readonly ports: Ports;
+  readonly network: Network;
+  readonly ip: string | undefined;
+  /** bytes; undefined: as much as there is */
+  readonly memoryLimit: number | undefined;
+  /** the first process is the first of its PID namespace: not so where the pod's containers share one */
+  readonly hasOwnPids: boolean;
+}
+
+/** Interpreters of interpreters: Linux gives up as early. */
+const MAX_INTERPRETERS = 4;
+
+/** One container's processes and what they share. */
+export class ContainerMachine implements Machine {
+  readonly processes = new ProcessTable();
+  readonly fs;
+  readonly clock;
+  readonly random;
+  readonly hostname;
+  readonly user;
+  readonly ports;
+  readonly ip;
+  readonly memory: MemoryAccount;
+  readonly #network: Network;
+  readonly #hasOwnPids: boolean;
+  #isStarted = false;
+
+  constructor(options: MachineOptions) {
+    this.fs = options.fs;
+    this.clock = options.clock;
+    this.random = options.random;
+    this.hostname = options.hostname;
+    this.user = options.user;
+    this.ports = options.ports;
+    this.ip = options.ip;
+    this.memory = new MemoryAccount(options.memoryLimit);
+    this.#network = options.network;
+    this.#hasOwnPids = options.hasOwnPids;
+    if (!options.hasOwnPids) this.processes.nextPid(); // the sandbox's own process has the first
+  }
+
+  connect(host: string, port: number): Connection | undefined {
+    const isSelf = host === "localhost" || host === "::1" || host.startsWith("127.") || host === this.hostname;
+    const ports = isSelf || host === this.ip ? this.ports : this.#network.find(host);
+    return ports?.connect(port);
+  }
+
+  spawn(options: SpawnOptions): Process {
+    let argv = options.argv;
+    for (let count = 0; count <= MAX_INTERPRETERS; count++) {
+      const found = lookUp(this.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
+      if (found.kind === "program") {
+        const program = findProgram(found.program);
+        if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error");
+        return this.fork(program, { ...options, argv });
+      }
+      argv = [...found.interpreter, found.path, ...argv.slice(1)];
+    }
+    throw new SpawnError(126, options.argv[0] ?? "", "too many levels of symbolic links");
+  }
+
+  fork(program: Program, options: SpawnOptions): Process {
+    const isInit = this.#hasOwnPids && !this.#isStarted;
+    this.#isStarted = true;
+    const process = new Process(program, this, { ...options, pid: this.processes.nextPid(), isInit });
+    this.processes.add(process);
+    return process;
+  }
+}

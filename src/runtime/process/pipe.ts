@@ -1,0 +1,100 @@
+import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
+
+/** As Linux's pipes: a writer waits once so much is unread. */
+const CAPACITY_BYTES = 65_536;
+
+/** A pipe: what is written to one end is read at the other. Both ends begin with one holder. */
+export class Pipe {
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #writers = 1;
+  #readers = 1;
+  #waiting: (() => void)[] = [];
+  readonly reader: ByteSource;
+  readonly writer: ByteSink;
+
+  constructor(readonly isTerminal = false) {
+    this.reader = {
+      isTerminal,
+      read: (signal, max) => this.#read(signal, max),
+      unread: (bytes) => {
+        this.#chunks.unshift(bytes);
+        this.#size += bytes.length;
+      },
+      retain: () => {
+        this.#readers++;
+      },
+      release: () => {
+        this.#readers--;
+        if (this.#readers === 0) this.#wake();
+      },
+    };
+    this.writer = {
+      isTerminal,
+      write: (bytes, signal) => this.#write(bytes, signal),
+      retain: () => {
+        this.#writers++;
+      },
+      release: () => {
+        this.#writers--;
+        if (this.#writers === 0) this.#wake();
+      },
+    };
+  }
+
+  async #read(signal: AbortSignal, max = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+    for (;;) {
+      if (signal.aborted) throw signal.reason;
+      const first = this.#chunks.shift();
+      if (first !== undefined) {
+        const taken = first.length > max ? first.subarray(0, max) : first;
+        if (taken.length < first.length) this.#chunks.unshift(first.subarray(taken.length));
+        this.#size -= taken.length;
+        this.#wake();
+        return taken;
+      }
+      if (this.#writers === 0) return undefined;
+      await this.#change(signal);
+    }
+  }
+
+  #write(bytes: Uint8Array, signal: AbortSignal): Promise<void> | void {
+    if (this.#readers === 0) throw new BrokenPipeError();
+    if (bytes.length > 0) {
+      this.#chunks.push(Buffer.from(bytes));
+      this.#size += bytes.length;
+      this.#wake();
+    }
+    if (this.#size >= CAPACITY_BYTES) return this.#room(signal);
+  }
+
+  async #room(signal: AbortSignal): Promise<void> {
+    while (this.#size >= CAPACITY_BYTES) {
+      if (this.#readers === 0) throw new BrokenPipeError();
+      await this.#change(signal);
+    }
+  }
+
+  /** Until somebody reads, writes or lets go. */
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const wake = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      const onAbort = () => {
+        this.#waiting = this.#waiting.filter((one) => one !== wake);
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.push(wake);
+    });
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+}

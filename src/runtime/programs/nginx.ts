@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { resolvePath } from "../fs/paths.js";
+import type { Self } from "../process/process.js";
+import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
+import { rfc3339Nano } from "../state/nano-time.js";
+import { complain, print } from "./console.js";
+import { formatDate } from "./date.js";
+import { serveHttp } from "./http-server.js";
+import { untilSignal } from "./system.js";
+
+const CONFIG_FOLDER = "/etc/nginx/conf.d";
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html",
+  css: "text/css",
+  js: "application/javascript",
+  json: "application/json",
+  txt: "text/plain",
+  svg: "image/svg+xml",
+};
+
+interface Site {
+  readonly ports: readonly number[];
+  readonly root: string;
+  /** `return 200 "text";` */
+  readonly answer?: { readonly status: number; readonly text: string };
+}
+
+/**
+ * A web server that is configured and answers as nginx does, for what the labs need: `listen`, `root` and `return` of the
+ * files in /etc/nginx/conf.d, static files, access log on stdout. It listens in the pod's network only.
+ */
+export async function nginx(self: Self): Promise<number> {
+  const site = readSite(self);
+  const server = serveHttp(self, (request, response) => answer(self, site, request, response));
+  const opened: number[] = [];
+  for (const port of site.ports) {
+    if (self.machine.ports.listen(port, server.listener)) {
+      opened.push(port);
+      continue;
+    }
+    await complain(self, `[emerg] bind() to 0.0.0.0:${port} failed (98: Address already in use)`);
+    close(self, opened, server);
+    return 1;
+  }
+  self.signal.addEventListener("abort", () => close(self, opened, server), { once: true });
+  await notice(self, "start worker processes");
+  self.onSignal(SIGHUP, "ignore");
+  const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
+  await notice(self, `signal ${signal} received, ${signal === SIGQUIT ? "gracefully shutting down" : "exiting"}`);
+  close(self, opened, server);
+  return 0;
+}
+
+function close(self: Self, ports: readonly number[], server: { close(): void }): void {
+  for (const port of ports) self.machine.ports.close(port);
+  server.close();
+}
+
+async function notice(self: Self, text: string): Promise<void> {
+  const when = formatDate(new Date(self.machine.clock.now()), "%Y/%m/%d %H:%M:%S");
+  await self.stderr.write(Buffer.from(`${when} [notice] ${self.pid}#${self.pid}: ${text}\n`), self.signal);
+}
+
+function readSite(self: Self): Site {
+  const { fs } = self.machine;
+  const names = fs.exists(CONFIG_FOLDER) ? fs.readdir(CONFIG_FOLDER).filter((name) => name.endsWith(".conf")) : [];
+  const text = names.map((name) => fs.readFile(`${CONFIG_FOLDER}/${name}`).toString().replace(/#.*/g, "")).join("\n");
+  const ports = [...text.matchAll(/\blisten\s+(?:[\d.]+:)?(\d+)\b/g)].map((match) => Number(match[1]));
+  const fixed = /\breturn\s+(\d{3})\s+(?:"([^"]*)"|'([^']*)'|([^\s;]+))\s*;/.exec(text);
+  return {
+    ports: [...new Set(ports)],
+    root: /\broot\s+([^\s;]+)\s*;/.exec(text)?.[1] ?? "/usr/share/nginx/html",
+    ...(fixed === null
+      ? {}
+      : {
+          answer: { status: Number(fixed[1]), text: (fixed[2] ?? fixed[3] ?? fixed[4] ?? "").replaceAll("\\n", "\n") },
+        }),
+  };
+}
+
+function answer(self: Self, site: Site, request: IncomingMessage, response: ServerResponse): void {
+  const path = decodePath(request.url ?? "/");
+  const { status, body, type } = site.answer === undefined ? find(self, site, path) : textAnswer(site.answer);
+  const isAllowed = request.method === "GET" || request.method === "HEAD" || site.answer !== undefined;
+  const code = isAllowed ? status : 405;
+  const content = isAllowed ? body : page(405, "Not Allowed");
+  response.writeHead(code, {
+    server: "nginx",
+    date: new Date(self.machine.clock.now()).toUTCString(),
+    "content-type": isAllowed ? type : "text/html",
+    "content-length": content.length,
+  });
+  response.end(request.method === "HEAD" ? undefined : content);
+  const line = `- - [${rfc3339Nano(BigInt(self.machine.clock.now()) * 1_000_000n)}] "${request.method} ${request.url} HTTP/${request.httpVersion}" ${code} ${content.length} "-" "${request.headers["user-agent"] ?? "-"}"\n`;
+  print(self, line).catch(() => {}); // its log is gone with the process
+}
+
+function decodePath(url: string): string {
+  try {
+    return decodeURIComponent(url.split("?")[0] ?? "/");
+  } catch {
+    return "/"; // an escape that is none; nginx answers such requests with its index too
+  }
+}
+
+function textAnswer({ status, text }: { readonly status: number; readonly text: string }) {
+  return { status, body: Buffer.from(text), type: "text/plain" };
+}
+
+function find(self: Self, { root }: Site, urlPath: string): { status: number; body: Buffer; type: string } {
+  const { fs } = self.machine;
+  const inRoot = `${root}${resolvePath("/", urlPath)}`;
+  const path = fs.exists(inRoot) && fs.stat(inRoot).type === "directory" ? resolvePath(inRoot, "index.html") : inRoot;
+  try {
+    const type = TYPES[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";
+    return { status: 200, body: fs.readFile(path), type };
+  } catch {
+    return { status: 404, body: page(404, "Not Found"), type: "text/html" };
+  }
+}
+
+function page(status: number, text: string): Buffer {
+  const title = `${status} ${text}`;
+  return Buffer.from(
+    `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`,
+  );
+}

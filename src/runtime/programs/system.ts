@@ -1,0 +1,272 @@
+import { execInPlace } from "../process/exec.js";
+import { lookUp } from "../process/lookup.js";
+import { SpawnError } from "../process/machine.js";
+import { exitCodeOf, type Self } from "../process/process.js";
+import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
+import { complain, parseArgs, print, usage } from "./console.js";
+
+/** `true` */
+export async function succeed(): Promise<number> {
+  return 0;
+}
+
+/** `false` */
+export async function fail(): Promise<number> {
+  return 1;
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { "": 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `sleep 5`, `sleep 1m 30s`, `sleep infinity` @returns undefined when a part is no duration */
+export function parseSleep(args: readonly string[]): number | undefined {
+  let sumMs = 0;
+  for (const arg of args) {
+    if (/^inf(inity)?$/i.test(arg)) return Number.POSITIVE_INFINITY;
+    const match = /^(\d+(?:\.\d+)?|\.\d+)([smhd]?)$/.exec(arg);
+    if (match === null) return undefined;
+    sumMs += Number(match[1]) * (UNITS_MS[match[2] ?? ""] ?? 0);
+  }
+  return args.length === 0 ? undefined : sumMs;
+}
+
+/** `sleep DURATION...` */
+export async function sleep(self: Self): Promise<number> {
+  const ms = parseSleep(self.argv.slice(1));
+  if (ms === undefined) return usage(self, `invalid time interval '${self.argv.slice(1).join(" ")}'`);
+  if (ms === Number.POSITIVE_INFINITY) return untilKilled(self);
+  await self.machine.clock.sleep(ms, self.signal);
+  return 0;
+}
+
+/** Waits without a timer: 10,000 containers that wait cost nothing. */
+export function untilKilled(self: Self): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (self.signal.aborted) return reject(self.signal.reason);
+    self.signal.addEventListener("abort", () => reject(self.signal.reason), { once: true });
+  });
+}
+
+/** Resolves with the first of these signals that comes. */
+export function untilSignal(self: Self, ...signals: readonly number[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    for (const signal of signals) self.onSignal(signal, resolve);
+    untilKilled(self).catch(reject);
+  });
+}
+
+/** `pause`: a sandbox's own process. It ends at once when it is told to. */
+export async function pause(self: Self): Promise<number> {
+  await untilSignal(self, SIGTERM, SIGINT);
+  return 0;
+}
+
+/** The command of an image that nobody has described: says that it runs, and ends when it is told to. */
+export async function app(self: Self): Promise<number> {
+  await print(
+    self,
+    `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.hostname}\n`,
+  );
+  const signal = await untilSignal(self, SIGTERM, SIGINT);
+  await print(self, `got signal ${signal}, ending\n`);
+  return 0;
+}
+
+/** `env [-i] [NAME=VALUE...] [COMMAND [ARG...]]` */
+export async function env(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "iu:");
+  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  const vars: Record<string, string> = options.has("i") ? {} : { ...self.env };
+  const unset = options.get("u");
+  if (unset !== undefined) delete vars[unset];
+  let at = 0;
+  for (; (rest[at] ?? "").includes("="); at++) {
+    const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(rest[at] as string) ?? [];
+    vars[name] = value;
+  }
+  if (at < rest.length) return runCommand(self, rest.slice(at), vars);
+  await print(
+    self,
+    Object.entries(vars)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(""),
+  );
+  return 0;
+}
+
+/** Goes on as another program. @returns its exit code, or 126 or 127 */
+async function runCommand(
+  self: Self,
+  argv: readonly string[],
+  vars: Readonly<Record<string, string>>,
+): Promise<number> {
+  try {
+    return await execInPlace(self, argv, { env: vars });
+  } catch (error) {
+    if (!(error instanceof SpawnError)) throw error;
+    await complain(self, `can't execute '${error.command}': ${error.reason}`);
+    return error.exitCode;
+  }
+}
+
+/** What many images begin with: a script that goes on as the command it is given. */
+export async function entrypoint(self: Self): Promise<number> {
+  return runCommand(self, self.argv.slice(1), self.env);
+}
+
+/** `timeout [-s SIGNAL] SECONDS COMMAND [ARG...]` */
+export async function timeout(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "s:k:t:");
+  const ms = parseSleep(rest.slice(0, 1));
+  const signal = parseSignal(options.get("s") ?? "TERM");
+  if (unknown !== undefined || ms === undefined || signal === undefined || rest.length < 2) {
+    return usage(self, "usage: timeout [-s SIGNAL] SECONDS COMMAND [ARG...]");
+  }
+  const { stdin, stdout, stderr, cwd, pid, env: vars } = self;
+  const child = self.machine.spawn({ argv: rest.slice(1), env: vars, cwd, stdin, stdout, stderr, parentPid: pid });
+  const timer = new AbortController();
+  const timedOut = self.machine.clock.sleep(ms, timer.signal).then(
+    () => true,
+    () => false,
+  );
+  const ended = child.exited.then(exitCodeOf);
+  const first = await Promise.race([ended, timedOut]);
+  if (first === true) child.kill(signal);
+  timer.abort();
+  const code = await ended;
+  return first === true ? 143 : code;
+}
+
+/** `printenv [NAME...]` */
+export async function printenv(self: Self): Promise<number> {
+  const names = self.argv.slice(1);
+  if (names.length === 0) {
+    await print(
+      self,
+      Object.entries(self.env)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(""),
+    );
+    return 0;
+  }
+  let code = 0;
+  for (const name of names) {
+    const value = self.env[name];
+    if (value === undefined) code = 1;
+    else await print(self, `${value}\n`);
+  }
+  return code;
+}
+
+/** `pwd` */
+export async function pwd(self: Self): Promise<number> {
+  await print(self, `${self.cwd}\n`);
+  return 0;
+}
+
+/** `hostname [-i]` */
+export async function hostname(self: Self): Promise<number> {
+  const wantsAddress = self.argv[1] === "-i" || self.argv[1] === "-I";
+  await print(self, `${wantsAddress ? (self.machine.ip ?? "127.0.0.1") : self.machine.hostname}\n`);
+  return 0;
+}
+
+/** `whoami` */
+export async function whoami(self: Self): Promise<number> {
+  await print(self, `${self.machine.user.name}\n`);
+  return 0;
+}
+
+/** `id [-u] [-g] [-n]` */
+export async function id(self: Self): Promise<number> {
+  const { options } = parseArgs(self.argv.slice(1), "ugn");
+  const { uid, gid, name } = self.machine.user;
+  if (options.has("u")) await print(self, `${options.has("n") ? name : uid}\n`);
+  else if (options.has("g")) await print(self, `${options.has("n") ? name : gid}\n`);
+  else await print(self, `uid=${uid}(${name}) gid=${gid} groups=${gid}\n`);
+  return 0;
+}
+
+/** `uname [-a] [-r] ...` */
+export async function uname(self: Self): Promise<number> {
+  const { options } = parseArgs(self.argv.slice(1), "asnrvmo");
+  const parts: readonly (readonly [string, string])[] = [
+    ["s", "Linux"],
+    ["n", self.machine.hostname],
+    ["r", "6.1.0-kubelab"],
+    ["v", "#1 SMP"],
+    ["m", "x86_64"],
+    ["o", "GNU/Linux"],
+  ];
+  const wanted = parts.filter(([letter]) => options.has("a") || options.has(letter));
+  await print(self, `${(wanted.length === 0 ? parts.slice(0, 1) : wanted).map(([, text]) => text).join(" ")}\n`);
+  return 0;
+}
+
+/** `nproc` */
+export async function nproc(self: Self): Promise<number> {
+  await print(self, "1\n");
+  return 0;
+}
+
+/** `ps`: the container's processes. */
+export async function ps(self: Self): Promise<number> {
+  await print(self, processLines(self));
+  return 0;
+}
+
+function processLines(self: Self): string {
+  const { user, processes } = self.machine;
+  const lines = processes
+    .list()
+    .map(({ pid, argv }) => `${String(pid).padStart(5)} ${user.name.padEnd(8)}  0:00 ${argv.join(" ")}\n`);
+  return `PID   USER     TIME  COMMAND\n${lines.join("")}`;
+}
+
+const TOP_INTERVAL_MS = 5000;
+
+/** `top [-b] [-n COUNT] [-d SECONDS]`: the same every few seconds, until it is told to end. */
+export async function top(self: Self): Promise<number> {
+  const { options } = parseArgs(self.argv.slice(1), "bn:d:mH");
+  const rounds = Number(options.get("n") ?? Number.POSITIVE_INFINITY);
+  for (const signal of [SIGTERM, SIGINT]) self.onSignal(signal, () => end.abort());
+  const end = new AbortController();
+  for (let round = 1; round <= rounds; round++) {
+    await print(self, `Mem: 0K used, 0K free\n${processLines(self)}`);
+    if (round === rounds) break;
+    const signal = AbortSignal.any([end.signal, self.signal]);
+    await self.machine.clock.sleep(Number(options.get("d") ?? 0) * 1000 || TOP_INTERVAL_MS, signal).catch(() => {});
+    if (signal.aborted) return 0;
+  }
+  return 0;
+}
+
+/** `kill [-SIGNAL | -s SIGNAL] PID...` */
+export async function kill(self: Self): Promise<number> {
+  const args = [...self.argv.slice(1)];
+  let signal: number | undefined = SIGTERM;
+  if (args[0] === "-s") signal = parseSignal(args.splice(0, 2)[1] ?? "");
+  else if ((args[0] ?? "").startsWith("-") && args.length > 1) signal = parseSignal((args.shift() as string).slice(1));
+  if (signal === undefined) return usage(self, "bad signal name");
+  let code = 0;
+  for (const arg of args) {
+    const process = self.machine.processes.find(Number(arg));
+    if (process === undefined) {
+      await complain(self, `can't kill pid ${arg}: No such process`);
+      code = 1;
+    } else process.kill(signal);
+  }
+  return code;
+}
+
+/** `which COMMAND...` */
+export async function which(self: Self): Promise<number> {
+  let code = 0;
+  for (const name of self.argv.slice(1)) {
+    try {
+      await print(self, `${lookUp(self.machine.fs, name, self.cwd, self.env["PATH"]).path}\n`);
+    } catch {
+      code = 1; // as `which` does: no word about what is not there
+    }
+  }
+  return code;
+}

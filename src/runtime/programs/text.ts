@@ -1,0 +1,277 @@
+import { errorText } from "../fs/fs-error.js";
+import { FileSource, openForReading } from "../fs/open-file.js";
+import { resolvePath } from "../fs/paths.js";
+import type { Self } from "../process/process.js";
+import type { ByteSource } from "../process/streams.js";
+import { breathe, complain, parseArgs, print, usage } from "./console.js";
+
+/** `echo [-n] [-e] [TEXT...]` */
+export async function echo(self: Self): Promise<number> {
+  await print(self, echoText(self.argv.slice(1)));
+  return 0;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  e: "\x1b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "\\": "\\",
+};
+
+export function echoText(args: readonly string[]): string {
+  let at = 0;
+  let newline = "\n";
+  let escapes = false;
+  for (; /^-[neE]+$/.test(args[at] ?? ""); at++) {
+    for (const letter of (args[at] as string).slice(1)) {
+      if (letter === "n") newline = "";
+      else escapes = letter === "e";
+    }
+  }
+  const text = args.slice(at).join(" ");
+  if (!escapes) return text + newline;
+  const stop = text.search(/(?<!\\)(?:\\\\)*\\c/);
+  const shown = stop < 0 ? text : text.slice(0, text.indexOf("\\c", stop));
+  return unescapeText(shown) + (stop < 0 ? newline : "");
+}
+
+/** `\n`, `\0101`, `\x41` and the like as the characters they stand for. */
+export function unescapeText(text: string): string {
+  return text.replace(/\\(0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9a-fA-F]{1,2}|.)/gs, (whole, code: string) => {
+    if (/^[0-7]/.test(code)) return String.fromCharCode(Number.parseInt(code, 8) & 0xff);
+    if (code.length > 1) return String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return ESCAPES[code] ?? whole;
+  });
+}
+
+/** Opens each file named, `-` or none for stdin, and hands it on. Says which it cannot open. @returns the exit code */
+export async function forEachInput(
+  self: Self,
+  names: readonly string[],
+  use: (source: ByteSource, name: string) => Promise<void>,
+): Promise<number> {
+  let code = 0;
+  for (const name of names.length === 0 ? ["-"] : names) {
+    if (name === "-") {
+      await use(self.stdin, name);
+      continue;
+    }
+    let source: ByteSource;
+    try {
+      source = openForReading(self.machine.fs, resolvePath(self.cwd, name), self.machine.random);
+    } catch (error) {
+      await complain(self, `${name}: ${errorText(error)}`);
+      code = 1;
+      continue;
+    }
+    await use(source, name);
+  }
+  return code;
+}
+
+async function copy(self: Self, source: ByteSource): Promise<void> {
+  for (let count = 1; ; count++) {
+    const bytes = await source.read(self.signal);
+    if (bytes === undefined) return;
+    await self.stdout.write(bytes, self.signal);
+    if (count % 64 === 0) await breathe(self.signal);
+  }
+}
+
+/** `cat [FILE...]` */
+export async function cat(self: Self): Promise<number> {
+  const { rest, unknown } = parseArgs(self.argv.slice(1), "u");
+  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  return forEachInput(self, rest, (source) => copy(self, source));
+}
+
+/** `head [-n LINES] [-c BYTES] [FILE...]` */
+export async function head(self: Self): Promise<number> {
+  // `head -5` is an old way to write `head -n 5`.
+  const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
+  const { options, rest, unknown } = parseArgs(args, "n:c:q");
+  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  const bytes = options.get("c");
+  const limit = Number(bytes ?? options.get("n") ?? 10);
+  if (!Number.isInteger(limit) || limit < 0) return usage(self, `invalid number '${bytes ?? options.get("n")}'`);
+  let first = true;
+  return forEachInput(self, rest, async (source, name) => {
+    if (rest.length > 1) await print(self, `${first ? "" : "\n"}==> ${name} <==\n`);
+    first = false;
+    await (bytes === undefined ? headLines(self, source, limit) : headBytes(self, source, limit));
+  });
+}
+
+async function headBytes(self: Self, source: ByteSource, limit: number): Promise<void> {
+  for (let left = limit; left > 0; ) {
+    const bytes = await source.read(self.signal, left);
+    if (bytes === undefined) return;
+    await self.stdout.write(bytes, self.signal);
+    left -= bytes.length;
+  }
+}
+
+async function headLines(self: Self, source: ByteSource, limit: number): Promise<void> {
+  for (let left = limit; left > 0; ) {
+    const bytes = await source.read(self.signal);
+    if (bytes === undefined) return;
+    let end = 0;
+    while (left > 0 && end < bytes.length) {
+      const at = bytes.indexOf(0x0a, end);
+      end = at < 0 ? bytes.length : at + 1;
+      if (at >= 0) left--;
+    }
+    if (end < bytes.length) source.unread(bytes.subarray(end));
+    await self.stdout.write(bytes.subarray(0, end), self.signal);
+  }
+}
+
+const TAIL_POLL_MS = 1000;
+/** What `tail` keeps at most of a stream that it must see the end of. */
+const TAIL_KEEP_BYTES = 1024 * 1024;
+
+/** `tail [-n LINES] [-c BYTES] [-f|-F] [FILE...]`: looks for more once a second, as busybox does. */
+export async function tail(self: Self): Promise<number> {
+  const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
+  const { options, rest, unknown } = parseArgs(args, "n:c:fFq");
+  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  const follows = options.has("f") || options.has("F");
+  const sources: ByteSource[] = [];
+  const code = await forEachInput(self, rest, async (source) => {
+    await self.stdout.write(await lastPart(self, source, options), self.signal);
+    sources.push(source);
+  });
+  const files = sources.filter((source) => source instanceof FileSource);
+  while (follows && files.length > 0) {
+    for (const source of files) await copy(self, source);
+    await self.machine.clock.sleep(TAIL_POLL_MS, self.signal);
+  }
+  return code;
+}
+
+async function lastPart(self: Self, source: ByteSource, options: ReadonlyMap<string, string>): Promise<Buffer> {
+  let kept = Buffer.alloc(0);
+  for (let count = 1; ; count++) {
+    const bytes = await source.read(self.signal);
+    if (bytes === undefined) break;
+    kept = Buffer.concat([kept, bytes]);
+    if (kept.length > 2 * TAIL_KEEP_BYTES) kept = kept.subarray(-TAIL_KEEP_BYTES);
+    if (count % 64 === 0) await breathe(self.signal);
+  }
+  const bytes = options.get("c");
+  if (bytes !== undefined) {
+    return bytes.startsWith("+") ? kept.subarray(Number(bytes) - 1) : kept.subarray(-Number(bytes) || kept.length);
+  }
+  const lines = options.get("n") ?? "10";
+  if (lines.startsWith("+")) return fromLine(kept, Number(lines));
+  return lastLines(kept, Math.abs(Number(lines)));
+}
+
+function fromLine(bytes: Buffer, line: number): Buffer {
+  let at = 0;
+  for (let count = 1; count < line; count++) {
+    const next = bytes.indexOf(0x0a, at);
+    if (next < 0) return Buffer.alloc(0);
+    at = next + 1;
+  }
+  return bytes.subarray(at);
+}
+
+function lastLines(bytes: Buffer, count: number): Buffer {
+  if (!(count > 0)) return Buffer.alloc(0);
+  let at = bytes.length - 1;
+  for (let left = count; left > 0 && at >= 0; left--) {
+    at = bytes.lastIndexOf(0x0a, at - 1);
+    if (at === 0 && left > 1) break;
+  }
+  return at < 0 ? bytes : bytes.subarray(at + 1);
+}
+
+const YES_LINES_BYTES = 8192;
+/** How often `yes` writes: a machine of ours has one thread, and other containers want it too. */
+const YES_PAUSE_MS = 1;
+
+/** `yes [TEXT]` */
+export async function yes(self: Self): Promise<number> {
+  const line = `${self.argv.length > 1 ? self.argv.slice(1).join(" ") : "y"}\n`;
+  const block = Buffer.from(line.repeat(Math.max(1, Math.floor(YES_LINES_BYTES / line.length))));
+  for (;;) {
+    await self.stdout.write(block, self.signal);
+    await self.machine.clock.sleep(YES_PAUSE_MS, self.signal);
+  }
+}
+
+/** `tee [-a] [FILE...]` */
+export async function tee(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "ai");
+  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  const { fs } = self.machine;
+  const paths = rest.map((name) => resolvePath(self.cwd, name));
+  for (const path of paths) fs.write(path, Buffer.alloc(0), { truncate: !options.has("a") });
+  for (;;) {
+    const bytes = await self.stdin.read(self.signal);
+    if (bytes === undefined) return 0;
+    for (const path of paths) fs.write(path, bytes);
+    await self.stdout.write(bytes, self.signal);
+  }
+}
+
+/** `wc [-l] [-w] [-c] [FILE...]` */
+export async function wc(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "lwcm");
+  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  const wanted = ["l", "w", "c"].filter(
+    (letter) => options.size === 0 || options.has(letter === "c" && options.has("m") ? "m" : letter),
+  );
+  const total: Record<string, number> = { l: 0, w: 0, c: 0 };
+  const line = (counts: Readonly<Record<string, number>>, name: string) => {
+    const numbers = wanted.map((letter) => String(counts[letter]));
+    const shown = wanted.length === 1 ? numbers.join("") : numbers.map((text) => text.padStart(9)).join(" ");
+    return `${shown}${name === "-" ? "" : ` ${name}`}\n`;
+  };
+  const code = await forEachInput(self, rest, async (source, name) => {
+    const counts = await count(self, source);
+    for (const [letter, value] of Object.entries(counts)) total[letter] = (total[letter] ?? 0) + value;
+    await print(self, line(counts, name));
+  });
+  if (rest.length > 1) await print(self, line(total, "total"));
+  return code;
+}
+
+async function count(self: Self, source: ByteSource): Promise<Record<string, number>> {
+  const counts = { l: 0, w: 0, c: 0 };
+  let inWord = false;
+  for (;;) {
+    const bytes = await source.read(self.signal);
+    if (bytes === undefined) return counts;
+    counts.c += bytes.length;
+    for (const byte of bytes) {
+      if (byte === 0x0a) counts.l++;
+      const isSpace = byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+      if (!isSpace && !inWord) counts.w++;
+      inWord = !isSpace;
+    }
+    await breathe(self.signal);
+  }
+}
+
+/** `seq [FIRST [STEP]] LAST` */
+export async function seq(self: Self): Promise<number> {
+  const numbers = self.argv.slice(1).map(Number);
+  if (numbers.length === 0 || numbers.length > 3 || numbers.some(Number.isNaN)) return usage(self, "invalid number");
+  const last = numbers.at(-1) ?? 0;
+  const first = numbers.length > 1 ? (numbers[0] ?? 1) : 1;
+  const step = numbers.length === 3 ? (numbers[1] ?? 1) : 1;
+  if (step === 0) return usage(self, "the step must not be 0");
+  let lines = 0;
+  for (let value = first; step > 0 ? value <= last : value >= last; value += step) {
+    await print(self, `${value}\n`);
+    if (++lines % 256 === 0) await breathe(self.signal);
+  }
+  return 0;
+}

@@ -1,0 +1,134 @@
+import type { ArithExpr } from "./ast.js";
+import { ShellError, type ShellState } from "./state.js";
+
+/** What arithmetic needs of the shell besides its variables. */
+export interface ArithmeticContext {
+  readonly state: ShellState;
+  /** `$?`, `$#`, `$1`: parameters that are no variables */
+  parameter(name: string): string | undefined;
+  /** the value of `$(command)` */
+  substitute(command: string): Promise<string>;
+  /** the value of what is between `${` and `}` */
+  braced(content: string): Promise<string>;
+  /** an expression out of a variable's text */
+  parse(text: string): ArithExpr;
+}
+
+const MAX_DEPTH = 64;
+
+/** Evaluates `$(( ... ))` in signed 64 bits. @throws ShellError for a division by 0, and what is no number */
+export async function evaluate(expr: ArithExpr, context: ArithmeticContext, depth = 0): Promise<bigint> {
+  if (depth > MAX_DEPTH) throw new ShellError("arithmetic: expression recursion level exceeded");
+  const value = (inner: ArithExpr) => evaluate(inner, context, depth + 1);
+  switch (expr.type) {
+    case "ArithNumber":
+      return BigInt(Math.trunc(expr.value));
+    case "ArithGroup":
+    case "ArithNested":
+      return value(expr.expression);
+    case "ArithVariable":
+      return number(readVariable(context, expr.name), context, depth);
+    case "ArithSpecialVar":
+      return number(context.parameter(expr.name) ?? "0", context, depth);
+    case "ArithBracedExpansion":
+      return number(await context.braced(expr.content), context, depth);
+    case "ArithCommandSubst":
+      return number(await context.substitute(expr.command), context, depth);
+    case "ArithUnary":
+      return unary(expr, context, depth);
+    case "ArithBinary":
+      return binary(expr, value);
+    case "ArithTernary":
+      return (await value(expr.condition)) !== 0n ? value(expr.consequent) : value(expr.alternate);
+    case "ArithAssignment": {
+      const right = await value(expr.value);
+      const operator = expr.operator.slice(0, -1);
+      const left = operator === "" ? 0n : await number(readVariable(context, expr.variable), context, depth);
+      return assign(context, expr.variable, operator === "" ? right : apply(operator, left, right));
+    }
+    default:
+      throw new ShellError("arithmetic syntax error");
+  }
+}
+
+function readVariable({ state, parameter }: ArithmeticContext, name: string): string {
+  return parameter(name) ?? state.get(name) ?? "0";
+}
+
+/** A variable may hold an expression of its own. */
+async function number(text: string, context: ArithmeticContext, depth: number): Promise<bigint> {
+  const trimmed = text.trim();
+  if (trimmed === "") return 0n;
+  if (/^[-+]?(\d+|0[xX][0-9a-fA-F]+)$/.test(trimmed)) {
+    const digits = trimmed.replace(/^[-+]/, "");
+    const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits.replace(/^0+(?=\d)/, ""));
+    return trimmed.startsWith("-") ? -value : value;
+  }
+  return evaluate(context.parse(trimmed), context, depth + 1);
+}
+
+function assign({ state }: ArithmeticContext, name: string, value: bigint): bigint {
+  const wrapped = BigInt.asIntN(64, value);
+  if (!state.set(name, String(wrapped))) throw new ShellError(`${name}: is read only`);
+  return wrapped;
+}
+
+type Unary = Extract<ArithExpr, { readonly type: "ArithUnary" }>;
+
+async function unary(expr: Unary, context: ArithmeticContext, depth: number): Promise<bigint> {
+  const before = await evaluate(expr.operand, context, depth + 1);
+  switch (expr.operator) {
+    case "-":
+      return BigInt.asIntN(64, -before);
+    case "+":
+      return before;
+    case "!":
+      return before === 0n ? 1n : 0n;
+    case "~":
+      return ~before;
+    default: {
+      if (expr.operand.type !== "ArithVariable") throw new ShellError("arithmetic syntax error");
+      const after = assign(context, expr.operand.name, expr.operator === "++" ? before + 1n : before - 1n);
+      return expr.prefix ? after : before;
+    }
+  }
+}
+
+type Binary = Extract<ArithExpr, { readonly type: "ArithBinary" }>;
+
+async function binary(expr: Binary, value: (inner: ArithExpr) => Promise<bigint>): Promise<bigint> {
+  const left = await value(expr.left);
+  if (expr.operator === "&&") return left !== 0n && (await value(expr.right)) !== 0n ? 1n : 0n;
+  if (expr.operator === "||") return left !== 0n || (await value(expr.right)) !== 0n ? 1n : 0n;
+  return apply(expr.operator, left, await value(expr.right));
+}
+
+const truth = (value: boolean): bigint => (value ? 1n : 0n);
+
+function apply(operator: string, left: bigint, right: bigint): bigint {
+  if ((operator === "/" || operator === "%") && right === 0n) throw new ShellError("divide by zero");
+  if (operator === "**" && (right < 0n || right > 4096n)) throw new ShellError("exponent out of range");
+  const operations: Readonly<Record<string, () => bigint>> = {
+    "+": () => left + right,
+    "-": () => left - right,
+    "*": () => left * right,
+    "/": () => left / right,
+    "%": () => left % right,
+    "**": () => left ** right,
+    "<<": () => left << (right & 63n),
+    ">>": () => left >> (right & 63n),
+    "<": () => truth(left < right),
+    "<=": () => truth(left <= right),
+    ">": () => truth(left > right),
+    ">=": () => truth(left >= right),
+    "==": () => truth(left === right),
+    "!=": () => truth(left !== right),
+    "&": () => left & right,
+    "|": () => left | right,
+    "^": () => left ^ right,
+    ",": () => right,
+  };
+  const operation = operations[operator];
+  if (operation === undefined) throw new ShellError("arithmetic syntax error");
+  return BigInt.asIntN(64, operation());
+}

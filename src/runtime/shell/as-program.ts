@@ -1,0 +1,19 @@
+import type { Self } from "../process/process.js";
+import { BUILTINS } from "./builtins.js";
+import { Interpreter } from "./interpreter.js";
+import { loadLanguage } from "./language.js";
+import { ShellState } from "./state.js";
+
+/** Runs a builtin of the shell as the program of that name: `/bin/test -f x` as a probe's command. */
+export async function runBuiltinProgram(self: Self): Promise<number> {
+  const state = new ShellState();
+  state.name = self.argv[0]?.split("/").at(-1) ?? "";
+  state.cwd = self.cwd;
+  state.descriptors.set(0, { source: self.stdin });
+  state.descriptors.set(1, { sink: self.stdout });
+  state.descriptors.set(2, { sink: self.stderr });
+  const shell = new Interpreter(self, state, await loadLanguage());
+  const builtin = BUILTINS[state.name];
+  if (builtin === undefined) return 127;
+  return shell.toTheEnd(() => builtin(self.argv.slice(1), shell));
+}

@@ -1,0 +1,83 @@
+import type { IFileSystem } from "just-bash";
+import type { ContainerFs, FileStat } from "../fs/container-fs.js";
+import { FsError } from "../fs/fs-error.js";
+import { resolvePath } from "../fs/paths.js";
+import { asBashError } from "./utilities.js";
+
+type BashStat = Awaited<ReturnType<IFileSystem["stat"]>>;
+type Content = Parameters<IFileSystem["writeFile"]>[1];
+type Encoding = Parameters<IFileSystem["writeFile"]>[2];
+
+/** A container's file system as just-bash wants to see it. */
+export function bashFileSystem(fs: ContainerFs): IFileSystem {
+  const run = async <T>(operation: string, body: () => T): Promise<T> => {
+    try {
+      return body();
+    } catch (error) {
+      throw asBashError(error, operation);
+    }
+  };
+  const remove = (path: string, options: { recursive?: boolean; force?: boolean } = {}): void => {
+    try {
+      if (options.recursive === true && fs.lstat(path).type === "directory") {
+        for (const name of fs.readdir(path)) remove(resolvePath(path, name), options);
+      }
+      fs.remove(path);
+    } catch (error) {
+      if (!(options.force === true && error instanceof FsError && error.code === "ENOENT")) throw error;
+    }
+  };
+  const copy = (from: string, to: string, isRecursive: boolean): void => {
+    const stat = fs.stat(from);
+    if (stat.type !== "directory") {
+      fs.write(to, fs.readFile(from), { truncate: true, mode: stat.mode });
+      return;
+    }
+    if (!isRecursive) throw new FsError("EISDIR", from);
+    fs.mkdir(to, { recursive: true });
+    for (const name of fs.readdir(from)) copy(resolvePath(from, name), resolvePath(to, name), true);
+  };
+  return {
+    readFile: (path, options) => run("open", () => fs.readFile(path).toString(encodingOf(options) ?? "utf8")),
+    readFileBuffer: (path) => run("open", () => fs.readFile(path)),
+    writeFile: (path, content, options) =>
+      run("open", () => fs.write(path, bytesOf(content, options), { truncate: true })),
+    appendFile: (path, content, options) => run("open", () => fs.write(path, bytesOf(content, options))),
+    exists: async (path) => fs.exists(path),
+    stat: (path) => run("stat", () => bashStat(fs.stat(path))),
+    lstat: (path) => run("lstat", () => bashStat(fs.lstat(path))),
+    mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, options)),
+    readdir: (path) => run("scandir", () => fs.readdir(path)),
+    rm: (path, options) => run("rm", () => remove(path, options)),
+    cp: (from, to, options) => run("cp", () => copy(from, to, options?.recursive === true)),
+    mv: (from, to) => run("rename", () => fs.rename(from, to)),
+    resolvePath,
+    getAllPaths: () => [],
+    chmod: (path, mode) => run("chmod", () => fs.chmod(path, mode)),
+    symlink: (target, path) => run("symlink", () => fs.symlink(target, path)),
+    link: (existing, path) => run("link", () => fs.link(existing, path)),
+    readlink: (path) => run("readlink", () => fs.readlink(path)),
+    realpath: (path) => run("realpath", () => fs.realpath(path)),
+    utimes: (path, _atime, mtime) => run("utimes", () => fs.utimes(path, mtime.getTime())),
+  };
+}
+
+function bashStat(stat: FileStat): BashStat {
+  return {
+    isFile: stat.type === "file" || stat.type === "device",
+    isDirectory: stat.type === "directory",
+    isSymbolicLink: stat.type === "symlink",
+    mode: stat.mode,
+    size: stat.size,
+    mtime: new Date(stat.mtimeMs),
+  };
+}
+
+function encodingOf(options: unknown): BufferEncoding | undefined {
+  const encoding = typeof options === "string" ? options : (options as { encoding?: unknown } | undefined)?.encoding;
+  return typeof encoding === "string" ? (encoding as BufferEncoding) : undefined;
+}
+
+function bytesOf(content: Content, options: Encoding): Uint8Array {
+  return typeof content === "string" ? Buffer.from(content, encodingOf(options) ?? "utf8") : content;
+}

@@ -1,0 +1,190 @@
+import { FsError } from "../fs/fs-error.js";
+import { resolvePath } from "../fs/paths.js";
+import { evaluate } from "./arithmetic.js";
+import type { ConditionalExpression } from "./ast.js";
+import { arithmeticContext, expandPieces, expandText } from "./expand.js";
+import type { Interpreter } from "./interpreter.js";
+import { matches } from "./patterns.js";
+import { ShellError } from "./state.js";
+
+const COMPARISONS: Readonly<Record<string, (left: bigint, right: bigint) => boolean>> = {
+  "-eq": (left, right) => left === right,
+  "-ne": (left, right) => left !== right,
+  "-lt": (left, right) => left < right,
+  "-le": (left, right) => left <= right,
+  "-gt": (left, right) => left > right,
+  "-ge": (left, right) => left >= right,
+};
+
+/** `[[ expression ]]` */
+export async function holds(expression: ConditionalExpression, shell: Interpreter): Promise<boolean> {
+  switch (expression.type) {
+    case "CondNot":
+      return !(await holds(expression.operand, shell));
+    case "CondAnd":
+      return (await holds(expression.left, shell)) && holds(expression.right, shell);
+    case "CondOr":
+      return (await holds(expression.left, shell)) || holds(expression.right, shell);
+    case "CondGroup":
+      return holds(expression.expression, shell);
+    case "CondWord":
+      return (await expandText(expression.word, shell)) !== "";
+    case "CondUnary":
+      return unary(expression.operator, await expandText(expression.operand, shell), shell);
+    case "CondBinary": {
+      const left = await expandText(expression.left, shell);
+      const { operator } = expression;
+      if (operator === "==" || operator === "=") return matches(left, await expandPieces(expression.right, shell));
+      if (operator === "!=") return !matches(left, await expandPieces(expression.right, shell));
+      const right = await expandText(expression.right, shell);
+      if (operator === "=~") return regExp(right).test(left);
+      if (!(operator in COMPARISONS)) return binary(left, operator, right, shell);
+      const number = (text: string) => evaluate(shell.parseArithmetic(text || "0"), arithmeticContext(shell));
+      return COMPARISONS[operator]?.(await number(left), await number(right)) ?? false;
+    }
+  }
+}
+
+function regExp(source: string): RegExp {
+  try {
+    return new RegExp(source);
+  } catch {
+    throw new ShellError(`bad regular expression ${source}`);
+  }
+}
+
+/** `test -f x`, `-z ""` @throws ShellError for an operator that is none */
+function unary(operator: string, operand: string, shell: Interpreter): boolean {
+  switch (operator) {
+    case "-z":
+      return operand === "";
+    case "-n":
+      return operand !== "";
+    case "-t":
+      return (shell.state.descriptors.get(Number(operand))?.sink ?? shell.source(Number(operand))).isTerminal === true;
+    case "-v":
+      return shell.state.get(operand) !== undefined;
+    case "-o":
+      return false;
+    default:
+      return fileIs(operator, operand, shell);
+  }
+}
+
+function fileIs(operator: string, name: string, shell: Interpreter): boolean {
+  const path = resolvePath(shell.state.cwd, name);
+  try {
+    const stat = operator === "-h" || operator === "-L" ? shell.files.lstat(path) : shell.files.stat(path);
+    const tests: Readonly<Record<string, boolean>> = {
+      "-e": true,
+      "-a": true,
+      "-f": stat.type === "file",
+      "-d": stat.type === "directory",
+      "-h": stat.type === "symlink",
+      "-L": stat.type === "symlink",
+      "-c": stat.type === "device",
+      "-s": stat.size > 0,
+      "-r": true,
+      "-w": true,
+      "-x": (stat.mode & 0o111) !== 0,
+      "-O": true,
+      "-G": true,
+    };
+    return tests[operator] ?? false;
+  } catch (error) {
+    if (error instanceof FsError) return false;
+    throw error;
+  }
+}
+
+function binary(left: string, operator: string, right: string, shell: Interpreter): boolean {
+  switch (operator) {
+    case "=":
+    case "==":
+      return left === right;
+    case "!=":
+      return left !== right;
+    case "<":
+      return left < right;
+    case ">":
+      return left > right;
+    case "-nt":
+    case "-ot": {
+      const [first, second] = [left, right].map((name) => modified(name, shell));
+      return operator === "-nt" ? (first ?? 0) > (second ?? 0) : (first ?? 0) < (second ?? 0);
+    }
+    case "-ef":
+      return resolvePath(shell.state.cwd, left) === resolvePath(shell.state.cwd, right);
+    default: {
+      const compare = COMPARISONS[operator];
+      if (compare === undefined) throw new ShellError(`${operator}: unknown operand`);
+      return compare(integer(left), integer(right));
+    }
+  }
+}
+
+function modified(name: string, shell: Interpreter): number | undefined {
+  const path = resolvePath(shell.state.cwd, name);
+  return shell.files.exists(path) ? shell.files.stat(path).mtimeMs : undefined;
+}
+
+function integer(text: string): bigint {
+  if (/^\s*[-+]?\d+\s*$/.test(text)) return BigInt(text.trim().replace(/^\+/, ""));
+  throw new ShellError(`${text}: bad number`);
+}
+
+const UNARY = /^-[bcdefghkLnoprsStuvwxzOGNa]$/;
+const BINARY = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
+
+/** `test expression`: POSIX's rules by the number of arguments, with `-a`, `-o`, `!` and parentheses. */
+export function test(args: readonly string[], shell: Interpreter): boolean {
+  const rest = [...args];
+  const value = or(rest, shell);
+  if (rest.length > 0) throw new ShellError(`${rest[0]}: unexpected operator`);
+  return value;
+}
+
+function or(rest: string[], shell: Interpreter): boolean {
+  let value = and(rest, shell);
+  while (rest[0] === "-o") {
+    rest.shift();
+    const right = and(rest, shell);
+    value = value || right;
+  }
+  return value;
+}
+
+function and(rest: string[], shell: Interpreter): boolean {
+  let value = primary(rest, shell);
+  while (rest[0] === "-a") {
+    rest.shift();
+    const right = primary(rest, shell);
+    value = value && right;
+  }
+  return value;
+}
+
+function primary(rest: string[], shell: Interpreter): boolean {
+  const [first, second, third] = rest;
+  if (first === undefined) return false;
+  if (second !== undefined && third !== undefined && BINARY.test(second)) {
+    rest.splice(0, 3);
+    return binary(first, second, third, shell);
+  }
+  if (first === "!" && rest.length > 1) {
+    rest.shift();
+    return !primary(rest, shell);
+  }
+  if (first === "(" && rest.includes(")")) {
+    rest.shift();
+    const value = or(rest, shell);
+    if (rest.shift() !== ")") throw new ShellError("closing paren expected");
+    return value;
+  }
+  if (second !== undefined && UNARY.test(first)) {
+    rest.splice(0, 2);
+    return unary(first, second, shell);
+  }
+  rest.shift();
+  return first !== "";
+}

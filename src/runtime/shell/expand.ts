@@ -1,0 +1,248 @@
+import { openForReading } from "../fs/open-file.js";
+import { resolvePath } from "../fs/paths.js";
+import { readAll } from "../process/streams.js";
+import { type ArithmeticContext, evaluate } from "./arithmetic.js";
+import type { ArithExpr, BraceItem, ParameterPart, ScriptNode, WordNode, WordPart } from "./ast.js";
+import { expandOperation } from "./parameters.js";
+import { expandPath, hasPattern, type Piece, textOf } from "./patterns.js";
+import type { ShellState } from "./state.js";
+
+/** What expansion asks of the shell that it works for. */
+export interface ExpansionHost {
+  readonly state: ShellState;
+  /** what a command writes to its stdout */
+  substitute(body: ScriptNode): Promise<string>;
+  parse(text: string): ScriptNode;
+  parseArithmetic(text: string): ArithExpr;
+  /** `$?`, `$1`, `$#` and the like; undefined when it is not set, or is a variable */
+  special(name: string): string | undefined;
+  readonly files: Parameters<typeof openForReading>[0];
+  readonly random: Parameters<typeof openForReading>[2];
+  readonly signal: AbortSignal;
+}
+
+/** Collects the fields that a word becomes. */
+class Fields {
+  readonly all: Piece[][] = [];
+  #current: Piece[] | undefined;
+
+  add(text: string, isQuoted: boolean): void {
+    this.#current ??= [];
+    this.#current.push({ text, isQuoted });
+  }
+
+  end(): void {
+    if (this.#current !== undefined) this.all.push(this.#current);
+    this.#current = undefined;
+  }
+
+  /** What an expansion without quotes brings is split where a character of IFS is. */
+  split(text: string, ifs: string): void {
+    if (text === "") return;
+    if (ifs === "") {
+      this.add(text, false);
+      return;
+    }
+    const spaces = [...ifs].filter((char) => /[ \t\n]/.test(char)).join("");
+    let word = "";
+    let hasWord = false;
+    const flush = () => {
+      if (hasWord) this.add(word, false);
+      word = "";
+      hasWord = false;
+    };
+    for (const char of text) {
+      if (!ifs.includes(char)) {
+        word += char;
+        hasWord = true;
+        continue;
+      }
+      if (!spaces.includes(char) && !hasWord && this.#current === undefined) this.add("", false);
+      flush();
+      this.end();
+    }
+    flush();
+  }
+}
+
+const DEFAULT_IFS = " \t\n";
+
+/** A word as the fields that it becomes: with splitting and file names. */
+export async function expandWord(word: WordNode, host: ExpansionHost): Promise<string[]> {
+  const out: string[] = [];
+  for (const pieces of await expandFields(word, host)) {
+    if (hasPattern(pieces) && !host.state.options.has("f")) {
+      const paths = expandPath(host.files, host.state.cwd, pieces);
+      out.push(...(paths.length > 0 ? paths : [textOf(pieces)]));
+    } else out.push(textOf(pieces));
+  }
+  return out;
+}
+
+async function expandFields(word: WordNode, host: ExpansionHost): Promise<Piece[][]> {
+  const out: Piece[][] = [];
+  for (const parts of await expandBraces(word.parts, host)) {
+    const fields = new Fields();
+    for (const part of parts) await expandPart(part, host, fields);
+    fields.end();
+    out.push(...fields.all);
+  }
+  return out;
+}
+
+/** A word as one text: what is assigned, a here document, the word of `case`. */
+export async function expandText(word: WordNode, host: ExpansionHost): Promise<string> {
+  return textOf(await expandPieces(word, host));
+}
+
+/** A word without splitting, with what was quoted in it: for patterns. */
+export async function expandPieces(word: WordNode, host: ExpansionHost): Promise<Piece[]> {
+  const pieces: Piece[] = [];
+  for (const part of word.parts) {
+    const isQuoted = part.type === "SingleQuoted" || part.type === "DoubleQuoted" || part.type === "Escaped";
+    pieces.push({ text: await partText(part, host), isQuoted });
+  }
+  return pieces;
+}
+
+async function expandPart(part: WordPart, host: ExpansionHost, fields: Fields): Promise<void> {
+  const ifs = host.state.get("IFS") ?? DEFAULT_IFS;
+  switch (part.type) {
+    case "Literal":
+      return fields.add(part.value, false);
+    case "Glob":
+      return fields.add(part.pattern, false);
+    case "SingleQuoted":
+    case "Escaped":
+      return fields.add(part.value, true);
+    case "DoubleQuoted":
+      return expandQuoted(part.parts, host, fields);
+    case "TildeExpansion":
+      return fields.add(await partText(part, host), true);
+    case "ParameterExpansion":
+      if ((part.parameter === "@" || part.parameter === "*") && part.operation === null) {
+        host.state.parameters.forEach((text, index) => {
+          if (index > 0) fields.end();
+          fields.split(text, ifs);
+        });
+        return;
+      }
+      return fields.split(await partText(part, host), ifs);
+    default:
+      return fields.split(await partText(part, host), ifs);
+  }
+}
+
+async function expandQuoted(parts: readonly WordPart[], host: ExpansionHost, fields: Fields): Promise<void> {
+  // "$@" alone is as many fields as there are parameters: also none.
+  const isAll = (part: WordPart) =>
+    part.type === "ParameterExpansion" && part.parameter === "@" && part.operation === null;
+  if (parts.length !== 1 || !isAll(parts[0] as WordPart)) fields.add("", true);
+  for (const part of parts) {
+    if (!isAll(part)) {
+      fields.add(await partText(part, host), true);
+      continue;
+    }
+    host.state.parameters.forEach((text, index) => {
+      if (index > 0) fields.end();
+      fields.add(text, true);
+    });
+  }
+}
+
+async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
+  switch (part.type) {
+    case "Literal":
+    case "SingleQuoted":
+    case "Escaped":
+      return part.value;
+    case "Glob":
+      return part.pattern;
+    case "DoubleQuoted": {
+      const texts: string[] = [];
+      for (const inner of part.parts) texts.push(await partText(inner, host));
+      return texts.join("");
+    }
+    case "TildeExpansion":
+      return part.user === null ? (host.state.get("HOME") ?? "/") : `~${part.user}`;
+    case "ParameterExpansion":
+      return expandParameter(part, host);
+    case "CommandSubstitution":
+      return substitute(part.body, host);
+    case "ArithmeticExpansion":
+      return String(await evaluate(part.expression.expression, arithmeticContext(host)));
+    case "BraceExpansion":
+      return (await Promise.all(part.items.map((item) => braceTexts(item, host)))).flat().join(" ");
+    default:
+      return "";
+  }
+}
+
+function expandParameter(part: ParameterPart, host: ExpansionHost): Promise<string> | string {
+  return expandOperation(part, host);
+}
+
+/** `$(cmd)`, without the newlines at its end; `$(< file)` reads the file. */
+async function substitute(body: ScriptNode, host: ExpansionHost): Promise<string> {
+  const file = await readOnly(body, host);
+  const text = file ?? (await host.substitute(body));
+  return text.replace(/\n+$/, "").replaceAll("\0", "");
+}
+
+async function readOnly(body: ScriptNode, host: ExpansionHost): Promise<string | undefined> {
+  const command = body.statements.length === 1 ? body.statements[0]?.pipelines[0]?.commands[0] : undefined;
+  if (command?.type !== "SimpleCommand" || command.name !== null || command.redirections.length !== 1) return undefined;
+  const redirection = command.redirections[0];
+  if (redirection?.operator !== "<" || redirection.target.type !== "Word") return undefined;
+  const path = resolvePath(host.state.cwd, await expandText(redirection.target, host));
+  return (await readAll(openForReading(host.files, path, host.random), host.signal)).toString();
+}
+
+export function arithmeticContext(host: ExpansionHost): ArithmeticContext {
+  return {
+    state: host.state,
+    parameter: (name) => host.special(name),
+    substitute: (command) => substitute(host.parse(command), host),
+    braced: async (content) => {
+      const script = host.parse(`: "\${${content}}"`);
+      const command = script.statements[0]?.pipelines[0]?.commands[0];
+      const word = command?.type === "SimpleCommand" ? command.args[0] : undefined;
+      return word === undefined ? "" : expandText(word, host);
+    },
+    parse: (text) => host.parseArithmetic(text),
+  };
+}
+
+/** `a{b,c}` is `ab ac`, before anything else is expanded. */
+async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Promise<WordPart[][]> {
+  const at = parts.findIndex((part) => part.type === "BraceExpansion");
+  const brace = parts[at];
+  if (brace?.type !== "BraceExpansion") return [[...parts]];
+  const out: WordPart[][] = [];
+  for (const item of brace.items) {
+    const middles: (readonly WordPart[])[] =
+      item.type === "Word"
+        ? [item.word.parts]
+        : (await braceTexts(item, host)).map((value) => [{ type: "Literal", value } as const]);
+    for (const middle of middles) {
+      out.push(...(await expandBraces([...parts.slice(0, at), ...middle, ...parts.slice(at + 1)], host)));
+    }
+  }
+  return out;
+}
+
+const MAX_RANGE = 10_000;
+
+async function braceTexts(item: BraceItem, host: ExpansionHost): Promise<string[]> {
+  if (item.type === "Word") return [await expandText(item.word, host)];
+  const isText = typeof item.start === "string";
+  const code = (value: string | number) => (typeof value === "string" ? value.charCodeAt(0) : value);
+  const [start, end] = [code(item.start), code(item.end)];
+  const step = Math.max(1, Math.abs(item.step ?? 1));
+  const out: string[] = [];
+  for (let value = start; start <= end ? value <= end : value >= end; value += start <= end ? step : -step) {
+    out.push(isText ? String.fromCharCode(value) : String(value));
+    if (out.length > MAX_RANGE) break;
+  }
+  return out;
+}

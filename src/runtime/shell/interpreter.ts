@@ -1,0 +1,412 @@
+import { Pipe } from "../process/pipe.js";
+import { exitCodeOf, type Process, type Program, type Self } from "../process/process.js";
+import { SIGINT } from "../process/signals.js";
+import { type ByteSink, type ByteSource, BytesSource, CollectingSink, NullSink } from "../process/streams.js";
+import { breathe } from "../programs/console.js";
+import { evaluate } from "./arithmetic.js";
+import type {
+  ArithExpr,
+  CaseNode,
+  CommandNode,
+  CStyleForNode,
+  ForNode,
+  IfNode,
+  PipelineNode,
+  ScriptNode,
+  StatementNode,
+  UntilNode,
+  WhileNode,
+} from "./ast.js";
+import { holds } from "./conditional.js";
+import { arithmeticContext, type ExpansionHost, expandPieces, expandText, expandWord } from "./expand.js";
+import type { ShellLanguage } from "./language.js";
+import { matches } from "./patterns.js";
+import { redirect } from "./redirect.js";
+import { runSimpleCommand } from "./simple-command.js";
+import { Leave, ShellError, type ShellState } from "./state.js";
+import { Traps } from "./traps.js";
+
+/** After so many commands without a wait, others get their turn. */
+const COMMANDS_PER_TURN = 100;
+
+/**
+ * Runs the syntax tree that just-bash's parser makes, statement by statement on the container's processes, streams and
+ * clock: what a loop writes is there when it is written, and a signal is seen before the next command.
+ */
+export class Interpreter implements ExpansionHost {
+  readonly traps: Traps;
+  #commands = 0;
+  /** how many conditions, `!` and `&&` we are in: `set -e` looks away there */
+  #guards = 0;
+
+  constructor(
+    readonly self: Self,
+    readonly state: ShellState,
+    readonly language: ShellLanguage,
+  ) {
+    this.traps = new Traps(self, state, (command) => this.runText(command));
+  }
+
+  get signal(): AbortSignal {
+    return this.self.signal;
+  }
+
+  get files() {
+    return this.self.machine.fs;
+  }
+
+  get random() {
+    return this.self.machine.random;
+  }
+
+  parse(text: string): ScriptNode {
+    return this.language.parse(text);
+  }
+
+  parseArithmetic(text: string): ArithExpr {
+    return this.language.parseArithmetic(text);
+  }
+
+  special(name: string): string | undefined {
+    const { state } = this;
+    if (/^\d+$/.test(name)) return name === "0" ? state.name : state.parameters[Number(name) - 1];
+    switch (name) {
+      case "?":
+        return String(state.lastStatus);
+      case "#":
+        return String(state.parameters.length);
+      case "$":
+        return String(state.shellPid);
+      case "!":
+        return state.lastBackgroundPid === undefined ? undefined : String(state.lastBackgroundPid);
+      case "-":
+        return [...state.options].filter((option) => option.length === 1).join("");
+      default:
+        return undefined;
+    }
+  }
+
+  sink(fd: number): ByteSink {
+    return this.state.descriptors.get(fd)?.sink ?? new NullSink();
+  }
+
+  source(fd: number): ByteSource {
+    return this.state.descriptors.get(fd)?.source ?? new BytesSource();
+  }
+
+  async print(text: string, fd = 1): Promise<void> {
+    await this.sink(fd).write(Buffer.from(text), this.signal);
+  }
+
+  /** Says what is wrong as the shell itself: `sh: text`. */
+  complain(text: string): Promise<void> {
+    return this.print(`${this.state.name}: ${text}\n`, 2);
+  }
+
+  async runText(text: string): Promise<number> {
+    return this.runScript(this.parse(text));
+  }
+
+  async runScript(script: ScriptNode): Promise<number> {
+    for (const statement of script.statements) await this.runStatement(statement);
+    return this.state.lastStatus;
+  }
+
+  async #runAll(statements: readonly StatementNode[]): Promise<number> {
+    for (const statement of statements) await this.runStatement(statement);
+    return this.state.lastStatus;
+  }
+
+  /** @param isLast nothing comes after it: a program may run in the shell's own place */
+  async runStatement(statement: StatementNode, isLast = false): Promise<number> {
+    if (this.signal.aborted) throw this.signal.reason;
+    if (statement.deferredError !== undefined) throw new ShellError(`syntax error: ${statement.deferredError.message}`);
+    await this.traps.runPending();
+    if (++this.#commands % COMMANDS_PER_TURN === 0) await breathe(this.signal);
+    if (statement.background) return this.#startInBackground(statement);
+    const { pipelines, operators } = statement;
+    for (const [index, pipeline] of pipelines.entries()) {
+      const operator = operators[index - 1];
+      if (operator === "&&" && this.state.lastStatus !== 0) continue;
+      if (operator === "||" && this.state.lastStatus === 0) continue;
+      const isGuarded = operators[index] === "&&" || operators[index] === "||";
+      const run = () => this.#runPipeline(pipeline, isLast && pipelines.length === 1);
+      this.state.lastStatus = isGuarded || pipeline.negated ? await this.#guarded(run) : await run();
+      if (isGuarded || pipeline.negated) continue;
+      this.#leaveOnError();
+    }
+    await this.traps.runPending();
+    return this.state.lastStatus;
+  }
+
+  #leaveOnError(): void {
+    if (this.state.lastStatus === 0 || this.#guards > 0 || !this.state.options.has("e")) return;
+    throw new Leave("exit", this.state.lastStatus);
+  }
+
+  async #guarded<T>(body: () => Promise<T>): Promise<T> {
+    this.#guards++;
+    try {
+      return await body();
+    } finally {
+      this.#guards--;
+    }
+  }
+
+  async #startInBackground(statement: StatementNode): Promise<number> {
+    const child = this.fork(async (shell) => shell.runStatement({ ...statement, background: false }, true), {
+      // A background command does not read the shell's own input, and Ctrl-C is not meant for it.
+      stdin: new BytesSource(),
+      ignores: [SIGINT],
+    });
+    this.state.lastBackgroundPid = child.pid;
+    this.state.jobs.set(child.pid, child);
+    this.state.lastStatus = 0;
+    return 0;
+  }
+
+  async #runPipeline(pipeline: PipelineNode, isLast: boolean): Promise<number> {
+    const [first] = pipeline.commands;
+    const status =
+      pipeline.commands.length === 1 && first !== undefined
+        ? await this.runCommand(first, isLast)
+        : await this.#runPipes(pipeline);
+    return pipeline.negated ? Number(status === 0) : status;
+  }
+
+  async #runPipes(pipeline: PipelineNode): Promise<number> {
+    const children: Process[] = [];
+    let stdin: ByteSource | undefined;
+    for (const [index, command] of pipeline.commands.entries()) {
+      const pipe = index === pipeline.commands.length - 1 ? undefined : new Pipe();
+      const child = this.fork(async (shell) => shell.runCommand(command, true), {
+        ...(stdin === undefined ? {} : { stdin }),
+        ...(pipe === undefined ? {} : { stdout: pipe.writer }),
+        ...(pipe !== undefined && pipeline.pipeStderr?.[index] === true ? { stderr: pipe.writer } : {}),
+      });
+      children.push(child);
+      stdin?.release();
+      pipe?.writer.release();
+      stdin = pipe?.reader;
+    }
+    let status = 0;
+    for (const child of children) {
+      const code = exitCodeOf(await child.exited);
+      if (!this.state.options.has("pipefail") || code !== 0) status = code;
+    }
+    return status;
+  }
+
+  /** Starts a process that goes on with a copy of this shell. */
+  fork(
+    body: (shell: Interpreter) => Promise<number>,
+    options: {
+      readonly stdin?: ByteSource;
+      readonly stdout?: ByteSink;
+      readonly stderr?: ByteSink;
+      readonly ignores?: readonly number[];
+    } = {},
+  ): Process {
+    const state = this.state.fork();
+    const stdin = options.stdin ?? this.source(0);
+    const stdout = options.stdout ?? this.sink(1);
+    const stderr = options.stderr ?? this.sink(2);
+    state.descriptors.set(0, { source: stdin });
+    state.descriptors.set(1, { sink: stdout });
+    state.descriptors.set(2, { sink: stderr });
+    const program: Program = async (self) => {
+      for (const signal of options.ignores ?? []) self.onSignal(signal, "ignore");
+      const shell = new Interpreter(self, state, this.language);
+      return shell.toTheEnd(() => body(shell));
+    };
+    const { argv, pid: parentPid, machine } = this.self;
+    return machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid });
+  }
+
+  /** Runs a whole shell: says what ends it early, and its EXIT trap. @returns its exit code */
+  async toTheEnd(body: () => Promise<number>): Promise<number> {
+    let status = await this.#caught(body);
+    this.state.lastStatus = status;
+    const trap = this.traps.takeExit();
+    if (trap !== undefined) {
+      const before = status;
+      status = await this.#caught(async () => {
+        await this.runText(trap);
+        return before;
+      });
+    }
+    return status;
+  }
+
+  async #caught(body: () => Promise<number>): Promise<number> {
+    try {
+      return await body();
+    } catch (error) {
+      if (error instanceof Leave) return error.how === "exit" || error.how === "return" ? error.count : 0;
+      if (!(error instanceof ShellError)) throw error;
+      await this.complain(error.message);
+      return error.status;
+    }
+  }
+
+  async runCommand(node: CommandNode, isLast = false): Promise<number> {
+    if (this.signal.aborted) throw this.signal.reason;
+    if (node.type === "SimpleCommand") return runSimpleCommand(node, this, isLast);
+    if (node.type === "FunctionDef") {
+      this.state.functions.set(node.name, node);
+      return 0;
+    }
+    let restore = () => {};
+    try {
+      restore = await redirect(node.redirections, this);
+    } catch (error) {
+      if (!(error instanceof ShellError)) throw error;
+      await this.complain(error.message);
+      return error.status;
+    }
+    try {
+      return await this.#runCompound(node);
+    } finally {
+      restore();
+    }
+  }
+
+  async #runCompound(node: Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>): Promise<number> {
+    switch (node.type) {
+      case "If":
+        return this.#runIf(node);
+      case "While":
+      case "Until":
+        return this.#runWhile(node);
+      case "For":
+        return this.#runFor(node);
+      case "CStyleFor":
+        return this.#runArithmeticFor(node);
+      case "Case":
+        return this.#runCase(node);
+      case "Group":
+        return this.#runAll(node.body);
+      case "Subshell": {
+        const child = this.fork((shell) => shell.#runAll(node.body));
+        return exitCodeOf(await child.exited);
+      }
+      case "ArithmeticCommand":
+        return Number((await evaluate(node.expression.expression, arithmeticContext(this))) === 0n);
+      case "ConditionalCommand":
+        return Number(!(await holds(node.expression, this)));
+    }
+  }
+
+  async #condition(statements: readonly StatementNode[]): Promise<boolean> {
+    return (await this.#guarded(() => this.#runAll(statements))) === 0;
+  }
+
+  async #runIf(node: IfNode): Promise<number> {
+    for (const clause of node.clauses) {
+      if (await this.#condition(clause.condition)) return this.#runAll(clause.body);
+    }
+    if (node.elseBody !== null) return this.#runAll(node.elseBody);
+    this.state.lastStatus = 0;
+    return 0;
+  }
+
+  async #runWhile(node: WhileNode | UntilNode): Promise<number> {
+    let status = 0;
+    await this.#loop(
+      async () => (await this.#condition(node.condition)) === (node.type === "While"),
+      async () => {
+        status = await this.#runAll(node.body);
+      },
+    );
+    return status;
+  }
+
+  async #runFor(node: ForNode): Promise<number> {
+    const values: string[] = [];
+    if (node.words === null) values.push(...this.state.parameters);
+    else for (const word of node.words) values.push(...(await expandWord(word, this)));
+    let at = 0;
+    let status = 0;
+    await this.#loop(
+      async () => at < values.length,
+      async () => {
+        if (!this.state.set(node.variable, values[at++] as string))
+          throw new ShellError(`${node.variable}: is read only`);
+        status = await this.#runAll(node.body);
+      },
+    );
+    return status;
+  }
+
+  async #runArithmeticFor(node: CStyleForNode): Promise<number> {
+    const value = async (expression: CStyleForNode["init"]) =>
+      expression === null ? 1n : evaluate(expression.expression, arithmeticContext(this));
+    let status = 0;
+    await value(node.init);
+    await this.#loop(
+      async () => (await value(node.condition)) !== 0n,
+      async () => {
+        status = await this.#runAll(node.body);
+      },
+      async () => {
+        await value(node.update);
+      },
+    );
+    return status;
+  }
+
+  async #loop(
+    goesOn: () => Promise<boolean>,
+    body: () => Promise<void>,
+    after: () => Promise<void> = async () => {},
+  ): Promise<void> {
+    this.state.loopDepth++;
+    try {
+      for (let rounds = 1; ; rounds++) {
+        if (this.signal.aborted) throw this.signal.reason;
+        if (rounds % COMMANDS_PER_TURN === 0) await breathe(this.signal);
+        if (!(await this.#turn(goesOn, body))) return;
+        await after();
+      }
+    } finally {
+      this.state.loopDepth--;
+    }
+  }
+
+  /** @returns whether there may be another */
+  async #turn(goesOn: () => Promise<boolean>, body: () => Promise<void>): Promise<boolean> {
+    try {
+      if (!(await goesOn())) return false;
+      await body();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Leave) || (error.how !== "break" && error.how !== "continue")) throw error;
+      if (error.count > 1 && this.state.loopDepth > 1) throw new Leave(error.how, error.count - 1);
+      this.state.lastStatus = 0;
+      return error.how === "continue";
+    }
+  }
+
+  async #runCase(node: CaseNode): Promise<number> {
+    const word = await expandText(node.word, this);
+    let status = 0;
+    let fallsThrough = false;
+    for (const item of node.items) {
+      let isMatch = fallsThrough;
+      for (const pattern of item.patterns) isMatch ||= matches(word, await expandPieces(pattern, this));
+      if (!isMatch) continue;
+      status = await this.#runAll(item.body);
+      if (item.terminator === ";;") return status;
+      fallsThrough = item.terminator === ";&";
+    }
+    return status;
+  }
+
+  /** What a command writes, for `$(command)`. */
+  async substitute(body: ScriptNode): Promise<string> {
+    const stdout = new CollectingSink();
+    const child = this.fork(async (shell) => shell.runScript(body), { stdout });
+    this.state.lastStatus = exitCodeOf(await child.exited);
+    return stdout.bytes().toString();
+  }
+}

@@ -1,0 +1,105 @@
+import { errorText } from "../fs/fs-error.js";
+import { openForReading, openForWriting } from "../fs/open-file.js";
+import { resolvePath } from "../fs/paths.js";
+import { BytesSource } from "../process/streams.js";
+import type { RedirectionNode } from "./ast.js";
+import { type ExpansionHost, expandText } from "./expand.js";
+import { type Descriptor, ShellError } from "./state.js";
+
+/** Names of open files that the file system does not have: what they are depends on who asks. */
+const DESCRIPTOR_PATHS: Readonly<Record<string, number>> = {
+  "/dev/stdin": 0,
+  "/dev/stdout": 1,
+  "/dev/stderr": 2,
+  "/proc/self/fd/0": 0,
+  "/proc/self/fd/1": 1,
+  "/proc/self/fd/2": 2,
+  "/dev/fd/0": 0,
+  "/dev/fd/1": 1,
+  "/dev/fd/2": 2,
+};
+
+/**
+ * Opens what a command is redirected to, in the order written.
+ * @returns what puts the shell's own descriptors back
+ * @throws ShellError when a file cannot be opened
+ */
+export async function redirect(redirections: readonly RedirectionNode[], host: ExpansionHost): Promise<() => void> {
+  if (redirections.length === 0) return () => {};
+  const { descriptors } = host.state;
+  const before = new Map(descriptors);
+  const restore = () => {
+    descriptors.clear();
+    for (const [fd, descriptor] of before) descriptors.set(fd, descriptor);
+  };
+  try {
+    for (const redirection of redirections) await apply(redirection, host);
+  } catch (error) {
+    restore();
+    throw error;
+  }
+  return restore;
+}
+
+async function apply(redirection: RedirectionNode, host: ExpansionHost): Promise<void> {
+  const { descriptors } = host.state;
+  const { operator, target } = redirection;
+  if (target.type === "HereDoc") {
+    const text = await expandText(target.content, host);
+    const shown = target.stripTabs ? text.replace(/^\t+/gm, "") : text;
+    descriptors.set(redirection.fd ?? 0, { source: new BytesSource(Buffer.from(shown)) });
+    return;
+  }
+  const word = await expandText(target, host);
+  switch (operator) {
+    case "<<<":
+      descriptors.set(redirection.fd ?? 0, { source: new BytesSource(Buffer.from(`${word}\n`)) });
+      return;
+    case "<&":
+    case ">&":
+      return duplicate(redirection.fd ?? (operator === "<&" ? 0 : 1), word, host);
+    case "<":
+      descriptors.set(redirection.fd ?? 0, open(word, "read", host));
+      return;
+    case "<>":
+      descriptors.set(redirection.fd ?? 0, { ...open(word, "append", host), ...open(word, "read", host) });
+      return;
+    default: {
+      const file = open(word, operator.endsWith(">>") ? "append" : "write", host);
+      descriptors.set(redirection.fd ?? 1, file);
+      if (operator.startsWith("&")) descriptors.set(2, file);
+    }
+  }
+}
+
+function duplicate(fd: number, word: string, host: ExpansionHost): void {
+  const { descriptors } = host.state;
+  if (word === "-") {
+    descriptors.delete(fd);
+    return;
+  }
+  if (!/^\d+-?$/.test(word)) {
+    // `>& file` is `> file 2>&1`.
+    const file = open(word, "write", host);
+    descriptors.set(1, file);
+    descriptors.set(2, file);
+    return;
+  }
+  const other = descriptors.get(Number.parseInt(word, 10));
+  if (other === undefined) throw new ShellError(`${word}: bad file descriptor`, 1);
+  descriptors.set(fd, other);
+  if (word.endsWith("-")) descriptors.delete(Number.parseInt(word, 10));
+}
+
+function open(name: string, how: "read" | "write" | "append", host: ExpansionHost): Descriptor {
+  const path = resolvePath(host.state.cwd, name);
+  const fd = DESCRIPTOR_PATHS[path];
+  const existing = fd === undefined ? undefined : host.state.descriptors.get(fd);
+  if (existing !== undefined) return existing;
+  try {
+    if (how === "read") return { source: openForReading(host.files, path, host.random) };
+    return { sink: openForWriting(host.files, path, { append: how === "append" }) };
+  } catch (error) {
+    throw new ShellError(`can't ${how === "read" ? "open" : "create"} ${name}: ${errorText(error)}`, 1);
+  }
+}

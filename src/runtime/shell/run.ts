@@ -1,0 +1,121 @@
+import { errorText } from "../fs/fs-error.js";
+import { openForReading } from "../fs/open-file.js";
+import { resolvePath } from "../fs/paths.js";
+import type { Self } from "../process/process.js";
+import { readAll, readLine } from "../process/streams.js";
+import { isInterpretable, type ScriptNode } from "./ast.js";
+import { Interpreter } from "./interpreter.js";
+import { loadLanguage, type ShellLanguage } from "./language.js";
+import { ShellError, type ShellOption, ShellState } from "./state.js";
+import { runWhole } from "./utilities.js";
+
+/** `sh [-OPTIONS] [-c COMMAND [NAME [ARG...]] | FILE [ARG...]]`; without either it reads commands from stdin. */
+export async function runShell(self: Self): Promise<number> {
+  const language = await loadLanguage();
+  const state = startState(self);
+  const args = readOptions(self.argv.slice(1), state);
+  const shell = new Interpreter(self, state, language);
+  if (args.command !== undefined) {
+    state.name = args.rest[0] ?? state.name;
+    state.parameters = args.rest.slice(1);
+    const { command } = args;
+    return shell.toTheEnd(() => runProgram(command, shell));
+  }
+  const [file, ...rest] = args.rest;
+  if (file === undefined) return shell.toTheEnd(() => readCommands(shell, language));
+  let text: Buffer;
+  try {
+    text = await readAll(
+      openForReading(self.machine.fs, resolvePath(self.cwd, file), self.machine.random),
+      self.signal,
+    );
+  } catch (error) {
+    await shell.complain(`can't open '${file}': ${errorText(error)}`);
+    return 127;
+  }
+  state.name = file;
+  state.parameters = rest;
+  return shell.toTheEnd(() => runProgram(text.toString(), shell));
+}
+
+function startState(self: Self): ShellState {
+  const state = new ShellState();
+  for (const [name, value] of Object.entries(self.env)) state.set(name, value, { isExported: true });
+  state.name = self.argv[0] ?? "sh";
+  state.shellPid = self.pid;
+  state.cwd = self.cwd;
+  state.set("PWD", self.cwd, { isExported: true });
+  if (state.get("PATH") === undefined) state.set("PATH", "/sbin:/usr/sbin:/bin:/usr/bin");
+  state.set("OPTIND", "1");
+  state.descriptors.set(0, { source: self.stdin });
+  state.descriptors.set(1, { sink: self.stdout });
+  state.descriptors.set(2, { sink: self.stderr });
+  return state;
+}
+
+function readOptions(
+  args: readonly string[],
+  state: ShellState,
+): { readonly command?: string; readonly rest: readonly string[] } {
+  let at = 0;
+  let hasCommand = false;
+  for (; at < args.length && /^[-+]./.test(args[at] as string); at++) {
+    const arg = args[at] as string;
+    if (arg === "--") {
+      at++;
+      break;
+    }
+    if (arg.startsWith("--")) continue; // --login, --noprofile, ...
+    for (const letter of arg.slice(1)) {
+      if (letter === "c") hasCommand = true;
+      else if (letter === "o") at++;
+      else if (arg.startsWith("-")) state.options.add(letter as ShellOption);
+    }
+  }
+  const command = hasCommand ? args[at] : undefined;
+  if (hasCommand && command === undefined) throw new ShellError("-c requires an argument");
+  return command === undefined ? { rest: args.slice(at) } : { command, rest: args.slice(at + 1) };
+}
+
+/** Runs a whole script. The last command of it may take the shell's place. */
+async function runProgram(text: string, shell: Interpreter): Promise<number> {
+  const script = shell.parse(text);
+  if (!isInterpretable(script)) return runWhole(text, shell);
+  const last = script.statements.length - 1;
+  for (const [index, statement] of script.statements.entries()) await shell.runStatement(statement, index === last);
+  return shell.state.lastStatus;
+}
+
+/** Reads commands line by line and runs each as soon as it is whole, on a terminal with a prompt. */
+async function readCommands(shell: Interpreter, language: ShellLanguage): Promise<number> {
+  const stdin = shell.source(0);
+  const isInteractive = stdin.isTerminal === true || shell.state.options.has("i" as ShellOption);
+  let text = "";
+  for (;;) {
+    if (isInteractive) await shell.print(text === "" ? prompt(shell) : "> ", 2);
+    const line = await readLine(stdin, shell.signal);
+    if (line !== undefined) text += line.toString();
+    if (text !== "" && (line === undefined || !language.isIncomplete(text))) {
+      const chunk = text;
+      text = "";
+      await runChunk(chunk, shell, isInteractive);
+    }
+    if (line === undefined) return shell.state.lastStatus;
+  }
+}
+
+async function runChunk(text: string, shell: Interpreter, isInteractive: boolean): Promise<void> {
+  try {
+    const script: ScriptNode = shell.parse(text);
+    if (isInterpretable(script)) await shell.runScript(script);
+    else shell.state.lastStatus = await runWhole(text, shell);
+  } catch (error) {
+    if (!(error instanceof ShellError) || !isInteractive) throw error;
+    await shell.complain(error.message);
+    shell.state.lastStatus = error.status;
+  }
+}
+
+function prompt({ state, self }: Interpreter): string {
+  return `${state.cwd} ${self.machine.user.uid === 0 ? "#" : "$"} `;
+}

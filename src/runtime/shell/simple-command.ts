@@ -1,0 +1,209 @@
+import { errorText, FsError } from "../fs/fs-error.js";
+import { resolvePath } from "../fs/paths.js";
+import { execInPlace } from "../process/exec.js";
+import { SpawnError } from "../process/machine.js";
+import { exitCodeOf } from "../process/process.js";
+import type { AssignmentNode, SimpleCommandNode, WordNode } from "./ast.js";
+import { BUILTINS, type Builtin, isSpecialBuiltin } from "./builtins.js";
+import { expandText, expandWord } from "./expand.js";
+import type { Interpreter } from "./interpreter.js";
+import { literalText } from "./parameters.js";
+import { redirect } from "./redirect.js";
+import { Leave, ShellError, type Variable } from "./state.js";
+
+/** Builtins whose `NAME=value` arguments are assignments: not split, no file names. */
+const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset"]);
+
+/**
+ * Runs `VAR=value name args < file`.
+ * @param isLast the shell ends after it: a program takes the shell's place, as `sh -c 'sleep 60'` does
+ */
+export async function runSimpleCommand(node: SimpleCommandNode, shell: Interpreter, isLast: boolean): Promise<number> {
+  const statusBefore = shell.state.lastStatus;
+  const argv = await expandArguments(node, shell);
+  const [name] = argv;
+  let restore = () => {};
+  try {
+    restore = await redirect(node.redirections, shell);
+  } catch (error) {
+    if (!(error instanceof ShellError)) throw error;
+    // POSIX: such an error ends the shell for a special builtin, and only the command for others.
+    if (name !== undefined && isSpecialBuiltin(name)) throw error;
+    await shell.complain(error.message);
+    return error.status;
+  }
+  try {
+    if (name === undefined) {
+      for (const assignment of node.assignments) await assign(assignment, shell);
+      // The status of `x=$(cmd)` is the command's.
+      return substitutes(node) ? shell.state.lastStatus : 0;
+    }
+    shell.state.lastStatus = statusBefore;
+    if (shell.state.options.has("x")) await shell.print(`+ ${argv.join(" ")}\n`, 2);
+    if (name === "exec")
+      return await runExec(node, argv.slice(1), shell, () => {
+        restore = () => {};
+      });
+    return await dispatch(node, argv, shell, isLast);
+  } finally {
+    restore();
+  }
+}
+
+function substitutes(node: SimpleCommandNode): boolean {
+  return JSON.stringify(node.assignments).includes('"CommandSubstitution"');
+}
+
+async function expandArguments(node: SimpleCommandNode, shell: Interpreter): Promise<string[]> {
+  if (node.name === null) return [];
+  const isDeclaration = DECLARATIONS.has(literalText(node.name) ?? "");
+  const argv: string[] = [];
+  for (const word of [node.name, ...node.args]) {
+    if (isDeclaration && isAssignment(word)) argv.push(await expandText(word, shell));
+    else argv.push(...(await expandWord(word, shell)));
+  }
+  return argv;
+}
+
+function isAssignment(word: WordNode): boolean {
+  const [part] = word.parts;
+  return part?.type === "Literal" && /^[A-Za-z_]\w*=/.test(part.value);
+}
+
+async function assign({ name, value, append }: AssignmentNode, shell: Interpreter): Promise<void> {
+  const text = value === null ? "" : await expandText(value, shell);
+  const { state } = shell;
+  if (!state.set(name, append ? `${state.get(name) ?? ""}${text}` : text))
+    throw new ShellError(`${name}: is read only`);
+}
+
+async function dispatch(
+  node: SimpleCommandNode,
+  argv: readonly string[],
+  shell: Interpreter,
+  isLast: boolean,
+): Promise<number> {
+  const name = argv[0] as string;
+  const body = shell.state.functions.get(name);
+  if (body !== undefined) return withAssignments(node, shell, () => runFunction(name, argv.slice(1), shell));
+  const builtin = BUILTINS[name];
+  if (builtin === undefined) return withAssignments(node, shell, () => runExternal(argv, shell, isLast));
+  if (!isSpecialBuiltin(name)) return withAssignments(node, shell, () => runBuiltin(builtin, argv, shell));
+  for (const assignment of node.assignments) await assign(assignment, shell);
+  return runBuiltin(builtin, argv, shell);
+}
+
+/** Errors of files and of usage end the builtin, not the shell. */
+async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Interpreter): Promise<number> {
+  try {
+    return await builtin(argv.slice(1), shell);
+  } catch (error) {
+    const isSpecial = isSpecialBuiltin(argv[0] as string);
+    if (error instanceof ShellError && !isSpecial) {
+      await shell.complain(`${argv[0]}: ${error.message}`);
+      return error.status;
+    }
+    if (!(error instanceof FsError)) throw error;
+    await shell.complain(`${argv[0]}: ${errorText(error)}`);
+    return 1;
+  }
+}
+
+/** `A=b command`: exported to the command, and gone afterwards. */
+async function withAssignments(
+  node: SimpleCommandNode,
+  shell: Interpreter,
+  run: () => Promise<number>,
+): Promise<number> {
+  if (node.assignments.length === 0) return run();
+  const before = new Map<string, Variable | undefined>();
+  for (const assignment of node.assignments) {
+    before.set(assignment.name, shell.state.variables.get(assignment.name));
+    await assign(assignment, shell);
+    shell.state.set(assignment.name, shell.state.get(assignment.name) ?? "", { isExported: true });
+  }
+  try {
+    return await run();
+  } finally {
+    for (const [name, variable] of before) {
+      if (variable === undefined) shell.state.variables.delete(name);
+      else shell.state.variables.set(name, variable);
+    }
+  }
+}
+
+const MAX_FUNCTION_DEPTH = 200;
+
+/** Calls a function of the shell. */
+async function runFunction(name: string, args: readonly string[], shell: Interpreter): Promise<number> {
+  const { state } = shell;
+  const body = state.functions.get(name);
+  if (body === undefined) return 127;
+  if (state.functionDepth >= MAX_FUNCTION_DEPTH) throw new ShellError(`${name}: functions call each other too deep`);
+  const { parameters, loopDepth } = state;
+  state.parameters = args;
+  state.loopDepth = 0;
+  state.functionDepth++;
+  state.locals.push(new Map());
+  try {
+    return await shell.runCommand({ ...body.body, redirections: [...body.body.redirections, ...body.redirections] });
+  } catch (error) {
+    if (!(error instanceof Leave) || error.how !== "return") throw error;
+    return error.count;
+  } finally {
+    state.functionDepth--;
+    state.parameters = parameters;
+    state.loopDepth = loopDepth;
+    for (const [local, variable] of state.locals.pop() ?? []) {
+      if (variable === undefined) state.variables.delete(local);
+      else state.variables.set(local, variable);
+    }
+  }
+}
+
+/** Runs a program: as a process of its own, or in the shell's place when nothing comes after it. */
+export async function runExternal(argv: readonly string[], shell: Interpreter, inPlace: boolean): Promise<number> {
+  const { self, state } = shell;
+  const world = {
+    env: state.environment(),
+    cwd: state.cwd,
+    stdin: shell.source(0),
+    stdout: shell.sink(1),
+    stderr: shell.sink(2),
+  };
+  try {
+    if (inPlace && state.traps.size === 0) return await execInPlace(self, argv, world);
+    const child = self.machine.spawn({ ...world, argv, parentPid: self.pid });
+    return exitCodeOf(await child.exited);
+  } catch (error) {
+    if (!(error instanceof SpawnError)) throw error;
+    // A name without a slash that nothing is found for is "not found" to a shell, whatever execve would say.
+    await shell.complain(`${error.command}: ${error.exitCode === 127 ? "not found" : capital(error.reason)}`);
+    return error.exitCode;
+  }
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** `exec command` ends the shell; `exec > file` changes its descriptors for good. */
+async function runExec(
+  node: SimpleCommandNode,
+  argv: readonly string[],
+  shell: Interpreter,
+  keepRedirections: () => void,
+): Promise<number> {
+  for (const assignment of node.assignments) await assign(assignment, shell);
+  if (argv.length === 0) {
+    keepRedirections();
+    return 0;
+  }
+  shell.traps.takeExit();
+  throw new Leave("exit", await runExternal(argv, shell, true));
+}
+
+/** The folder that `cd` goes to. @throws FsError */
+export function enterFolder(name: string, shell: Interpreter): string {
+  const path = resolvePath(shell.state.cwd, name);
+  if (shell.files.stat(path).type !== "directory") throw new FsError("ENOTDIR", path);
+  return path;
+}

@@ -1,0 +1,90 @@
+import type { Bash, IFileSystem } from "just-bash";
+import { FsError } from "../fs/fs-error.js";
+import type { Machine } from "../process/machine.js";
+import type { Self } from "../process/process.js";
+import { readAll } from "../process/streams.js";
+import { bashFileSystem } from "./bash-fs.js";
+import type { Interpreter } from "./interpreter.js";
+
+/**
+ * Runs a command that just-bash brings: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
+ * Differs: in a pipeline that never ends they write nothing, since theirs is the end of input.
+ */
+export async function runUtility(self: Self): Promise<number> {
+  const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
+  const stdin = await readAll(self.stdin, self.signal);
+  const bash = await openBash(self.machine);
+  const result = await bash.exec(name, {
+    args: [...self.argv.slice(1)],
+    stdin: stdin.toString("latin1"),
+    stdinKind: "bytes",
+    env: { ...self.env },
+    replaceEnv: true,
+    cwd: self.cwd,
+    signal: self.signal,
+  });
+  if (self.signal.aborted) throw self.signal.reason;
+  await self.stdout.write(output(result.stdout, result), self.signal);
+  await self.stderr.write(Buffer.from(result.stderr.replace(/^bash: /gm, "")), self.signal);
+  return result.exitCode;
+}
+
+/**
+ * Runs a script that uses what our interpreter does not know (arrays, process substitution) by just-bash as a whole.
+ * Differs: what it writes is there when it has ended.
+ */
+export async function runWhole(text: string, shell: Interpreter): Promise<number> {
+  const { self, state } = shell;
+  const bash = await openBash(self.machine);
+  const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), shell.signal);
+  const result = await bash.exec(text, {
+    stdin: stdin.toString("latin1"),
+    stdinKind: "bytes",
+    env: state.environment(),
+    replaceEnv: true,
+    cwd: state.cwd,
+    signal: shell.signal,
+    rawScript: true,
+  });
+  if (shell.signal.aborted) throw shell.signal.reason;
+  await shell.sink(1).write(output(result.stdout, result), shell.signal);
+  await shell.sink(2).write(Buffer.from(result.stderr), shell.signal);
+  return result.exitCode;
+}
+
+function output(
+  text: string,
+  { stdoutKind, stdoutEncoding }: { stdoutKind?: string; stdoutEncoding?: string },
+): Buffer {
+  return Buffer.from(text, stdoutKind === "bytes" || stdoutEncoding === "binary" ? "latin1" : "utf8");
+}
+
+const bashOf = new WeakMap<Machine, Bash>();
+
+/** One per container: it keeps nothing between two commands, but making it takes a few milliseconds. */
+async function openBash(machine: Machine): Promise<Bash> {
+  const known = bashOf.get(machine);
+  if (known !== undefined) return known;
+  const { Bash } = await import("just-bash");
+  const fs: IFileSystem = bashFileSystem(machine.fs);
+  const bash = new Bash({
+    fs,
+    cwd: "/",
+    env: {},
+    // It guards against scripts that break out into JavaScript by replacing globals of the whole process while it runs,
+    // which other containers and the servers in this process need. Nothing here lets a script run JavaScript.
+    defenseInDepth: false,
+    sleep: (ms) => machine.clock.sleep(ms),
+    executionLimits: { maxExecutionTimeMs: Number.POSITIVE_INFINITY },
+  });
+  bashOf.set(machine, bash);
+  return bash;
+}
+
+/** just-bash tells errors apart by the code in their text. */
+export function asBashError(error: unknown, operation: string): Error {
+  if (!(error instanceof FsError)) return error instanceof Error ? error : new Error(String(error));
+  return Object.assign(new Error(`${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`), {
+    code: error.code,
+  });
+}

@@ -1,0 +1,145 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type CallContext, type CriHandlers, serveCri } from "../cri/server.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+import { imageCalls } from "./calls/image-calls.js";
+import { runtimeCalls } from "./calls/runtime-calls.js";
+import type { RuntimeControl } from "./control/control.js";
+import { CoreControl } from "./control/core-control.js";
+import { Faults } from "./control/faults.js";
+import { parseReference } from "./images/reference.js";
+import { SIGKILL } from "./process/signals.js";
+import { SeededRandom } from "./seeded-random.js";
+import { Containers } from "./state/containers.js";
+import { RuntimeCore } from "./state/core.js";
+import { Sandboxes } from "./state/sandboxes.js";
+
+export interface RuntimeOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** `unix:///path`, `tcp://127.0.0.1:0`; default: a socket in a folder of its own */
+  readonly listen?: string;
+  /** where the socket and files of its own go; default: a temporary folder that `close` removes */
+  readonly rootDir?: string;
+  /** makes all IDs follow from it */
+  readonly seed?: number;
+  /** what Version says of the runtime; default: `0.1.0` */
+  readonly version?: string;
+  /** ms that a pull of an image takes; default 400 */
+  readonly pullMs?: number;
+  /** default `10.244.0.0/16` */
+  readonly podCidr?: string;
+  /** images that are there at once, beside pause */
+  readonly images?: readonly string[];
+  /** from which -v on the trace shows what changes; default 1 */
+  readonly traceLevel?: 1 | 2 | 3 | 4;
+}
+
+/** A runtime that runs in this process. */
+export interface RunningRuntime {
+  /** `unix:///tmp/.../runtime.sock` */
+  readonly endpoint: string;
+  readonly control: RuntimeControl;
+  /** Ends calls, kills all processes, removes the socket, and the temporary folder. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
+const DEFAULT_POD_CIDR = "10.244.0.0/16";
+const DEFAULT_PULL_MS = 400;
+
+/**
+ * Starts the embedded container runtime: a CRI server whose containers are functions of this process.
+ * @throws LabError USAGE, BAD_FILE where it cannot listen
+ */
+export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
+  const ownRoot = options.rootDir === undefined;
+  const rootDir = options.rootDir ?? (await mkdtemp(join(tmpdir(), "kubelab-runtime-")));
+  if (!ownRoot) await mkdir(rootDir, { recursive: true });
+  const runtime = createRuntime(options, rootDir);
+  try {
+    const server = await serveCri(runtime.handlers, options.listen ?? `unix://${join(rootDir, "runtime.sock")}`);
+    const close = async () => {
+      runtime.stop();
+      await server.close();
+      if (ownRoot) await rm(rootDir, { recursive: true, force: true });
+    };
+    let closed: Promise<void> | undefined;
+    const closeOnce = () => {
+      closed ??= close();
+      return closed;
+    };
+    return { endpoint: server.endpoint, control: runtime.control, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+  } catch (error) {
+    if (ownRoot) await rm(rootDir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The runtime without its server: what calls do, and the control. */
+export interface Runtime {
+  readonly core: RuntimeCore;
+  readonly handlers: CriHandlers;
+  readonly control: RuntimeControl;
+  /** Kills all processes and ends all streams. */
+  stop(): void;
+}
+
+export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir">, rootDir: string): Runtime {
+  const { clock, trace, seed } = options;
+  const random = seed === undefined ? options.random : new SeededRandom(seed);
+  const core = new RuntimeCore(
+    { clock, random, trace },
+    {
+      rootDir,
+      pullMs: options.pullMs ?? DEFAULT_PULL_MS,
+      podCidr: options.podCidr ?? DEFAULT_POD_CIDR,
+      traceLevel: options.traceLevel ?? 1,
+    },
+  );
+  core.images.add(parseReference(PAUSE_IMAGE), true);
+  for (const image of options.images ?? []) core.images.add(parseReference(image));
+  const containers = new Containers(core);
+  const sandboxes = new Sandboxes(core, containers);
+  const faults = new Faults(clock);
+  const calls = runtimeCalls({ core, sandboxes, containers, version: options.version ?? "0.1.0" });
+  return {
+    core,
+    handlers: { runtime: disturbed(calls, faults), image: disturbed(imageCalls(core), faults) },
+    control: new CoreControl(core, sandboxes, containers, faults),
+    stop: () => {
+      for (const { running } of core.containers.values()) {
+        running?.signal(SIGKILL);
+        running?.machine.processes.killAll();
+      }
+      core.events.close();
+      core.changes.close();
+      faults.clear();
+    },
+  };
+}
+
+type AnyHandler = (request: never, context: CallContext) => unknown;
+
+/** The same handlers, with faults before them. */
+function disturbed<H extends object>(handlers: H, faults: Faults): H {
+  const out: Record<string, AnyHandler> = {};
+  for (const [name, handler] of Object.entries(handlers) as [string, AnyHandler][]) {
+    out[name] = (request, context) => {
+      const { rpc, signal } = context;
+      const waiting = faults.before(rpc.name, signal);
+      if (waiting === undefined) return handler(request, context);
+      if (!rpc.isStream) return waiting.then(() => handler(request, context));
+      return (async function* () {
+        await waiting;
+        yield* handler(request, context) as AsyncIterable<unknown>;
+      })();
+    };
+  }
+  return out as H;
+}

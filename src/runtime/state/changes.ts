@@ -1,0 +1,76 @@
+import type { Level, Trace } from "../../trace/trace.js";
+import { AsyncQueue } from "../../util/async-queue.js";
+import type { Container } from "./container.js";
+import { shortId } from "./ids.js";
+import type { Sandbox } from "./sandbox.js";
+
+/** Something in the runtime is another than before. */
+export interface RuntimeChange {
+  readonly kind: "sandbox" | "container" | "image" | "runtime";
+  /** a sandbox's or container's ID, an image's name, a condition's type */
+  readonly id: string;
+  /** `default/web` for sandboxes and containers */
+  readonly pod?: string;
+  /** the container's name */
+  readonly name?: string;
+  readonly from: string;
+  /** `exited (137, OOMKilled)`, `gone` */
+  readonly to: string;
+}
+
+const CAPACITY = 10_000;
+
+/** Tells the trace, and whoever watches, what changes. */
+export class Changes {
+  readonly #queues = new Set<AsyncQueue<RuntimeChange>>();
+
+  constructor(
+    readonly trace: Trace,
+    readonly level: Level,
+  ) {}
+
+  sandbox(sandbox: Sandbox, from: string, to: string): void {
+    this.#report(
+      { kind: "sandbox", id: sandbox.sandboxId, pod: sandbox.podName, from, to },
+      () => `sandbox of ${sandbox.podName}`,
+    );
+  }
+
+  container(container: Container, from: string, to: string): void {
+    const { sandbox, metadata, containerId } = container;
+    const change = { kind: "container", id: containerId, pod: sandbox.podName, name: metadata.name, from, to } as const;
+    this.#report(change, () => `container ${sandbox.podName}/${metadata.name} ${shortId(containerId)}`);
+  }
+
+  image(name: string, from: string, to: string): void {
+    this.#report({ kind: "image", id: name, from, to }, () => `image ${name}`);
+  }
+
+  condition(type: string, from: string, to: string): void {
+    this.#report({ kind: "runtime", id: type, from, to }, () => "runtime");
+  }
+
+  #report(change: RuntimeChange, subject: () => string): void {
+    const { from, to } = change;
+    this.trace.emit(
+      { kind: "state", subject: subject(), what: change.kind === "runtime" ? change.id : "state", from, to },
+      { actor: "runtime", level: this.level },
+    );
+    for (const queue of this.#queues) queue.push(change);
+  }
+
+  /** Changes from now on, until the signal. */
+  async *watch(signal: AbortSignal): AsyncGenerator<RuntimeChange> {
+    const queue = new AsyncQueue<RuntimeChange>(CAPACITY);
+    this.#queues.add(queue);
+    try {
+      yield* queue.iterate(signal);
+    } finally {
+      this.#queues.delete(queue);
+    }
+  }
+
+  close(): void {
+    for (const queue of this.#queues) queue.close();
+  }
+}

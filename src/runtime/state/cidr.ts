@@ -1,0 +1,14 @@
+import { invalid } from "./errors.js";
+
+/** @param text `10.244.0.0/16` @returns its first address as a number, and how many there are @throws RpcError InvalidArgument */
+export function parseCidr(text: string): { readonly base: number; readonly size: number } {
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text.split(",")[0] ?? "");
+  const bytes = (match ?? []).slice(1, 5).map(Number);
+  const prefix = Number(match?.[5]);
+  if (match === null || prefix < 8 || prefix > 29 || bytes.some((byte) => byte > 255)) {
+    throw invalid(`pod CIDR "${text}" is not an IPv4 network such as 10.244.0.0/16`);
+  }
+  const size = 2 ** (32 - prefix);
+  const address = bytes.reduce((number, byte) => number * 256 + byte, 0);
+  return { base: Math.floor(address / size) * size, size };
+}

@@ -1,0 +1,85 @@
+import type { ContainerConfig, ContainerMetadata } from "../../cri/messages/container.js";
+import type { LinuxContainerResources } from "../../cri/messages/resources.js";
+import type { PodSandboxMetadata } from "../../cri/messages/sandbox.js";
+import type { Encoded } from "../../protobuf/fields.js";
+import type { StoredImage } from "../images/image-store.js";
+import type { RunningContainer } from "./running.js";
+import type { Sandbox } from "./sandbox.js";
+
+/** How a container's life goes. Times are nanoseconds. */
+export type ContainerPhase =
+  | { readonly state: "created" }
+  | { readonly state: "running"; readonly startedAt: bigint }
+  | {
+      readonly state: "exited";
+      /** 0 when it never ran */
+      readonly startedAt: bigint;
+      readonly finishedAt: bigint;
+      readonly exitCode: number;
+      readonly reason: ExitReason;
+      readonly message: string;
+    };
+
+/** containerd's words: what the kubelet shows as the state's reason. */
+export type ExitReason = "Completed" | "Error" | "OOMKilled" | "StartError" | "Unknown";
+
+/** A container of a sandbox. */
+export class Container {
+  phase: ContainerPhase = { state: "created" };
+  /** what it is made of while it runs, and what is left of it afterwards */
+  running: RunningContainer | undefined;
+  resources: LinuxContainerResources | undefined;
+  /** as lists show it; undefined after a change */
+  encoded: Encoded | undefined;
+  isStarting = false;
+  isRemoving = false;
+  /** the stop signal is sent once, however often the kubelet asks */
+  isStopSignaled = false;
+  #onStopped: (() => void)[] = [];
+
+  constructor(
+    readonly containerId: string,
+    /** unique among containers: `name_pod_namespace_uid_attempt` */
+    readonly name: string,
+    readonly sandbox: Sandbox,
+    readonly config: ContainerConfig,
+    readonly metadata: ContainerMetadata,
+    readonly image: StoredImage,
+    readonly logPath: string | undefined,
+    /** nanoseconds */
+    readonly createdAt: bigint,
+  ) {
+    this.resources = config.linux?.resources;
+  }
+
+  get isRunning(): boolean {
+    return this.phase.state === "running";
+  }
+
+  /** Changes the phase; lists and events follow from it. */
+  become(phase: ContainerPhase): void {
+    this.phase = phase;
+    this.encoded = undefined;
+    if (phase.state !== "exited") return;
+    const waiting = this.#onStopped;
+    this.#onStopped = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Resolves when it does not run any more. */
+  stopped(): Promise<void> {
+    if (!this.isRunning) return Promise.resolve();
+    return new Promise((resolve) => this.#onStopped.push(resolve));
+  }
+}
+
+/** Mirrors containerd's makeContainerName. */
+export function containerName(metadata: ContainerMetadata, pod: PodSandboxMetadata): string {
+  return [metadata.name, pod.name, pod.namespace, pod.uid, metadata.attempt].join("_");
+}
+
+/** The word that containerd has for how a container ended. */
+export function exitReason(exitCode: number, isOutOfMemory: boolean): ExitReason {
+  if (isOutOfMemory) return "OOMKilled";
+  return exitCode === 0 ? "Completed" : "Error";
+}

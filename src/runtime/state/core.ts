@@ -1,0 +1,95 @@
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import { ImageStore } from "../images/image-store.js";
+import { Puller } from "../images/pull.js";
+import { Network, Ports } from "../process/ports.js";
+import { Addresses } from "./addresses.js";
+import { Changes } from "./changes.js";
+import type { Container } from "./container.js";
+import { notFound } from "./errors.js";
+import { EventHub } from "./events.js";
+import { IdIndex, NameRegister } from "./id-index.js";
+import { NanoTime } from "./nano-time.js";
+import type { Sandbox } from "./sandbox.js";
+import type { SpecDeps } from "./spec.js";
+
+/** What Status reports; the kubelet waits for both. */
+export interface Condition {
+  readonly isTrue: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+export type ConditionType = "RuntimeReady" | "NetworkReady";
+
+export interface CoreDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface CoreOptions {
+  readonly rootDir: string;
+  readonly pullMs: number;
+  readonly podCidr: string;
+  /** from which -v on the trace shows changes of state */
+  readonly traceLevel: 1 | 2 | 3 | 4;
+}
+
+const TRUE: Condition = { isTrue: true, reason: "", message: "" };
+
+/** All that the embedded runtime knows: what the calls work on. */
+export class RuntimeCore {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly time: NanoTime;
+  readonly sandboxes = new IdIndex<Sandbox>();
+  readonly containers = new IdIndex<Container>();
+  readonly sandboxNames = new NameRegister();
+  readonly containerNames = new NameRegister();
+  readonly images = new ImageStore();
+  readonly puller: Puller;
+  readonly network = new Network();
+  /** what listens in the host's network: pods that use it share it */
+  readonly hostPorts = new Ports();
+  readonly addresses: Addresses;
+  readonly events = new EventHub();
+  readonly changes: Changes;
+  readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
+  /** counts changes of what lists show */
+  version = 0;
+
+  constructor(
+    deps: CoreDeps,
+    readonly options: CoreOptions,
+  ) {
+    this.clock = deps.clock;
+    this.random = deps.random;
+    this.trace = deps.trace;
+    this.time = new NanoTime(deps.clock);
+    this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
+    this.addresses = new Addresses(options.podCidr);
+    this.changes = new Changes(deps.trace, options.traceLevel);
+  }
+
+  /** what starting a container takes */
+  get specDeps(): SpecDeps {
+    const { clock, random, trace, images, network } = this;
+    return { clock, random, trace, images, network };
+  }
+
+  /** @throws RpcError NotFound; InvalidArgument for an ID that is empty or means several */
+  sandbox(id: string): Sandbox {
+    const sandbox = this.sandboxes.find(id);
+    if (sandbox === undefined) throw notFound("sandbox", id);
+    return sandbox;
+  }
+
+  /** @throws RpcError as `sandbox` */
+  container(id: string): Container {
+    const container = this.containers.find(id);
+    if (container === undefined) throw notFound("container", id);
+    return container;
+  }
+}

@@ -1,0 +1,18 @@
+import { RpcError } from "../../cri/status.js";
+
+/**
+ * The errors that calls end with, by kind.
+ *
+ * The CRI documentation asks only for "an error" and for NotFound where something does not exist; containerd answers
+ * Unknown to nearly everything else. Differs: a call in a wrong state is FailedPrecondition, a request that no state could
+ * make right InvalidArgument, a name that is in use AlreadyExists. Texts follow containerd's.
+ */
+export const notFound = (what: string, id: string): RpcError =>
+  new RpcError("NotFound", `an error occurred when try to find ${what} "${id}": not found`);
+
+export const wrongState = (message: string): RpcError => new RpcError("FailedPrecondition", message);
+
+export const invalid = (message: string): RpcError => new RpcError("InvalidArgument", message);
+
+export const nameTaken = (what: string, name: string, owner: string): RpcError =>
+  new RpcError("AlreadyExists", `failed to reserve ${what} name "${name}": name "${name}" is reserved for "${owner}"`);

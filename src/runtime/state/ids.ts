@@ -1,0 +1,22 @@
+import { createHash } from "node:crypto";
+import type { Random } from "../../util/random.js";
+
+const ID_BYTES = 32;
+
+/**
+ * A new ID of a sandbox or container: 64 hexadecimal characters.
+ *
+ * Mirrors containerd's internal/cri/util (GenerateID).
+ * @param isTaken random bytes that a test has fixed come again: then they are hashed with a count until the ID is new
+ */
+export function newId(random: Random, isTaken: (id: string) => boolean): string {
+  const bytes = random.bytes(ID_BYTES);
+  let id = bytes.toString("hex");
+  for (let count = 1; isTaken(id); count++) id = createHash("sha256").update(bytes).update(String(count)).digest("hex");
+  return id;
+}
+
+/** What people are shown of an ID, as crictl does. */
+export function shortId(id: string): string {
+  return id.slice(0, 13);
+}

@@ -1,0 +1,113 @@
+import { CriLog, type LogStream } from "../logs/cri-log.js";
+import { prepareLogFolder } from "../logs/log-path.js";
+import { ContainerMachine } from "../process/container-machine.js";
+import { Pipe } from "../process/pipe.js";
+import { type ExitStatus, exitCodeOf, type Process } from "../process/process.js";
+import { SIGKILL } from "../process/signals.js";
+import { type ByteSink, type ByteSource, BytesSource } from "../process/streams.js";
+import type { Container } from "./container.js";
+import { type ContainerSpec, containerSpec, type SpecDeps } from "./spec.js";
+
+/** How the first process of a container ended. */
+export interface ContainerEnd {
+  readonly exitCode: number;
+  readonly isOutOfMemory: boolean;
+}
+
+/** Somebody who sees what the container writes, beside the log: attach. */
+export type OutputListener = (stream: LogStream, bytes: Uint8Array) => void;
+
+/** A container that was started: its processes, its file system, its log. */
+export class RunningContainer {
+  readonly machine: ContainerMachine;
+  /** what commands that are run in it later start with */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly init: Process;
+  readonly log: CriLog | undefined;
+  /** what is attached to its stdin; undefined when it has none */
+  readonly stdin: Pipe | undefined;
+  readonly #listeners = new Set<OutputListener>();
+  #isOutOfMemory = false;
+
+  /**
+   * Starts the container's first process.
+   * @throws SpawnError when there is no such program; RpcError for a log path that leads outside
+   */
+  constructor(container: Container, deps: SpecDeps & { readonly now: () => bigint }) {
+    const spec = containerSpec(container, deps);
+    this.machine = new ContainerMachine(spec.machine);
+    this.env = spec.env;
+    this.cwd = spec.cwd;
+    this.machine.memory.onExceeded = () => this.killOutOfMemory();
+    this.stdin = container.config.stdin ? new Pipe(container.config.tty) : undefined;
+    this.log = openLog(container, deps);
+    try {
+      this.init = this.#start(spec, container.config.tty);
+    } catch (error) {
+      this.log?.close();
+      throw error;
+    }
+  }
+
+  #start({ argv, env, cwd }: ContainerSpec, isTerminal: boolean): Process {
+    const stdout = this.#sink("stdout", isTerminal);
+    const stdin: ByteSource = this.stdin?.reader ?? new BytesSource();
+    // With a terminal both streams are one.
+    const stderr = isTerminal ? stdout : this.#sink("stderr", false);
+    return this.machine.spawn({ argv, env, cwd, stdin, stdout, stderr, parentPid: 0 });
+  }
+
+  #sink(stream: LogStream, isTerminal: boolean): ByteSink {
+    return {
+      isTerminal,
+      write: (bytes) => {
+        this.log?.write(stream, bytes);
+        for (const listener of this.#listeners) listener(stream, bytes);
+      },
+      retain: () => {},
+      release: () => {},
+    };
+  }
+
+  /** @returns what ends the listening */
+  listen(listener: OutputListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when the first process has ended, all others are killed, and the log is complete. */
+  async ended(): Promise<ContainerEnd> {
+    const status = await this.init.exited;
+    this.machine.processes.killAll();
+    this.log?.end("stdout");
+    this.log?.end("stderr");
+    this.log?.close();
+    this.stdin?.writer.release();
+    return { exitCode: exitCodeOf(status), isOutOfMemory: this.#isOutOfMemory };
+  }
+
+  signal(number: number): void {
+    this.init.kill(number);
+  }
+
+  /** Ends it as if it had ended by itself. */
+  endAs(status: ExitStatus): void {
+    this.init.endAs(status);
+  }
+
+  killOutOfMemory(): void {
+    this.#isOutOfMemory = true;
+    this.init.kill(SIGKILL);
+  }
+}
+
+function openLog(container: Container, { now, trace }: SpecDeps & { readonly now: () => bigint }): CriLog | undefined {
+  const { logPath, sandbox, metadata } = container;
+  if (logPath === undefined) return undefined;
+  prepareLogFolder(sandbox.config.logDirectory, logPath);
+  return new CriLog(logPath, now, (error) => {
+    const message = `the log of ${sandbox.podName}/${metadata.name} cannot be written: ${error instanceof Error ? error.message : error}`;
+    trace.emit({ kind: "error", message }, { actor: "runtime" });
+  });
+}

@@ -1,0 +1,115 @@
+import { NamespaceMode } from "../../cri/messages/enums.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import { ContainerFs } from "../fs/container-fs.js";
+import type { HostMount } from "../fs/nodes.js";
+import { resolvePath } from "../fs/paths.js";
+import type { ImageStore } from "../images/image-store.js";
+import type { MachineOptions } from "../process/container-machine.js";
+import { DEFAULT_PATH } from "../process/lookup.js";
+import type { Network } from "../process/ports.js";
+import type { Container } from "./container.js";
+import { type ContainerUser, containerUser } from "./user.js";
+
+export interface SpecDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly images: ImageStore;
+  readonly network: Network;
+}
+
+/** What a container's first process is started with: what containerd puts into the OCI spec. */
+export interface ContainerSpec {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly machine: MachineOptions;
+}
+
+/** Mirrors containerd's buildContainerSpec, as far as a container of ours has parts. @throws FsError, RpcError */
+export function containerSpec(container: Container, deps: SpecDeps): ContainerSpec {
+  const { config, image, sandbox } = container;
+  const security = config.linux?.securityContext;
+  const hostname = hostnameOf(container);
+  const mounts: HostMount[] = config.mounts
+    .filter(({ hostPath }) => hostPath !== "")
+    .map(({ containerPath, hostPath, readonly }) => ({
+      containerPath: resolvePath("/", containerPath),
+      hostPath: resolvePath("/", hostPath),
+      isReadonly: readonly,
+    }));
+  const fs = new ContainerFs({
+    image: deps.images.tree(image),
+    mounts,
+    clock: deps.clock,
+    isReadonly: security?.readonlyRootfs === true,
+  });
+  provideFiles(fs, container, hostname, mounts);
+  const cwd = config.workingDir || image.definition.workingDir || "/";
+  // As runc does: a working directory that is not there is made.
+  if (!fs.exists(cwd)) fs.mkdir(cwd, { recursive: true });
+  const user: ContainerUser = containerUser(fs, image.definition, security);
+  const limit = Number(container.resources?.memoryLimitInBytes ?? 0n);
+  return {
+    argv: commandOf(container),
+    env: environment(container, hostname, user),
+    cwd,
+    machine: {
+      fs,
+      clock: deps.clock,
+      random: deps.random,
+      hostname,
+      user,
+      ports: sandbox.ports,
+      network: deps.network,
+      ip: sandbox.ip,
+      memoryLimit: limit > 0 ? limit : undefined,
+      hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
+    },
+  };
+}
+
+/** The rule of a pod's command and args. */
+export function commandOf({ config, image }: Container): readonly string[] {
+  const { entrypoint, cmd } = image.definition;
+  if (config.command.length > 0) return [...config.command, ...config.args];
+  return [...entrypoint, ...(config.args.length > 0 ? config.args : cmd)];
+}
+
+function hostnameOf({ sandbox }: Container): string {
+  if (sandbox.usesHostNetwork) return "kubelab-node";
+  return sandbox.config.hostname || sandbox.metadata.name;
+}
+
+function environment(
+  { config, image }: Container,
+  hostname: string,
+  user: ContainerUser,
+): Readonly<Record<string, string>> {
+  const env: Record<string, string> = { PATH: DEFAULT_PATH, HOSTNAME: hostname, ...image.definition.env };
+  if (config.tty) env["TERM"] = "xterm";
+  for (const { key, value } of config.envs) env[key] = value;
+  env["HOME"] ??= user.home;
+  return env;
+}
+
+/** Files that the runtime makes for every container, unless the kubelet has mounted something there. */
+function provideFiles(fs: ContainerFs, { sandbox }: Container, hostname: string, mounts: readonly HostMount[]): void {
+  const dns = sandbox.config.dnsConfig;
+  const files: Readonly<Record<string, string>> = {
+    "/etc/hostname": `${hostname}\n`,
+    "/etc/hosts": `127.0.0.1\tlocalhost\n::1\tlocalhost\n${sandbox.ip ?? "127.0.0.1"}\t${hostname}\n`,
+    "/etc/resolv.conf": [
+      ...(dns?.searches.length ? [`search ${dns.searches.join(" ")}`] : []),
+      ...(dns?.servers ?? []).map((server) => `nameserver ${server}`),
+      ...(dns?.options.length ? [`options ${dns.options.join(" ")}`] : []),
+      "",
+    ].join("\n"),
+  };
+  for (const [path, content] of Object.entries(files)) {
+    if (!mounts.some(({ containerPath }) => containerPath === path || containerPath === "/etc"))
+      fs.provide(path, content);
+  }
+}

@@ -1,0 +1,53 @@
+import type { LinuxContainerSecurityContext } from "../../cri/messages/security.js";
+import type { ContainerFs } from "../fs/container-fs.js";
+import type { ImageDefinition } from "../images/definition.js";
+import { invalid } from "./errors.js";
+
+/** Who a container's processes run as. */
+export interface ContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly name: string;
+  readonly home: string;
+}
+
+interface PasswdLine {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+/**
+ * The user of the pod's security context, else the image's, looked up in the container's own /etc/passwd.
+ * @throws RpcError InvalidArgument for a name that is not in it
+ */
+export function containerUser(
+  fs: ContainerFs,
+  image: ImageDefinition,
+  security: LinuxContainerSecurityContext | undefined,
+): ContainerUser {
+  const [imageUser = "", imageGroup] = image.user.split(":");
+  const name = security?.runAsUsername || (security?.runAsUser === undefined ? imageUser : "");
+  const lines = readPasswd(fs);
+  const wanted = name === "" ? Number(security?.runAsUser?.value ?? 0n) : name;
+  const isNumber = typeof wanted === "number" || /^\d+$/.test(wanted);
+  const line = lines.find((one) => (isNumber ? one.uid === Number(wanted) : one.name === wanted));
+  if (!isNumber && line === undefined)
+    throw invalid(`unable to find user ${wanted}: no matching entries in passwd file`);
+  const uid = line?.uid ?? Number(wanted);
+  const group = security?.runAsGroup?.value ?? (name !== "" && imageGroup !== undefined ? imageGroup : undefined);
+  const gid = group === undefined ? (line?.gid ?? 0) : Number(group);
+  return { uid, gid, name: line?.name ?? String(uid), home: line?.home ?? "/" };
+}
+
+function readPasswd(fs: ContainerFs): readonly PasswdLine[] {
+  if (!fs.exists("/etc/passwd")) return [];
+  return fs
+    .readFile("/etc/passwd")
+    .toString()
+    .split("\n")
+    .map((text) => text.split(":"))
+    .filter((fields) => fields.length >= 6)
+    .map(([name = "", , uid, gid, , home = "/"]) => ({ name, uid: Number(uid), gid: Number(gid), home }));
+}
