@@ -7,6 +7,7 @@ import {
   many,
 } from "../protobuf/fields.js";
 import { type Message, message } from "../protobuf/message.js";
+import { RememberedList } from "../protobuf/remembered-list.js";
 import type { UnaryRpc } from "./rpc.js";
 import { RUNTIME_SERVICE } from "./services.js";
 
@@ -34,4 +35,18 @@ export function listPodSandboxOf<F extends FieldTable>(item: Message<F>): ListPo
 export function listContainersOf<F extends FieldTable>(item: Message<F>): ListContainersRpc<F> {
   const { listContainers } = RUNTIME_SERVICE;
   return { ...listContainers, response: message(listContainers.response.name, { containers: many(1, item) }) };
+}
+
+/** Remembers the last list that each rpc brought, so that only what has changed is decoded: see RememberedList. */
+export class ListMemory {
+  readonly #remembering = new WeakMap<object, object>();
+
+  of<Req extends FieldTable, Res extends FieldTable>(rpc: UnaryRpc<Req, Res>): UnaryRpc<Req, Res> {
+    let remembering = this.#remembering.get(rpc) as UnaryRpc<Req, Res> | undefined;
+    if (remembering === undefined) {
+      remembering = { ...rpc, response: new RememberedList(rpc.response) };
+      this.#remembering.set(rpc, remembering);
+    }
+    return remembering;
+  }
 }

@@ -22,7 +22,7 @@ import type {
   PodSandboxFilter,
   PodSandboxStatusResponse,
 } from "../../cri/messages/sandbox.js";
-import type { ListContainersRpc, ListPodSandboxRpc } from "../../cri/projections.js";
+import { type ListContainersRpc, ListMemory, type ListPodSandboxRpc } from "../../cri/projections.js";
 import type { UnaryRpc } from "../../cri/rpc.js";
 import { RUNTIME_SERVICE } from "../../cri/services.js";
 import { badResponse, type RpcResult } from "../../cri/status.js";
@@ -40,6 +40,8 @@ export const RUNTIME_REQUEST_TIMEOUT_MS = 120_000;
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (remoteRuntimeService). Statistics are in `RemoteStats`.
  */
 export class RemoteRuntimeService {
+  readonly #memory = new ListMemory();
+
   /** @param timeoutMs ms of the channel's clock, for calls that have no other deadline */
   constructor(
     readonly channel: CriChannel,
@@ -112,13 +114,17 @@ export class RemoteRuntimeService {
     return this.listPodSandboxAs(RUNTIME_SERVICE.listPodSandbox, filter, signal);
   }
 
-  /** @param rpc of `listPodSandboxOf(...)`: a projection */
+  /**
+   * The list through a projection. Of the whole list, entries that have not changed since the last one are the same objects.
+   * @param rpc of `listPodSandboxOf(...)`
+   */
   async listPodSandboxAs<F extends FieldTable>(
     rpc: ListPodSandboxRpc<F>,
     filter: Init<typeof PodSandboxFilter> | undefined,
     signal: AbortSignal,
   ): Promise<RpcResult<readonly DecodedFields<F>[]>> {
-    return mapped(await this.#call(rpc, { filter }, signal), ({ items }) => items);
+    const list = isEmpty(filter) ? this.#memory.of(rpc) : rpc;
+    return mapped(await this.#call(list, { filter }, signal), ({ items }) => items);
   }
 
   /** @returns the container's ID */
@@ -157,13 +163,17 @@ export class RemoteRuntimeService {
     return this.listContainersAs(RUNTIME_SERVICE.listContainers, filter, signal);
   }
 
-  /** @param rpc of `listContainersOf(...)`: a projection */
+  /**
+   * The list through a projection. Of the whole list, entries that have not changed since the last one are the same objects.
+   * @param rpc of `listContainersOf(...)`
+   */
   async listContainersAs<F extends FieldTable>(
     rpc: ListContainersRpc<F>,
     filter: Init<typeof ContainerFilter> | undefined,
     signal: AbortSignal,
   ): Promise<RpcResult<readonly DecodedFields<F>[]>> {
-    return mapped(await this.#call(rpc, { filter }, signal), ({ containers }) => containers);
+    const list = isEmpty(filter) ? this.#memory.of(rpc) : rpc;
+    return mapped(await this.#call(list, { filter }, signal), ({ containers }) => containers);
   }
 
   async containerStatus(
@@ -250,6 +260,10 @@ export class RemoteRuntimeService {
   getContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEventResponse> {
     return this.channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, { signal });
   }
+}
+
+function isEmpty(filter: object | undefined): boolean {
+  return filter === undefined || Object.values(filter).every((value) => value === undefined);
 }
 
 function urlOf(result: RpcResult<{ readonly url: string }>): RpcResult<string> {
