@@ -1,6 +1,7 @@
 import type { GoldenLine } from "./golden.js";
 import { type PlegScenario, replayPleg } from "./pleg.js";
 import { type CacheScenario, replayCache } from "./podcache.js";
+import { type PodWorkersScenario, replayPodWorkers } from "./podworkers.js";
 
 /** One kind of golden data, and how it is replayed. A new chapter adds a row. */
 export interface Area {
@@ -16,4 +17,9 @@ const inFolder = (folder: string) => (file: string) => file.startsWith(`${folder
 export const AREAS: readonly Area[] = [
   { name: "pleg", matches: inFolder("pleg"), replay: (line) => replayPleg(line as PlegScenario) },
   { name: "podcache", matches: inFolder("podcache"), replay: (line) => replayCache(line as CacheScenario) },
+  {
+    name: "podworkers",
+    matches: inFolder("podworkers"),
+    replay: (line) => replayPodWorkers(line as PodWorkersScenario),
+  },
 ];

@@ -1,0 +1,176 @@
+import type { V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import { AsyncQueue } from "../../util/async-queue.js";
+import type { Clock } from "../../util/clock.js";
+import { podText } from "../types/pod-update.js";
+import { StaticPodOrder } from "./static-order.js";
+import { isTerminated, isTerminationRequested, type PodSyncStatus, phaseOf } from "./sync-status.js";
+import type { PodStatusFunc, PodWork } from "./update.js";
+
+const FILE = "pkg/kubelet/pod_workers.go";
+
+/** What a worker is busy with; `cache` is the wait for a status newer than its last sync. */
+export type WorkerActivity =
+  | { readonly kind: "idle" }
+  | { readonly kind: "cache"; readonly newerThanMs: number; readonly sinceMs: number }
+  | { readonly kind: "sync"; readonly work: PodWork; readonly sinceMs: number };
+
+/** One pod's worker. Upstream: a goroutine, its channel of one, and an entry of lastUndeliveredWorkUpdate. */
+export interface Worker {
+  readonly pod: V1Pod;
+  readonly queue: AsyncQueue<PodWork>;
+  undelivered: PodWork | undefined;
+  activity: WorkerActivity;
+}
+
+/**
+ * The state of all pods, and the steps from one state to the next.
+ *
+ * Mirrors the part of podWorkers in pkg/kubelet/pod_workers.go that is under its lock.
+ */
+export class PodTable {
+  readonly statuses = new Map<string, PodSyncStatus>();
+  readonly workers = new Map<string, Worker>();
+  readonly order = new StaticPodOrder((podUid) => {
+    const status = this.statuses.get(podUid);
+    return status === undefined || isTerminationRequested(status) || isTerminated(status);
+  });
+  /** has housekeeping told us once what is known at all? */
+  podsSynced = false;
+
+  constructor(readonly deps: { readonly clock: Clock; readonly trace: Trace }) {}
+
+  /** Creates the worker of a pod. */
+  addWorker(pod: V1Pod): Worker {
+    const worker: Worker = { pod, queue: new AsyncQueue(1), undelivered: undefined, activity: { kind: "idle" } };
+    this.workers.set(pod.metadata.uid, worker);
+    return worker;
+  }
+
+  /** The signal of a pod's sync functions; a new one when the last was aborted. Mirrors contextForWorker. */
+  contextFor(podUid: string): AbortSignal {
+    const status = this.statuses.get(podUid);
+    if (status === undefined) return new AbortController().signal;
+    if (status.cancel === undefined || status.cancel.signal.aborted) status.cancel = new AbortController();
+    return status.cancel.signal;
+  }
+
+  /** The worker has seen that its pod shall end. Mirrors acknowledgeTerminating. @returns whom to ask for the last status */
+  acknowledgeTerminating(pod: V1Pod): PodStatusFunc | undefined {
+    const status = this.statuses.get(pod.metadata.uid);
+    if (status === undefined) return undefined;
+    if (isTerminationRequested(status) && !status.startedTerminating) {
+      status.startedTerminating = true;
+      const why = "its worker has seen that the pod shall end: syncPod will not be called again";
+      this.decided(`start no more containers of ${podText(pod)}`, why, "acknowledgeTerminating");
+    }
+    return status.statusPostTerminating.at(-1);
+  }
+
+  /** syncPod says that the pod has come to its natural end. Mirrors completeSync. */
+  completeSync(pod: V1Pod): void {
+    this.#change(pod, "completeSync", (status, nowMs) => {
+      status.terminatingAtMs ??= nowMs;
+      status.startedTerminating = true;
+    });
+    this.#next(pod, "terminating");
+  }
+
+  /** No container of the pod runs. Mirrors completeTerminating. */
+  completeTerminating(pod: V1Pod): void {
+    this.#change(pod, "completeTerminating", (status, nowMs) => {
+      status.terminatedAtMs = nowMs;
+      for (const completedCh of status.notifyPostTerminating) completedCh.close();
+      status.notifyPostTerminating = [];
+      status.statusPostTerminating = [];
+    });
+    this.#next(pod, "terminated");
+  }
+
+  /** A pod that only the runtime knew is gone. Mirrors completeTerminatingRuntimePod. */
+  completeTerminatingRuntimePod(pod: V1Pod): void {
+    this.#finish(pod, "completeTerminatingRuntimePod", true);
+  }
+
+  /** All is cleaned up. Mirrors completeTerminated. */
+  completeTerminated(pod: V1Pod): void {
+    this.#finish(pod, "completeTerminated", false);
+  }
+
+  /** A static pod that waited for another of its name was ended before it began. Mirrors completeUnstartedTerminated. */
+  completeUnstartedTerminated(pod: V1Pod): void {
+    this.#finish(pod, "completeUnstartedTerminated", true);
+  }
+
+  /** Hands the worker what has come meanwhile, or lets it rest. Mirrors completeWorkQueueNext. */
+  completeWorkQueueNext(podUid: string): void {
+    const worker = this.workers.get(podUid);
+    const status = this.statuses.get(podUid);
+    if (worker?.undelivered !== undefined) {
+      worker.queue.push(worker.undelivered);
+      worker.undelivered = undefined;
+    } else if (status !== undefined) status.working = false;
+  }
+
+  /** Forgets a pod that has finished, so that another one may come with its uid. Mirrors removeTerminatedWorker. */
+  removeTerminatedWorker(podUid: string): void {
+    const status = this.statuses.get(podUid);
+    if (status === undefined || !status.finished) return;
+    this.statuses.delete(podUid);
+    this.cleanupPodUpdates(podUid);
+    this.order.release(status.fullName, podUid);
+    const why = status.restartRequested
+      ? "another pod with the same uid waits to start"
+      : "it has finished, and no source has it any more";
+    this.decided(`forget pod ${podUid}`, why, "removeTerminatedWorker", 2);
+  }
+
+  /** Ends the worker. Mirrors cleanupPodUpdates. */
+  cleanupPodUpdates(podUid: string): void {
+    this.workers.get(podUid)?.queue.close();
+    this.workers.delete(podUid);
+  }
+
+  decided(what: string, why: string, func: string, level: 1 | 2 | 3 = 1): void {
+    const upstream = { file: FILE, func };
+    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level });
+  }
+
+  /** Tells of a state that changed, if it did. */
+  told(pod: V1Pod, from: string | undefined, func: string): void {
+    const status = this.statuses.get(pod.metadata.uid);
+    const to = status === undefined ? "forgotten" : phaseOf(status);
+    if (to === from) return;
+    const upstream = { file: FILE, func };
+    const subject = `pod ${podText(pod)}`;
+    this.deps.trace.emit(
+      { kind: "state", subject, what: "worker", ...(from === undefined ? {} : { from }), to, upstream },
+      { actor: "kubelet" },
+    );
+  }
+
+  #change(pod: V1Pod, func: string, change: (status: PodSyncStatus, nowMs: number) => void): void {
+    const status = this.statuses.get(pod.metadata.uid);
+    if (status === undefined) return;
+    const from = phaseOf(status);
+    change(status, this.deps.clock.now());
+    this.told(pod, from, func);
+  }
+
+  #finish(pod: V1Pod, func: string, terminatesNow: boolean): void {
+    const podUid = pod.metadata.uid;
+    this.#change(pod, func, (status, nowMs) => {
+      if (terminatesNow) status.terminatedAtMs = nowMs;
+      status.finished = true;
+      status.working = false;
+      this.order.release(status.fullName, podUid);
+    });
+    this.cleanupPodUpdates(podUid);
+  }
+
+  /** What follows from a step comes before, and instead of, whatever else waits. */
+  #next(pod: V1Pod, workType: PodWork["workType"]): void {
+    const worker = this.workers.get(pod.metadata.uid);
+    if (worker !== undefined) worker.undelivered = { workType, updateType: "sync", pod, merged: 1 };
+  }
+}

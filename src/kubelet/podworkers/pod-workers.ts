@@ -1,0 +1,284 @@
+import { isPodPhaseTerminal, type V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
+import { calculateEffectiveGracePeriod } from "./grace-period.js";
+import { PodTable, type WorkerActivity } from "./pod-table.js";
+import {
+  isTerminated,
+  isTerminationRequested,
+  newFinishedStatus,
+  newSyncStatus,
+  type PodSyncStatus,
+  type PodWorkerState,
+  phaseOf,
+  workerStateOf,
+} from "./sync-status.js";
+import { type PodWork, toApiPod, type UpdatePodOptions } from "./update.js";
+import { managePodLoop, type WorkerDeps, type WorkerPeriods } from "./worker-loop.js";
+
+export interface PodWorkersDeps extends WorkerDeps {
+  readonly trace: Trace;
+}
+
+/** One pod as the workers see it, for people who look on. */
+export interface PodWorkerView {
+  readonly podUid: string;
+  /** `name_namespace` */
+  readonly fullName: string;
+  readonly phase: ReturnType<typeof phaseOf>;
+  readonly working: boolean;
+  readonly evicted: boolean;
+  readonly deleted: boolean;
+  readonly restartRequested: boolean;
+  readonly activity: WorkerActivity;
+  /** what comes when the worker is through with what it does */
+  readonly pending: PodWork | undefined;
+}
+
+/**
+ * One worker per pod: each is told of changes, and calls one sync function at a time.
+ *
+ * A pod is synced (it should run), then terminating (its containers are being stopped, none is started any more), then
+ * terminated (none runs), then finished (cleaned up). It never goes back: only when housekeeping has forgotten it, a pod
+ * with the same uid may begin again. Changes that come while a worker is busy are merged: it is told of the newest only.
+ *
+ * Mirrors pkg/kubelet/pod_workers.go (podWorkers, UpdatePod, SyncKnownPods and the queries).
+ */
+export class PodWorkers {
+  readonly #table: PodTable;
+  readonly #stop = new AbortController();
+  readonly #loops = new Set<Promise<void>>();
+
+  constructor(
+    readonly deps: PodWorkersDeps,
+    readonly periods: WorkerPeriods,
+  ) {
+    this.#table = new PodTable(deps);
+  }
+
+  /** Tells a pod's worker of a change; returns at once. Mirrors UpdatePod. */
+  updatePod(options: UpdatePodOptions): void {
+    if (this.#stop.signal.aborted) return;
+    const pod = options.pod ?? toApiPod(options.runningPod);
+    const isRuntimePod = options.pod === undefined;
+    if (isRuntimePod && options.updateType !== "kill") {
+      const why = "only the runtime knows this pod: it can only be killed";
+      this.#table.decided(`ignore the update of ${podText(pod)}`, why, "UpdatePod");
+      return;
+    }
+    const { uid } = pod.metadata;
+    const status = this.#table.statuses.get(uid) ?? this.#seenFirst(pod, isRuntimePod);
+    if (isTerminationRequested(status) && options.updateType === "create") {
+      status.restartRequested = true;
+      const why = "a pod with this uid is still ending: housekeeping will let the new one start";
+      this.#table.decided(`start ${podText(pod)} later`, why, "UpdatePod");
+      return;
+    }
+    if (status.finished) return;
+    const from = phaseOf(status);
+    const becameTerminating = !isTerminationRequested(status) && this.#checkTermination(status, pod, options);
+    this.#table.told(pod, from, "UpdatePod");
+    const decided = this.#decideWork(status, pod, options, isRuntimePod);
+    if (decided !== undefined) this.#deliver(status, decided.work, becameTerminating || decided.isGracePeriodShortened);
+  }
+
+  /**
+   * Forgets pods that have finished and are not desired any more. From the first call on, an unknown pod counts as one
+   * that is not there.
+   * @returns what state each pod is in, also of those that were forgotten just now. Mirrors SyncKnownPods.
+   */
+  syncKnownPods(desiredPods: readonly V1Pod[]): Map<string, PodWorkerState> {
+    const desired = new Set(desiredPods.map(({ metadata }) => metadata.uid));
+    this.#table.podsSynced = true;
+    const workers = new Map<string, PodWorkerState>();
+    for (const [podUid, status] of this.#table.statuses) {
+      if (!desired.has(podUid) || status.restartRequested) this.#table.removeTerminatedWorker(podUid);
+      workers.set(podUid, workerStateOf(status));
+    }
+    return workers;
+  }
+
+  /** All containers of the pod are stopped; false for a pod that is unknown. */
+  isPodKnownTerminated(podUid: string): boolean {
+    const status = this.#table.statuses.get(podUid);
+    return status !== undefined && isTerminated(status);
+  }
+
+  /** For whoever must not take resources away from running containers; safe to ask before all is known. */
+  couldHaveRunningContainers(podUid: string): boolean {
+    const status = this.#table.statuses.get(podUid);
+    return status === undefined ? !this.#table.podsSynced : !isTerminated(status);
+  }
+
+  /** The pod shall end, though it may still be starting; false for a pod that is unknown. */
+  isPodTerminationRequested(podUid: string): boolean {
+    const status = this.#table.statuses.get(podUid);
+    return status !== undefined && isTerminationRequested(status);
+  }
+
+  /** No container of it will be started any more: what watches its containers may stop. */
+  shouldPodContainersBeTerminating(podUid: string): boolean {
+    return this.#table.statuses.get(podUid)?.startedTerminating ?? this.#table.podsSynced;
+  }
+
+  /** Nothing of it runs: what is left of it in the runtime may be removed. */
+  shouldPodRuntimeBeRemoved(podUid: string): boolean {
+    const status = this.#table.statuses.get(podUid);
+    return status === undefined ? this.#table.podsSynced : isTerminated(status);
+  }
+
+  /** Evicted, or deleted and over: its files may be removed. */
+  shouldPodContentBeRemoved(podUid: string): boolean {
+    const status = this.#table.statuses.get(podUid);
+    if (status === undefined) return this.#table.podsSynced;
+    return status.evicted || (status.deleted && isTerminated(status));
+  }
+
+  /** A static pod of that name is ending: its mirror pod must stay until it has. */
+  isPodForMirrorPodTerminatingByFullName(podFullName: string): boolean {
+    const status = this.#table.statuses.get(this.#table.order.startedUid(podFullName) ?? "");
+    return status !== undefined && isTerminationRequested(status) && !isTerminated(status);
+  }
+
+  /** What all workers do now. */
+  views(): PodWorkerView[] {
+    return [...this.#table.statuses].map(([podUid, status]) => {
+      const worker = this.#table.workers.get(podUid);
+      const { fullName, working, evicted, deleted, restartRequested } = status;
+      const activity = worker?.activity ?? { kind: "idle" };
+      const flags = { working, evicted, deleted, restartRequested };
+      return { podUid, fullName, phase: phaseOf(status), ...flags, activity, pending: worker?.undelivered };
+    });
+  }
+
+  /** Stops all workers; pods stay as they are. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const { cancel } of this.#table.statuses.values()) cancel?.abort();
+    await Promise.allSettled(this.#loops);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A pod that is over already when it is seen first, and of which nothing runs, needs no worker. */
+  #seenFirst(pod: V1Pod, isRuntimePod: boolean): PodSyncStatus {
+    const { uid } = pod.metadata;
+    const nowMs = this.deps.clock.now();
+    const isOver = !isRuntimePod && isPodPhaseTerminal(pod.status.phase) && this.#runsNothing(uid);
+    const status = (isOver ? newFinishedStatus : newSyncStatus)(getPodFullName(pod), nowMs);
+    this.#table.statuses.set(uid, status);
+    this.#table.told(pod, undefined, "UpdatePod");
+    return status;
+  }
+
+  /** Mirrors isPodStatusCacheTerminal. */
+  #runsNothing(podUid: string): boolean {
+    const { status, error } = this.deps.podCache.get(podUid);
+    if (error !== undefined && error !== null) return false;
+    const { containerStatuses = [], sandboxStatuses = [] } = status ?? {};
+    return (
+      !containerStatuses.some(({ state }) => state === "running") &&
+      !sandboxStatuses.some(({ state }) => state === "ready")
+    );
+  }
+
+  /** Must the pod end, and why? @returns true when it must, from now on */
+  #checkTermination(status: PodSyncStatus, pod: V1Pod, options: UpdatePodOptions): boolean {
+    let why: string;
+    if (options.pod === undefined) {
+      status.deleted = true;
+      why = "only the runtime knows it: it is an orphan";
+    } else if (isSet(pod.metadata.deletionTimestamp)) {
+      status.deleted = true;
+      why = "it was deleted through the API";
+    } else if (isPodPhaseTerminal(pod.status.phase)) {
+      why = `its phase is ${pod.status.phase}`;
+    } else if (options.updateType === "kill") {
+      status.evicted = options.killPodOptions?.evict === true;
+      why = status.evicted ? "the kubelet evicts it" : "it is in no source any more, or the kubelet ends it";
+    } else return false;
+    status.terminatingAtMs = this.deps.clock.now();
+    this.#table.decided(`terminate ${podText(pod)}`, why, "UpdatePod");
+    return true;
+  }
+
+  /** @returns undefined when there is nothing to do */
+  #decideWork(
+    status: PodSyncStatus,
+    pod: V1Pod,
+    { updateType, mirrorPod, startTimeMs, killPodOptions, ...options }: UpdatePodOptions,
+    isRuntimePod: boolean,
+  ): { readonly work: PodWork; readonly isGracePeriodShortened: boolean } | undefined {
+    const work = {
+      updateType,
+      pod,
+      merged: 1,
+      ...(mirrorPod === undefined ? {} : { mirrorPod }),
+      ...(startTimeMs === undefined ? {} : { startTimeMs }),
+      ...(isRuntimePod && options.runningPod !== undefined ? { runningPod: options.runningPod } : {}),
+    };
+    if (isTerminated(status)) {
+      // Housekeeping has seen an old list of the runtime: the worker is through with the containers already.
+      if (isRuntimePod) return undefined;
+      killPodOptions?.completedCh?.close();
+      return { work: { ...work, workType: "terminated" }, isGracePeriodShortened: false };
+    }
+    if (!isTerminationRequested(status)) {
+      killPodOptions?.completedCh?.close();
+      return { work: { ...work, workType: "sync" }, isGracePeriodShortened: false };
+    }
+    const { completedCh, podStatusFunc } = killPodOptions ?? {};
+    if (completedCh !== undefined) status.notifyPostTerminating.push(completedCh);
+    if (podStatusFunc !== undefined) status.statusPostTerminating.push(podStatusFunc);
+    const grace = calculateEffectiveGracePeriod(status.gracePeriod, pod, killPodOptions ?? {});
+    status.gracePeriod = grace.gracePeriodSeconds;
+    return {
+      work: { ...work, workType: "terminating", gracePeriodSeconds: grace.gracePeriodSeconds },
+      isGracePeriodShortened: grace.isShortened,
+    };
+  }
+
+  /** Hands work to the worker, or keeps it until the worker is through; starts the worker when there is none. */
+  #deliver(status: PodSyncStatus, work: PodWork, cancelsCurrent: boolean): void {
+    const { pod } = work;
+    const { uid } = pod.metadata;
+    const worker = this.#table.workers.get(uid) ?? this.#startWorker(status, pod);
+    if (!status.working) {
+      status.working = true;
+      worker.queue.push(work);
+      return;
+    }
+    const waiting = worker.undelivered;
+    const startTimeMs = minOf(waiting?.startTimeMs, work.startTimeMs);
+    const merged = (waiting?.merged ?? 0) + 1;
+    worker.undelivered = { ...work, merged, ...(startTimeMs === undefined ? {} : { startTimeMs }) };
+    if (waiting !== undefined) {
+      const why = `its worker is busy; of ${merged} updates that wait it will be told of the newest only`;
+      this.#table.decided(`merge the update of ${podText(pod)} (${work.updateType})`, why, "UpdatePod", 2);
+    }
+    if (!cancelsCurrent || status.cancel === undefined) return;
+    const why = "it shall end, or end sooner than was said before";
+    this.#table.decided(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");
+    status.cancel.abort();
+  }
+
+  #startWorker(status: PodSyncStatus, pod: V1Pod) {
+    const worker = this.#table.addWorker(pod);
+    if (isStaticPod(pod)) this.#table.order.wait(status.fullName, pod.metadata.uid);
+    const start = () => managePodLoop(this.deps, this.periods, this.#table, worker, this.#stop.signal);
+    const loop = this.deps.trace.detached(start);
+    this.#loops.add(loop);
+    void loop.finally(() => this.#loops.delete(loop));
+    return worker;
+  }
+}
+
+function isSet(time: string | null | undefined): boolean {
+  return time !== undefined && time !== null;
+}
+
+function minOf(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (b ?? a) : Math.min(a, b);
+}

@@ -1,0 +1,222 @@
+import type { V1Pod } from "../../api/pod.js";
+import type { Clock } from "../../util/clock.js";
+import { isAbortError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import type { PodCache } from "../container/cache.js";
+import type { PodStatus } from "../container/runtime.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import { isStaticPod, podText } from "../types/pod-update.js";
+import type { PodTable, Worker } from "./pod-table.js";
+import { isTerminationRequested } from "./sync-status.js";
+import { NETWORK_NOT_READY_ERROR_MSG, type PodSyncer, type PodWork } from "./update.js";
+import type { WorkQueue } from "./work-queue.js";
+
+/** Jitter: so much of a delay is added at most, by chance. */
+export const WORKER_RESYNC_INTERVAL_JITTER_FACTOR = 0.5;
+export const WORKER_BACK_OFF_PERIOD_JITTER_FACTOR = 0.5;
+export const BACK_OFF_ON_TRANSIENT_ERROR_PERIOD_MS = 1_000;
+
+export interface WorkerDeps {
+  readonly syncer: PodSyncer;
+  readonly podCache: Pick<PodCache, "get" | "getNewerThan">;
+  readonly workQueue: WorkQueue;
+  readonly recorder: PodEventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface WorkerPeriods {
+  /** ms after which a pod that is well is synced again */
+  readonly resyncIntervalMs: number;
+  /** ms after which a sync that failed is tried again */
+  readonly backOffPeriodMs: number;
+}
+
+type SyncOutcome =
+  | { readonly kind: "ok"; readonly isTerminal: boolean }
+  | { readonly kind: "canceled" | "failed"; readonly error: unknown };
+
+/**
+ * One worker: takes one piece of work at a time, until its pod has finished or `signal` aborts.
+ *
+ * Mirrors managePodLoop in pkg/kubelet/pod_workers.go.
+ */
+export async function managePodLoop(
+  deps: WorkerDeps,
+  periods: WorkerPeriods,
+  table: PodTable,
+  worker: Worker,
+  signal: AbortSignal,
+): Promise<void> {
+  let lastSyncTimeMs = Number.NEGATIVE_INFINITY;
+  let podStarted = false;
+  for await (const work of worker.queue.iterate(signal)) {
+    if (!podStarted) {
+      const start = allowPodStart(deps, periods, table, work.pod);
+      if (start === "never") {
+        table.completeUnstartedTerminated(work.pod);
+        return;
+      }
+      if (start === "not-yet") continue;
+      podStarted = true;
+    }
+    const outcome = await syncOnce(deps, table, worker, work, lastSyncTimeMs, signal);
+    worker.activity = { kind: "idle" };
+    // Whoever stops the kubelet leaves its pods as they are: the next one goes on from there.
+    if (signal.aborted) return;
+    if (outcome.syncedAtMs !== undefined) lastSyncTimeMs = outcome.syncedAtMs;
+    if (completeStep(table, work, outcome) === "worker-ends") return;
+    requeue(deps, periods, table, work, outcome);
+    table.completeWorkQueueNext(work.pod.metadata.uid);
+  }
+}
+
+/** Mirrors allowPodStart: static pods of one name start one after the other. */
+function allowPodStart(
+  deps: WorkerDeps,
+  periods: WorkerPeriods,
+  table: PodTable,
+  pod: V1Pod,
+): "now" | "not-yet" | "never" {
+  if (!isStaticPod(pod)) return "now";
+  const { uid } = pod.metadata;
+  const status = table.statuses.get(uid);
+  if (status === undefined || isTerminationRequested(status)) return "never";
+  if (table.order.allow(status.fullName, uid)) return "now";
+  const delayMs = jitter(deps.random, periods.backOffPeriodMs, WORKER_BACK_OFF_PERIOD_JITTER_FACTOR);
+  const why = `another static pod of that name (uid ${table.order.startedUid(status.fullName) ?? "?"}) has not finished`;
+  table.decided(`do not start ${podText(pod)} (uid ${uid}) yet`, why, "allowPodStart");
+  deps.workQueue.enqueue(uid, delayMs);
+  status.working = false;
+  return "not-yet";
+}
+
+async function syncOnce(
+  deps: WorkerDeps,
+  table: PodTable,
+  worker: Worker,
+  work: PodWork,
+  lastSyncTimeMs: number,
+  signal: AbortSignal,
+): Promise<SyncOutcome & { readonly syncedAtMs?: number }> {
+  let podStatus: PodStatus | undefined;
+  try {
+    podStatus = await newStatus(deps, worker, work, lastSyncTimeMs, signal);
+  } catch (error) {
+    if (!signal.aborted) {
+      deps.recorder.event(work.pod, "Warning", "FailedSync", `error determining status: ${textOf(error)}`);
+    }
+    return outcomeOf(error);
+  }
+  const nowMs = deps.clock.now();
+  worker.activity = { kind: "sync", work, sinceMs: nowMs };
+  try {
+    const isTerminal = await callSyncer(deps.syncer, table, work, podStatus);
+    return { kind: "ok", isTerminal, syncedAtMs: deps.clock.now() };
+  } catch (error) {
+    return { ...outcomeOf(error), syncedAtMs: deps.clock.now() };
+  }
+}
+
+/**
+ * The pod's status, newer than the last sync: so that a worker always sees what its own last step did. A pod that only the
+ * runtime knows needs none.
+ */
+async function newStatus(
+  deps: WorkerDeps,
+  worker: Worker,
+  work: PodWork,
+  newerThanMs: number,
+  signal: AbortSignal,
+): Promise<PodStatus | undefined> {
+  if (work.runningPod !== undefined) return undefined;
+  worker.activity = { kind: "cache", newerThanMs, sinceMs: deps.clock.now() };
+  const { status, error } = await deps.podCache.getNewerThan(work.pod.metadata.uid, newerThanMs, signal);
+  if (error !== undefined && error !== null) throw error;
+  return status;
+}
+
+async function callSyncer(
+  syncer: PodSyncer,
+  table: PodTable,
+  work: PodWork,
+  podStatus: PodStatus | undefined,
+): Promise<boolean> {
+  const { pod, runningPod, mirrorPod, gracePeriodSeconds, updateType, workType } = work;
+  const signal = table.contextFor(pod.metadata.uid);
+  const what = { sync: "syncPod", terminating: "syncTerminatingPod", terminated: "syncTerminatedPod" }[workType];
+  const merged = work.merged > 1 ? `the newest of ${work.merged} updates` : "the update";
+  table.decided(`${what} ${podText(pod)}`, `${merged} that its worker was told of (${updateType})`, "managePodLoop", 2);
+  if (workType === "terminating") {
+    const podStatusFunc = table.acknowledgeTerminating(pod);
+    const optional = {
+      ...(podStatus === undefined ? {} : { podStatus }),
+      ...(runningPod === undefined ? {} : { runningPod }),
+      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      ...(podStatusFunc === undefined ? {} : { podStatusFunc }),
+    };
+    await syncer.syncTerminatingPod({ pod, ...optional }, signal);
+    return false;
+  }
+  if (podStatus === undefined) throw new Error(`the cache has an entry without a status for ${podText(pod)}`);
+  if (workType === "terminated") {
+    await syncer.syncTerminatedPod({ pod, podStatus }, signal);
+    return false;
+  }
+  const mirror = mirrorPod === undefined ? {} : { mirrorPod };
+  return (await syncer.syncPod({ updateType, pod, podStatus, ...mirror }, signal)).isTerminal;
+}
+
+/** Takes the pod to its next state, when this step took it there. */
+function completeStep(table: PodTable, { workType, pod, runningPod }: PodWork, outcome: SyncOutcome) {
+  if (outcome.kind !== "ok") return "worker-stays";
+  if (workType === "terminated") {
+    table.completeTerminated(pod);
+    return "worker-ends";
+  }
+  if (workType === "terminating") {
+    if (runningPod !== undefined) {
+      table.completeTerminatingRuntimePod(pod);
+      return "worker-ends";
+    }
+    table.completeTerminating(pod);
+  } else if (outcome.isTerminal) table.completeSync(pod);
+  return "worker-stays";
+}
+
+/** When to look at the pod again. Mirrors completeWork. */
+function requeue(
+  { workQueue, random }: WorkerDeps,
+  { resyncIntervalMs, backOffPeriodMs }: WorkerPeriods,
+  table: PodTable,
+  { workType, pod }: PodWork,
+  outcome: SyncOutcome,
+): void {
+  const enqueue = (delayMs: number) => workQueue.enqueue(pod.metadata.uid, delayMs);
+  if (outcome.kind === "ok") {
+    const phaseTransition = workType === "terminating" || outcome.isTerminal;
+    enqueue(phaseTransition ? 0 : jitter(random, resyncIntervalMs, WORKER_RESYNC_INTERVAL_JITTER_FACTOR));
+    return;
+  }
+  const text = textOf(outcome.error);
+  const isTransient = text.includes(NETWORK_NOT_READY_ERROR_MSG);
+  const periodMs = isTransient ? BACK_OFF_ON_TRANSIENT_ERROR_PERIOD_MS : backOffPeriodMs;
+  const delayMs = jitter(random, periodMs, WORKER_BACK_OFF_PERIOD_JITTER_FACTOR);
+  enqueue(delayMs);
+  const why = outcome.kind === "canceled" ? "its sync was cancelled: newer work waits" : `its sync failed: ${text}`;
+  const what = `sync ${podText(pod)} again in ${(delayMs / 1000).toFixed(1)} s at the latest`;
+  table.decided(what, why, "completeWork", outcome.kind === "canceled" ? 2 : 1);
+}
+
+function outcomeOf(error: unknown): SyncOutcome {
+  return { kind: isAbortError(error) ? "canceled" : "failed", error };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Mirrors k8s.io/apimachinery/pkg/util/wait (Jitter). */
+function jitter(random: Random, ms: number, factor: number): number {
+  return ms + random.float() * factor * ms;
+}

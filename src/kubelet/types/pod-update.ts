@@ -1,0 +1,57 @@
+import type { V1Pod } from "../../api/pod.js";
+
+/**
+ * Where pods come from and what the kubelet notes on them.
+ *
+ * Mirrors pkg/kubelet/types/pod_update.go.
+ */
+
+/** Which pod source: `*` in an update means all of them. */
+export type PodSource = "file" | "http" | "api";
+
+/** The source of a pod: `file`, `http` or `api`. */
+export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
+/** On a mirror pod: the hash of the static pod that it mirrors. */
+export const CONFIG_MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+/** When the kubelet saw the pod first. */
+export const CONFIG_FIRST_SEEN_ANNOTATION = "kubernetes.io/config.seen";
+/** On a static pod: the hash of what its file says. */
+export const CONFIG_HASH_ANNOTATION = "kubernetes.io/config.hash";
+
+/** What happened to the pods of an update; SET stands for all pods of its source. */
+export type PodOperation = "SET" | "ADD" | "DELETE" | "REMOVE" | "UPDATE" | "RECONCILE";
+
+export interface PodUpdate {
+  readonly op: PodOperation;
+  readonly source: PodSource;
+  readonly pods: readonly V1Pod[];
+}
+
+/** Why a pod is to be synced. Mirrors SyncPodType. */
+export type SyncPodType = "sync" | "update" | "create" | "kill";
+
+/** Mirrors GetPodSource. @returns undefined when the pod does not say */
+export function getPodSource(pod: V1Pod): string | undefined {
+  return pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
+}
+
+/** From anywhere but an API server. Mirrors IsStaticPod. */
+export function isStaticPod(pod: V1Pod): boolean {
+  const source = getPodSource(pod);
+  return source !== undefined && source !== "api";
+}
+
+/** The API server's picture of a static pod. Mirrors IsMirrorPod. */
+export function isMirrorPod(pod: V1Pod): boolean {
+  return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
+}
+
+/** `name_namespace`. Mirrors GetPodFullName in pkg/kubelet/container/helpers.go. */
+export function getPodFullName({ metadata }: V1Pod): string {
+  return `${metadata.name}_${metadata.namespace}`;
+}
+
+/** `namespace/name`: as logs and traces name a pod. Mirrors klog.KObj. */
+export function podText({ metadata }: V1Pod): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

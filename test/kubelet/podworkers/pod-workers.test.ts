@@ -1,0 +1,223 @@
+import { describe, expect, test } from "vitest";
+import type { V1Pod } from "../../../src/api/pod.js";
+import { PodCache } from "../../../src/kubelet/container/cache.js";
+import { calculateEffectiveGracePeriod, killPodTimeoutSeconds } from "../../../src/kubelet/podworkers/grace-period.js";
+import { killPodNow } from "../../../src/kubelet/podworkers/kill-pod.js";
+import { PodWorkers } from "../../../src/kubelet/podworkers/pod-workers.js";
+import type { PodSyncer } from "../../../src/kubelet/podworkers/update.js";
+import { BasicWorkQueue } from "../../../src/kubelet/podworkers/work-queue.js";
+import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
+import { only, recordingTrace } from "../../support/trace.js";
+import { emptyPodStatus, makePod } from "./pods.js";
+
+function start(syncer: Partial<PodSyncer> = {}) {
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  const called = (what: string, pod: V1Pod) => void calls.push(`${what} ${pod.metadata.name}`);
+  const cache = new PodCache();
+  const workQueue = new BasicWorkQueue(clock);
+  const events: string[] = [];
+  const { trace, events: facts } = recordingTrace(clock);
+  const recorder = {
+    event: (pod: V1Pod, _: string, reason: string) => void events.push(`${pod.metadata.name} ${reason}`),
+  };
+  const workers = new PodWorkers(
+    {
+      syncer: {
+        syncPod: async ({ pod }) => {
+          called("sync", pod);
+          return { isTerminal: false };
+        },
+        syncTerminatingPod: async ({ pod }) => called("terminating", pod),
+        syncTerminatedPod: async ({ pod }) => called("terminated", pod),
+        ...syncer,
+      },
+      podCache: cache,
+      workQueue,
+      recorder,
+      clock,
+      random: new FakeRandom(),
+      trace,
+    },
+    { resyncIntervalMs: 60_000, backOffPeriodMs: 10_000 },
+  );
+  const seen = (podUid: string) => cache.set(podUid, emptyPodStatus(podUid), undefined, clock.now());
+  return { clock, calls, cache, seen, workQueue, workers, recorder, events, facts };
+}
+
+describe("waiting for the cache", () => {
+  test("the first sync needs any status, each further one a status newer than the sync before", async () => {
+    const { workers, calls, seen, clock } = start();
+    const pod = makePod("a");
+    workers.updatePod({ pod, updateType: "create" });
+    await settle();
+    expect(calls).toEqual([]);
+    expect(workers.views()[0]?.activity).toMatchObject({ kind: "cache", newerThanMs: Number.NEGATIVE_INFINITY });
+    seen("uid-a");
+    await settle();
+    expect(calls).toEqual(["sync a"]);
+
+    workers.updatePod({ pod, updateType: "sync" });
+    await settle();
+    expect(calls).toEqual(["sync a"]); // what the cache has is as old as the sync
+    await clock.advance(1);
+    seen("uid-a");
+    await settle();
+    expect(calls).toEqual(["sync a", "sync a"]);
+    await workers.close();
+  });
+
+  test("updates that come meanwhile are merged, and the newest is delivered", async () => {
+    const { workers, seen, facts } = start();
+    for (const name of ["1", "2", "3"]) {
+      workers.updatePod({ pod: makePod("a", { metadata: { labels: { rev: name } } }), updateType: "update" });
+    }
+    await settle();
+    expect(workers.views()[0]?.pending).toMatchObject({ merged: 2, pod: { metadata: { labels: { rev: "3" } } } });
+    expect(only(facts, "decision").some(({ what }) => what.startsWith("merge the update of default/a"))).toBe(true);
+    seen("uid-a");
+    await settle();
+    await workers.close();
+  });
+
+  test("an inspection that failed is an event and a retry, not a sync", async () => {
+    const { workers, cache, events, calls, workQueue, clock } = start();
+    cache.set("uid-a", undefined, new Error("inspect failed"), clock.now());
+    workers.updatePod({ pod: makePod("a"), updateType: "create" });
+    await settle();
+    expect([calls, events, workQueue.size]).toEqual([[], ["a FailedSync"], 1]);
+    await workers.close();
+  });
+});
+
+describe("stopping", () => {
+  test("a worker that waits for the cache and one that syncs both end; their pods stay as they are", async () => {
+    let aborted = false;
+    const { workers, cache, seen, events } = start({
+      syncPod: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            aborted = true;
+            reject(signal.reason);
+          });
+        }),
+    });
+    workers.updatePod({ pod: makePod("waits"), updateType: "create" });
+    seen("uid-syncs");
+    workers.updatePod({ pod: makePod("syncs"), updateType: "create" });
+    await settle();
+    await workers.close();
+    expect([aborted, cache.waiting(), events]).toEqual([true, 0, []]);
+    expect(workers.views().map(({ phase }) => phase)).toEqual(["syncing", "syncing"]);
+    workers.updatePod({ pod: makePod("late"), updateType: "create" });
+    expect(workers.views()).toHaveLength(2);
+  });
+});
+
+describe("killPodNow", () => {
+  test("resolves when no container runs any more", async () => {
+    const { workers, recorder, clock, seen } = start();
+    const pod = makePod("a");
+    seen("uid-a");
+    workers.updatePod({ pod, updateType: "create" });
+    await settle();
+    const killed = killPodNow(
+      { podWorkers: workers, recorder, clock },
+      pod,
+      { isEvicted: true },
+      new AbortController().signal,
+    );
+    await clock.advance(1);
+    seen("uid-a");
+    await killed;
+    expect([workers.isPodKnownTerminated("uid-a"), clock.sleeping]).toEqual([true, 0]);
+    await workers.close();
+  });
+
+  test("gives up after half as long again as the grace period, with an event", async () => {
+    const { workers, recorder, clock, events } = start({ syncTerminatingPod: () => new Promise(() => {}) });
+    const pod = makePod("a", { spec: { terminationGracePeriodSeconds: 30 } });
+    const { signal } = new AbortController();
+    const killed = killPodNow({ podWorkers: workers, recorder, clock }, pod, { isEvicted: false }, signal);
+    const refused = expect(killed).rejects.toThrow("timeout waiting to kill pod default/a");
+    await clock.advance(44_999);
+    expect(events).toEqual([]);
+    await clock.advance(1);
+    await refused;
+    expect([events, clock.sleeping]).toEqual([["a ExceededGracePeriod"], 0]);
+  });
+});
+
+describe("calculateEffectiveGracePeriod", () => {
+  // before  deleted with  override  of the spec   want  shortened
+  const table = [
+    [0, undefined, undefined, undefined, 1, false],
+    [0, undefined, undefined, 30, 30, false],
+    [0, 20, undefined, 30, 20, false],
+    [0, 20, 5, 30, 5, false],
+    [0, 5, 20, 30, 5, false],
+    [0, 0, undefined, 30, 30, false],
+    [30, 5, undefined, 30, 5, true],
+    [5, 30, undefined, 30, 5, false],
+    [30, undefined, 0, 30, 30, false],
+    [1, undefined, undefined, 30, 1, false],
+  ] as const;
+  for (const [before, deletion, override, spec, want, shortened] of table) {
+    test(`${before} then ${deletion}, ${override}, ${spec} gives ${want}`, () => {
+      const pod = makePod("a", {
+        metadata: deletion === undefined ? {} : { deletionGracePeriodSeconds: deletion },
+        spec: spec === undefined ? {} : { terminationGracePeriodSeconds: spec },
+      });
+      const options = override === undefined ? {} : { podTerminationGracePeriodSecondsOverride: override };
+      expect(calculateEffectiveGracePeriod(before, pod, options)).toEqual({
+        gracePeriodSeconds: want,
+        isShortened: shortened,
+      });
+    });
+  }
+});
+
+test("killPodTimeoutSeconds is integer arithmetic, and never below 10", () => {
+  expect([0, 1, 6, 7, 9, 30, 31].map(killPodTimeoutSeconds)).toEqual([10, 10, 10, 10, 13, 45, 46]);
+});
+
+describe("BasicWorkQueue", () => {
+  test("what is enqueued for now is due a moment later; asking again overwrites", async () => {
+    const clock = new FakeClock();
+    const queue = new BasicWorkQueue(clock);
+    queue.enqueue("a", 0);
+    queue.enqueue("b", 1000);
+    queue.enqueue("b", 5000);
+    expect(queue.getWork()).toEqual([]);
+    await clock.advance(1);
+    expect(queue.getWork()).toEqual(["a"]);
+    await clock.advance(4999);
+    expect(queue.getWork()).toEqual([]);
+    await clock.advance(1);
+    expect([queue.getWork(), queue.size]).toEqual([["b"], 0]);
+  });
+});
+
+test("states and decisions go to the trace with their upstream function", async () => {
+  const { workers, seen, facts, clock } = start();
+  seen("uid-a");
+  workers.updatePod({ pod: makePod("a"), updateType: "create" });
+  await settle();
+  workers.updatePod({ pod: makePod("a"), updateType: "kill" });
+  for (let i = 0; i < 3; i++) {
+    await clock.advance(1);
+    seen("uid-a");
+    await settle();
+  }
+  const states = only(facts, "state").map(({ from, to, upstream }) => [from, to, upstream?.func]);
+  expect(states).toEqual([
+    [undefined, "syncing", "UpdatePod"],
+    ["syncing", "terminating", "UpdatePod"],
+    ["terminating", "terminated", "completeTerminating"],
+    ["terminated", "finished", "completeTerminated"],
+  ]);
+  expect(only(facts, "decision").every(({ upstream }) => upstream?.file === "pkg/kubelet/pod_workers.go")).toBe(true);
+  expect([...workers.syncKnownPods([]).values()]).toEqual(["TerminatedPod"]);
+  expect(workers.views()).toEqual([]);
+  await workers.close();
+});
