@@ -8,16 +8,11 @@ import { StatusError, statusError } from "../errors.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 
-/** Go's net/http sends a length for what fits its first buffer, and chunks for what does not. */
-const CHUNKED_ABOVE_BYTES = 2048;
 /**
- * Upstream's objects carry managedFields, which are not kept here: some nine bytes for each of the object's fields. They
- * count when it is decided how an answer is framed, so that a client sees the same framing.
+ * Go's net/http sends a length for what fits its first buffer, and chunks for what does not.
+ * Differs: upstream's objects carry managedFields, so some that have their length here come in chunks there.
  */
-const MANAGED_BYTES_PER_FIELD = 8.7;
-const COUNT_FIELDS_ABOVE_BYTES = 600;
-const QUOTE = 0x22;
-const COLON = 0x3a;
+const CHUNKED_ABOVE_BYTES = 2048;
 /** Upstream compresses from here on, for clients that say they can read it. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
@@ -31,8 +26,6 @@ export interface ValueOptions {
   readonly compact?: Buffer;
   /** a flat list of names and values */
   readonly headers?: readonly string[];
-  /** the value is a stored object, or holds some */
-  readonly isStored?: boolean;
 }
 
 export interface BodyOptions {
@@ -104,7 +97,6 @@ export async function writeValue(
   const { body, mediaType } = await encode(exchange, value, options);
   await writeBody(exchange, code, body, mediaType, {
     ...(options.headers === undefined ? {} : { headers: options.headers }),
-    ...(options.isStored === true && mediaType === JSON_TYPE ? { framedBytes: framedBytes(body) } : {}),
   });
 }
 
@@ -126,14 +118,6 @@ async function encode(
   }
   const body = pretty ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
   return { body, mediaType: JSON_TYPE };
-}
-
-function framedBytes(body: string | Buffer): number {
-  if (body.length < COUNT_FIELDS_ABOVE_BYTES || body.length > CHUNKED_ABOVE_BYTES) return body.length;
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  let fields = 0;
-  for (let i = 0; i < bytes.length; i++) if (bytes[i] === QUOTE && bytes[i + 1] === COLON) fields++;
-  return body.length + MANAGED_BYTES_PER_FIELD * fields;
 }
 
 /** `404 page not found` and its like. Mirrors net/http's Error. */

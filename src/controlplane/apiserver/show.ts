@@ -3,17 +3,21 @@ import type { Clock } from "../../util/clock.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import { writeValue } from "./answer.js";
 import type { Exchange } from "./exchange.js";
-import { writeList } from "./list-body.js";
+import { ListWriter } from "./list-body.js";
 import { JSON_TYPE, type Representation } from "./media-types.js";
 import type { Serializer } from "./serialize.js";
 import { includeObjectOf, isAList, notAList, partialListOf, partialOf, tableOf } from "./table.js";
 
 /** Shows objects and lists in the form that was asked for. */
 export class Presenter {
+  readonly #lists: ListWriter;
+
   constructor(
     readonly serializer: Serializer,
     readonly clock: Clock,
-  ) {}
+  ) {
+    this.#lists = new ListWriter(clock);
+  }
 
   /** @throws StatusError 406 when the asked form does not fit */
   async object(
@@ -27,7 +31,7 @@ export class Presenter {
     if (as === "") {
       if (isCompact(exchange, shown)) {
         const compact = this.serializer.object(object, exchange.method !== "GET");
-        return writeValue(exchange, code, undefined, { compact, isStored: true });
+        return writeValue(exchange, code, undefined, { compact });
       }
       const { kind, apiVersion, ...rest } = object;
       return this.#write(exchange, code, shown, { kind, apiVersion, ...rest });
@@ -42,7 +46,7 @@ export class Presenter {
   async list(exchange: Exchange, definition: ResourceDefinition, list: KubeList, shown: Representation): Promise<void> {
     const { as, asVersion } = shown;
     if (as === "") {
-      if (isCompact(exchange, shown)) return writeList(exchange, this.serializer.list(list), this.clock);
+      if (isCompact(exchange, shown)) return this.#lists.write(exchange, this.serializer.list(list));
       const items = list.items.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest);
       return this.#write(exchange, 200, shown, { ...list, items });
     }
@@ -67,7 +71,7 @@ export class Presenter {
   }
 
   #write(exchange: Exchange, code: number, { mediaType, pretty }: Representation, value: unknown): Promise<void> {
-    return writeValue(exchange, code, value, { mediaType, pretty: pretty || exchange.isPretty, isStored: true });
+    return writeValue(exchange, code, value, { mediaType, pretty: pretty || exchange.isPretty });
   }
 }
 
