@@ -9,6 +9,7 @@ import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import type { StreamRpc, UnaryRpc } from "./rpc.js";
 import { type CallableRpc, type CallSink, RunningCall } from "./running-call.js";
 import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
+import { BufferPool } from "./transport/buffer-pool.js";
 import { Connection } from "./transport/connection.js";
 import type { GrpcStatus } from "./transport/exchange.js";
 
@@ -75,6 +76,9 @@ class GrpcChannel implements CriChannel {
   readonly #connection: Connection;
   readonly #deadlines: Deadlines;
   readonly #aborts = new AbortWatch();
+  readonly #pool = new BufferPool();
+  /** gives a message's buffer back once it is read */
+  readonly #release = (bytes: Buffer) => this.#pool.give(bytes);
   /** calls that are under way */
   readonly #live = new Set<RunningCall>();
   #closing = false;
@@ -98,7 +102,7 @@ class GrpcChannel implements CriChannel {
       let value: DecodedFields<Res> | undefined;
       this.#start(rpc, request, options, {
         message: (bytes) => {
-          value = rpc.response.decode(bytes);
+          value = rpc.response.decodeAndRelease(bytes, this.#release);
         },
         ended: (status) => {
           if (status.code === "OK" && value !== undefined) {
@@ -130,7 +134,7 @@ class GrpcChannel implements CriChannel {
       opened: () => report.began(),
       message: (bytes) => {
         count++;
-        queue.push(rpc.response.decode(bytes));
+        queue.push(rpc.response.decodeAndRelease(bytes, this.#release));
         if (queue.size >= STREAM_BACKLOG) call.pause();
       },
       ended: (status) => {
@@ -161,7 +165,7 @@ class GrpcChannel implements CriChannel {
 
   /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
   #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
-    const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live);
+    const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live, this.#pool);
     if (this.#closing) call.finish(CLOSED);
     else {
       const session = this.#connection.ready;

@@ -2,6 +2,7 @@ import type { ClientHttp2Session } from "node:http2";
 import type { CallOptions } from "./client.js";
 import { type AbortWatch, type Deadlines, grpcTimeout, type Waiter } from "./deadline.js";
 import { MAX_MESSAGE_BYTES } from "./status.js";
+import type { BufferPool } from "./transport/buffer-pool.js";
 import { type Exchange, type ExchangeSink, type GrpcStatus, startExchange } from "./transport/exchange.js";
 
 /** As much of an rpc as sending it takes. */
@@ -34,6 +35,7 @@ export class RunningCall implements ExchangeSink {
     readonly deadlines: Deadlines,
     readonly aborts: AbortWatch,
     readonly live: Set<RunningCall>,
+    readonly pool: BufferPool,
   ) {
     const { signal, timeoutMs } = options;
     live.add(this);
@@ -49,7 +51,7 @@ export class RunningCall implements ExchangeSink {
     if (this.#isOver) return;
     const { timeoutMs } = this.options;
     const timeout = timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs);
-    const head = { path: rpc.path, timeout, maxMessageBytes: MAX_MESSAGE_BYTES };
+    const head = { path: rpc.path, timeout, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
     this.#exchange = startExchange(session, head, rpc.request.encode(request), this);
   }
 

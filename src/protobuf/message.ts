@@ -24,6 +24,13 @@ export class Message<F extends FieldTable> {
     return this.decoder(new Reader(bytes), undefined) as DecodedFields<F>;
   }
 
+  /** Decodes, and calls `release` with bytes that are not needed any more: these, or others that were kept before. */
+  decodeAndRelease(bytes: Buffer, release: (bytes: Buffer) => void): DecodedFields<F> {
+    const value = this.decode(bytes);
+    release(bytes);
+    return value;
+  }
+
   encode(value: InitFields<F>): Buffer {
     const writer = new Writer(this.#lastSize);
     this.encoder(writer, value);

@@ -46,6 +46,14 @@ export class RememberedList<F extends FieldTable> extends Message<F> {
     return this.#last.value as DecodedFields<F>;
   }
 
+  /** These bytes stay until the next list is there. */
+  override decodeAndRelease(bytes: Buffer, release: (bytes: Buffer) => void): DecodedFields<F> {
+    const before = this.#last.bytes;
+    const value = this.decode(bytes);
+    release(this.#last.bytes === bytes ? before : bytes);
+    return value;
+  }
+
   #decodeList(bytes: Buffer): Decoded {
     const reader = new Reader(bytes);
     const end = bytes.length;

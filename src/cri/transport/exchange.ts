@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { type GrpcCode, grpcCode } from "../status.js";
+import type { BufferPool } from "./buffer-pool.js";
 
 /** How a call ended, in gRPC's terms. */
 export interface GrpcStatus {
@@ -31,6 +32,8 @@ export interface CallHead {
   /** `120000m`: milliseconds */
   readonly timeout: string | undefined;
   readonly maxMessageBytes: number;
+  /** where the messages' buffers come from; whoever reads them gives them back */
+  readonly pool: BufferPool;
 }
 
 /**
@@ -51,7 +54,7 @@ export function startExchange(
     "user-agent": "kubelab",
     ...(head.timeout === undefined ? {} : { "grpc-timeout": head.timeout }),
   });
-  const incoming = new Incoming(stream, head.maxMessageBytes, sink);
+  const incoming = new Incoming(stream, head, sink);
   const framed = Buffer.allocUnsafe(PREFIX_BYTES + request.length);
   framed[0] = 0;
   framed.writeUInt32BE(request.length, 1);
@@ -75,7 +78,7 @@ class Incoming implements Exchange {
 
   constructor(
     readonly stream: ClientHttp2Stream,
-    readonly maxMessageBytes: number,
+    readonly head: CallHead,
     readonly sink: ExchangeSink,
   ) {
     stream.on("response", (headers) => {
@@ -120,11 +123,11 @@ class Incoming implements Exchange {
     this.#prefixBytes = 0;
     const length = this.#prefix.readUInt32BE(1);
     if (this.#prefix[0] !== 0) this.#refuse("Internal", "grpc: compressed message, and no compression was asked for");
-    else if (length > this.maxMessageBytes) {
-      const text = `grpc: received message larger than max (${length} vs. ${this.maxMessageBytes})`;
+    else if (length > this.head.maxMessageBytes) {
+      const text = `grpc: received message larger than max (${length} vs. ${this.head.maxMessageBytes})`;
       this.#refuse("ResourceExhausted", text);
     } else {
-      this.#message = Buffer.allocUnsafeSlow(length);
+      this.#message = this.head.pool.take(length);
       this.#messageBytes = 0;
     }
   }
