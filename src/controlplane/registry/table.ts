@@ -3,6 +3,7 @@ import type { ResourceDefinition } from "./definition.js";
 import { CONFIG_MAPS, SECRETS } from "./resources/config.js";
 import { CERTIFICATE_SIGNING_REQUESTS } from "./resources/csr.js";
 import { EVENTS, EVENTS_V1 } from "./resources/events.js";
+import { CUSTOM_RESOURCE_DEFINITIONS } from "./resources/extensions.js";
 import { LEASES } from "./resources/leases.js";
 import { NAMESPACES } from "./resources/namespaces.js";
 import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from "./resources/network.js";
@@ -47,6 +48,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
   POD_DISRUPTION_BUDGETS,
   ...RBAC,
   ...STORAGE,
+  CUSTOM_RESOURCE_DEFINITIONS,
   PRIORITY_CLASSES,
   LEASES,
   RUNTIME_CLASSES,

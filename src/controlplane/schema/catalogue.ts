@@ -4,6 +4,7 @@ import type { Field, TypeSchema, TypeTable } from "./schema.js";
 import { apps } from "./types/apps.js";
 import { authentication, authorization, certificates, rbac } from "./types/auth.js";
 import {
+  apiextensions,
   autoscaling,
   coordination,
   discovery,
@@ -46,6 +47,7 @@ const TABLES: readonly TypeTable[] = [
   storage,
   apps,
   autoscaling,
+  apiextensions,
 ];
 
 /** What was read out of the tables so far: they are constants, so this is a cache and no state. */

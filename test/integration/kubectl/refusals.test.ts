@@ -23,11 +23,18 @@ suiteNeeding(["kubectl"], "kubectl asks for what is not served", () => {
   });
 
   const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" } };
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "things.example.com" },
+    spec: { group: "example.com", names: { plural: "things", kind: "Thing" }, scope: "Cluster", versions: [] },
+  };
   const rows: [argv: string[], want: RegExp][] = [
     [["top", "node"], /Metrics API not available|NotFound/],
     [["top", "pod"], /Metrics API not available|NotFound/],
     [["get", "jobs"], /doesn't have a resource type "jobs"/],
-    [["get", "crd"], /doesn't have a resource type "crd"/],
+    [["create", "-f", "crd.json"], /the server does not allow this method on the requested resource/],
+    [["create", "-f", "nothing.json"], /no matches for kind "Nothing" in version "v1"/],
     [["get", "ingress"], /doesn't have a resource type "ingress"/],
     [["create", "job", "j", "--image=x"], /./],
     [["create", "-f", "job.json"], /no matches for kind "Job" in version "batch\/v1"/],
@@ -44,6 +51,8 @@ suiteNeeding(["kubectl"], "kubectl asks for what is not served", () => {
   for (const [argv, want] of rows) {
     test(argv.join(" "), async () => {
       kubectl.file("job.json", job);
+      kubectl.file("crd.json", crd);
+      kubectl.file("nothing.json", { apiVersion: "v1", kind: "Nothing", metadata: { name: "n" } });
       proxy.take();
       const { code, stderr } = await kubectl.try(argv);
       expect([code, stderr]).toEqual([1, expect.stringMatching(want)]);

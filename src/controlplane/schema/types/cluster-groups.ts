@@ -231,3 +231,30 @@ export const autoscaling: TypeTable = {
       2 selector string`,
   },
 };
+
+/** Mirrors k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go, as far as it is needed to say that there are none. */
+export const apiextensions: TypeTable = {
+  package: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1",
+  types: {
+    CustomResourceDefinition: `
+      -- A kind that is defined in the cluster itself. This API server has none, and takes none.
+      TypeMeta
+      1 metadata ObjectMeta
+      2 spec CustomResourceDefinitionSpec!
+      3 status any`,
+    CustomResourceDefinitionSpec: `
+      1 group string! -- The API group of the kind.
+      3 names CustomResourceDefinitionNames! -- What the kind is called.
+      4 scope string! -- Namespaced or Cluster.
+      7 versions []any!
+      9 conversion any
+      10 preserveUnknownFields bool`,
+    CustomResourceDefinitionNames: `
+      1 plural string! -- As it stands in paths.
+      2 singular string
+      3 shortNames []string
+      4 kind string!
+      5 listKind string
+      6 categories []string`,
+  },
+};
