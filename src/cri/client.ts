@@ -165,14 +165,15 @@ class GrpcChannel implements CriChannel {
 
   /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
   #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
+    const body = rpc.request.encode(request);
     const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live, this.#pool);
     if (this.#closing) call.finish(CLOSED);
     else {
       const session = this.#connection.ready;
-      if (session !== undefined) call.begin(session, rpc, request);
+      if (session !== undefined) call.begin(session, rpc.path, body);
       else {
         this.#connection.connect().then(
-          (fresh) => call.begin(fresh, rpc, request),
+          (fresh) => call.begin(fresh, rpc.path, body),
           (error: unknown) => call.finish(statusOf(error)),
         );
       }

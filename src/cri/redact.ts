@@ -51,6 +51,14 @@ function isAbsent(item: unknown): boolean {
   return false;
 }
 
+/** Ten thousand containers a second would be more trace than anybody reads. */
+const MAX_SHOWN = 50;
+
+function plainList(field: Field, items: readonly unknown[]): unknown[] {
+  const shown = items.slice(0, MAX_SHOWN).map((item) => plain({ ...field, isRepeated: false }, item));
+  return items.length > MAX_SHOWN ? [...shown, `and ${items.length - MAX_SHOWN} more`] : shown;
+}
+
 function masked(item: unknown): unknown {
   if (typeof item !== "object" || item === null) return MASK;
   return Object.fromEntries(Object.keys(item).map((key) => [key, MASK]));
@@ -58,7 +66,7 @@ function masked(item: unknown): unknown {
 
 function plain(field: Field, item: unknown): unknown {
   const { kind } = field;
-  if (Array.isArray(item)) return item.map((each) => plain({ ...field, isRepeated: false }, each));
+  if (Array.isArray(item)) return plainList(field, item);
   if (item instanceof Encoded)
     return kind.type === "message" ? plain(field, kind.of.decode(Buffer.from(item.bytes))) : MASK;
   if (item instanceof Uint8Array) return `${item.length} bytes`;

@@ -47,12 +47,17 @@ export class RunningCall implements ExchangeSink {
   }
 
   /** Sends the request, unless it is too late for that. */
-  begin(session: ClientHttp2Session, rpc: CallableRpc, request: object): void {
+  begin(session: ClientHttp2Session, path: string, request: Buffer): void {
     if (this.#isOver) return;
     const { timeoutMs } = this.options;
     const timeout = timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs);
-    const head = { path: rpc.path, timeout, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
-    this.#exchange = startExchange(session, head, rpc.request.encode(request), this);
+    const head = { path, timeout, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
+    try {
+      this.#exchange = startExchange(session, head, request, this);
+    } catch (error) {
+      // The session has ended in this very moment.
+      this.finish({ code: "Unavailable", message: error instanceof Error ? error.message : String(error) });
+    }
   }
 
   opened(): void {

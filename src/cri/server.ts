@@ -149,7 +149,9 @@ function addService(
 }
 
 function serialize(rpc: AnyRpc, value: Values | Encoded): Buffer {
-  return value instanceof Encoded ? Buffer.from(value.bytes) : rpc.response.encode(value);
+  if (!(value instanceof Encoded)) return rpc.response.encode(value);
+  const { buffer, byteOffset, byteLength } = value.bytes;
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function unimplemented(_request: Values, { rpc }: CallContext): never {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { createServer as createHttp2Server } from "node:http2";
 import { createServer } from "node:net";
 import { describe, test } from "vitest";
 import { Container } from "../../src/cri/messages/container.js";
 import { listContainersOf } from "../../src/cri/projections.js";
-import { serveCri } from "../../src/cri/server.js";
 import { RUNTIME_SERVICE } from "../../src/cri/services.js";
 import { expectOk, type GrpcCode, RpcError } from "../../src/cri/status.js";
 import { LabError } from "../../src/util/errors.js";
@@ -133,9 +133,8 @@ describe("deadlines and aborts", () => {
   });
 
   test("the runtime is told how long it has", async () => {
-    const { createServer } = await import("node:http2");
     const seen: (string | undefined)[] = [];
-    const server = createServer().on("stream", (stream, headers) => {
+    const server = createHttp2Server().on("stream", (stream, headers) => {
       seen.push(headers["grpc-timeout"] as string | undefined);
       stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "5" }, { endStream: true });
     });
@@ -268,6 +267,29 @@ describe("a runtime that comes and goes", () => {
     server.close();
   });
 
+  test("a runtime that says goodbye finishes what it began; the next call gets another connection", async () => {
+    let sessions = 0;
+    const h2 = createHttp2Server();
+    h2.on("session", () => {
+      sessions++;
+    });
+    h2.on("stream", (stream) => {
+      stream.session?.close(); // GOAWAY: no more calls, but this one is answered
+      stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "5", "grpc-message": "gone" }));
+      stream.end();
+    });
+    const url = socketUrl();
+    await new Promise<void>((resolve) => h2.listen(url.slice("unix://".length), resolve));
+    const { channel } = openChannel(url);
+    for (let i = 1; i <= 3; i++) {
+      assert.equal((await channel.call(RUNTIME_SERVICE.version, {}, {})).outcome, "not-found");
+      assert.equal(sessions, i);
+    }
+    await channel.close();
+    await new Promise((resolve) => h2.close(resolve));
+  });
+
   test("a call under way when the runtime dies is Unavailable, and so is a stream", async () => {
     const server = await startRuntime({ version: never, getContainerEvents: endless });
     const { channel } = openChannel(server.endpoint);
@@ -301,6 +323,35 @@ describe("sizes", () => {
     const projection = listContainersOf(Container.pick("id", "createdAt"));
     const part = expectOk(await channel.call(projection, {}, {}), "list").containers;
     assert.deepEqual(part[5], { id: String(5).padStart(64, "0"), createdAt: 5n });
+  });
+
+  test("what one list brought is not touched by the next ones", async () => {
+    let generation = 0;
+    const server = await startRuntime({
+      listContainers: () => {
+        generation++;
+        const containers = Array.from({ length: 1_000 }, (_, i) => ({
+          ...container(i),
+          imageRef: `image-${generation}`,
+        }));
+        return { containers };
+      },
+      execSync: () => ({ stdout: Buffer.alloc(200_000, ++generation) }),
+    });
+    const { channel } = openChannel(server.endpoint);
+    const lists = [];
+    for (let i = 0; i < 4; i++)
+      lists.push(expectOk(await channel.call(RUNTIME_SERVICE.listContainers, {}, {}), "list"));
+    const outputs = [];
+    for (let i = 0; i < 4; i++) outputs.push(expectOk(await channel.call(RUNTIME_SERVICE.execSync, {}, {}), "exec"));
+    assert.deepEqual(
+      lists.map(({ containers }) => new Set(containers.map(({ imageRef }) => imageRef))),
+      [1, 2, 3, 4].map((n) => new Set([`image-${n}`])),
+    );
+    assert.deepEqual(
+      outputs.map(({ stdout }) => new Set(stdout)),
+      [5, 6, 7, 8].map((n) => new Set([n])),
+    );
   });
 
   test("more than the kubelet's 16 MB is refused", async () => {
@@ -389,10 +440,7 @@ test("each call is a fact: what was asked, how it went, what it brought", async 
 });
 
 test("a response that is no message of protocol buffers is Internal", async () => {
-  const server = await serveCri({ runtime: {}, image: {} }, socketUrl());
-  await server.close();
-  const { createServer } = await import("node:http2");
-  const h2 = createServer().on("stream", (stream) => {
+  const h2 = createHttp2Server().on("stream", (stream) => {
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
     stream.end(Buffer.from([0, 0, 0, 0, 3, 0x0a, 0x50, 0x61]));

@@ -66,6 +66,11 @@ const table = [
     redactMessage(ListContainersResponse, { containers: [Container.encoded({ id: "a", createdAt: 7 })] }),
     { containers: [{ id: "a", createdAt: "7" }] },
   ],
+  [
+    "of long lists the beginning is shown",
+    redactMessage(ListContainersResponse, { containers: Array.from({ length: 1_000 }, () => ({ id: "a" })) }),
+    { containers: [...Array.from({ length: 50 }, () => ({ id: "a" })), "and 950 more"] },
+  ],
 ] as const;
 for (const [name, seen, want] of table) {
   test(`redact: ${name}`, () => {
