@@ -24,6 +24,10 @@ const RULES: readonly Rule[] = [
   { apply: (item) => deep(item, generatedName) as Item },
   // The CA is made anew with each cluster. The normaliser replaces certificates in base64, not those in plain PEM.
   { apply: (item) => texts(item, (text) => text.replace(PEM_CERTIFICATE, "<certificate>")) },
+  // Events are named by the nanosecond.
+  { apply: (item) => texts(item, (text) => text.replace(EVENT_NAME, "$1.<time>")) },
+  // A seeded object's may happen to be one of those that the recorder asks for by number: these stay as they are.
+  { topics: ["tables"], apply: (item) => deep(item, seededVersion) as Item },
   // The next free range of the cluster. The normaliser replaces it where it is a field, not inside a text.
   { apply: (item) => texts(item, (text) => text.replace(POD_CIDR, "<cidr>")) },
   // A list or a watch that begins from the cache gets the objects as a Go map yields them.
@@ -46,6 +50,7 @@ const RULES: readonly Rule[] = [
 ];
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const EVENT_NAME = /^([a-z0-9.-]+)\.1[0-9a-f]{15}$/;
 const POD_CIDR = /\b10\.244\.\d+\.0\/24\b/g;
 const YAML_RESOURCE_VERSION = /(^ +resourceVersion: )"\d+"/gm;
 const EMBEDDED_OBJECT = /\{\\*"(?:kind|apiVersion|metadata)\\*":/;
@@ -54,6 +59,11 @@ const YAML_MANAGED_FIELDS = /^ {2}managedFields:\n(?: {2}- .*\n| {4}.*\n)*/gm;
 function generatedName(value: unknown): unknown {
   if (!isFields(value) || typeof value["generateName"] !== "string") return value;
   return { ...value, name: `${value["generateName"]}<5>` };
+}
+
+function seededVersion(value: unknown): unknown {
+  if (!isFields(value) || !/^\d+$/.test(String(value["resourceVersion"])) || !("uid" in value)) return value;
+  return { ...value, resourceVersion: "<rv>" };
 }
 
 function cacheOrder(item: Item): Item {

@@ -14,6 +14,15 @@ const rows: [what: string, lines: readonly string[], known: Partial<KnownDiffere
     ["listed as not served, in a status code", [STATUS], { notServed: true }, ""],
     ["listed, and gone", [], {}, "i: is listed, and no longer differs"],
     ["listed as a race, and gone", [], { sometimes: true }, ""],
+    ["listed for every item", [TEXT], { topic: "*", item: "*" }, ""],
+    ["listed for every item, and gone", [], { topic: "*", item: "*" }, ""],
+    ["listed where it differs", [TEXT], { where: /message$/ }, ""],
+    [
+      "listed where it differs, and differs elsewhere",
+      [TEXT, "/note: x"],
+      { where: /message$/ },
+      `i\n    ${TEXT}\n    /note: x`,
+    ],
     ["listed for another topic", [TEXT], { topic: "other" }, `i\n    ${TEXT}`],
   ];
 

@@ -17,10 +17,11 @@ export function judge(
   { topic, itemCount, differences }: TopicResult,
   all: readonly KnownDifference[] = KNOWN_DIFFERENCES,
 ): Verdict {
-  const known = all.filter((one) => one.topic === topic);
-  const isListed = (one: Difference) => known.some(({ item }) => item === one.item);
-  const isGone = ({ item }: KnownDifference) => !differences.some((one) => one.item === item);
-  const isNotServed = (one: Difference) => known.some(({ item, notServed }) => item === one.item && notServed === true);
+  const known = all.filter((one) => one.topic === topic || one.topic === ANY);
+  const isListed = ({ item, lines }: Difference) =>
+    lines.every((line) => known.some((one) => isAbout(one, item) && (one.where?.test(pathOf(line)) ?? true)));
+  const isNotServed = ({ item }: Difference) => known.some((one) => one.notServed === true && isAbout(one, item));
+  const isGone = (one: KnownDifference) => one.item !== ANY && !differences.some(({ item }) => item === one.item);
   return {
     topic,
     itemCount,
@@ -29,6 +30,16 @@ export function judge(
     severe: differences.filter((one) => isSevere(one) && !isNotServed(one)),
     stale: known.filter((one) => one.sometimes !== true && isGone(one)),
   };
+}
+
+const ANY = "*";
+
+function isAbout({ item }: KnownDifference, name: string): boolean {
+  return item === ANY || item === name;
+}
+
+function pathOf(line: string): string {
+  return line.slice(0, line.indexOf(": "));
 }
 
 export function isGood({ unlisted, severe, stale }: Verdict): boolean {
