@@ -30,6 +30,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/csr.js")).addCsrCommand,
   },
   {
+    name: "pleg",
+    summary: "watch how the kubelet notices what happens to containers",
+    load: async () => (await import("../commands/pleg.js")).addPlegCommand,
+  },
+  {
+    name: "runtime",
+    summary: "run the embedded container runtime for a kubelet or crictl",
+    load: async () => (await import("../commands/runtime.js")).addRuntimeCommand,
+  },
+  {
     name: "cluster",
     summary: "run the embedded control plane for other commands and kubectl",
     load: async () => (await import("../commands/cluster.js")).addClusterCommand,

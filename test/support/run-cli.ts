@@ -15,13 +15,15 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
+  /** called with all of stderr whenever more has come */
+  readonly onStderr?: (text: string) => void;
 }
 
 /** Runs one command line of the CLI in this process, without a terminal and with a state folder of its own. */
 export async function runInProcess(argv: readonly string[], options: RunOptions = {}): Promise<CliRun> {
   const folder = mkdtempSync(join(tmpdir(), "kubelab-test-"));
   const stdout = capture();
-  const stderr = capture();
+  const stderr = capture(options.onStderr);
   const code = await runCli(argv, "0.0.0-test", {
     env: { HOME: folder, XDG_STATE_HOME: join(folder, "state"), ...options.env },
     cwd: options.cwd ?? folder,
@@ -33,11 +35,12 @@ export async function runInProcess(argv: readonly string[], options: RunOptions 
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-function capture(): { stream: PassThrough; text: () => string } {
+function capture(onText?: (text: string) => void): { stream: PassThrough; text: () => string } {
   const stream = new PassThrough();
   let text = "";
   stream.on("data", (chunk) => {
     text += String(chunk);
+    onText?.(text);
   });
   return { stream, text: () => text };
 }

@@ -189,10 +189,12 @@ export class EventedPleg {
   #tell(event: ContainerEventResponse, pod: PodStatus, types: readonly string[], why: string): void {
     const name = `${pod.namespace}/${pod.name}`;
     const container = pod.containerStatuses.find(({ containerId }) => containerId === event.containerId);
-    const label = `${container?.name ?? "sandbox"} ${event.containerId.slice(0, 13)}`;
+    const label = `${container?.name ?? "sandbox"} ${event.containerId.slice(0, 10)}`;
     const what = `${types.join(" and ") || nameOf(event.containerEventType)} ${name} ${label}`;
+    const exit =
+      container?.state === "exited" && types.includes("ContainerDied") ? `; exit code ${container.exitCode}` : "";
     this.deps.trace.emit(
-      { kind: "decision", what, why, upstream: { file: EVENTED, func: "processCRIEvent" } },
+      { kind: "decision", what, why: `${why}${exit}`, upstream: { file: EVENTED, func: "processCRIEvent" } },
       { actor: "kubelet" },
     );
   }

@@ -110,29 +110,34 @@ export function isSent(event: PodLifecycleEvent): boolean {
   return event.type !== "ContainerChanged";
 }
 
-/** Why a change gives the events it gives, in words. */
-export function reasonOf({ before, after, isSandbox }: ContainerChange): string {
+/** Why a change gives this event, in words. */
+export function reasonOf({ before, after, isSandbox }: ContainerChange, type: PodLifecycleEventType): string {
   const what = isSandbox ? "sandbox" : "container";
+  // A sandbox is ready or not; PLEG keeps it as if it were a container.
+  const [was, now] = isSandbox ? [SANDBOX_WORDS[before], SANDBOX_WORDS[after]] : [before, after];
   switch (after) {
     case "running":
-      if (before === "non-existent") return `a ${what} that the last relist did not see is running`;
-      return `the ${what} was ${before} at the last relist and is running now`;
+      if (before === "non-existent") return `a ${what} that the last relist did not see is ${now}`;
+      return `the ${what} was ${was} at the last relist and is ${now} now`;
     case "exited":
-      if (before === "non-existent") return `a ${what} that the last relist did not see has exited already`;
-      return isSandbox
-        ? `the sandbox was ${wordFor(before)} at the last relist and is not any more`
-        : `the container was ${before} at the last relist and has exited since`;
+      if (before === "non-existent") return `a ${what} that the last relist did not see is ${now} already`;
+      return `the ${what} was ${was} at the last relist and is ${now} now`;
     case "unknown":
-      return `the ${what} was ${before} and is created or unknown now: the pod is inspected, but nobody is told`;
+      return `the ${what} was ${was} and is created or unknown now: the pod is inspected, but nobody is told`;
     case "non-existent":
+      if (type === "ContainerDied")
+        return `the ${what} was ${was} and is gone from the list: it must have died in between`;
       return before === "exited"
         ? `the ${what} is gone from the list; its death has been told before`
-        : `the ${what} was ${before} and is gone from the list: it must have died in between, so both are told`;
+        : `the ${what} is gone from the list, and its death is told just before this`;
     default:
       return assertNever(after);
   }
 }
 
-function wordFor(state: PlegContainerState): string {
-  return state === "running" ? "ready" : state;
-}
+const SANDBOX_WORDS: Readonly<Record<PlegContainerState, string>> = {
+  running: "ready",
+  exited: "not ready",
+  unknown: "unknown",
+  "non-existent": "non-existent",
+};

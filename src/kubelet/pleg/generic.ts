@@ -11,6 +11,7 @@ import { RelistNarrator } from "./narrate.js";
 import { type PodRecord, PodRecords } from "./pod-records.js";
 import {
   countReport,
+  type FoundPod,
   type InspectionOutcome,
   NO_RELISTS,
   type PodOutcome,
@@ -145,7 +146,11 @@ export class GenericPleg {
    * Mirrors Relist. @throws the signal's reason; what the runtime answers is in the report
    */
   relist(signal: AbortSignal): Promise<RelistReport> {
-    return this.#lock.run(() => this.#relist(signal));
+    return this.#lock.run(async () => {
+      const report = await this.#relist(signal);
+      this.#counts = countReport(this.#counts, report);
+      return report;
+    });
   }
 
   async #relist(signal: AbortSignal): Promise<RelistReport> {
@@ -157,59 +162,69 @@ export class GenericPleg {
     } catch (error) {
       if (signal.aborted) throw error;
       this.#lastError = error;
-      return this.#told({ outcome: "failed", startedMs, durationMs: clock.now() - startedMs, error }, []);
+      this.#narrator.failed(error);
+      return { outcome: "failed", startedMs, durationMs: clock.now() - startedMs, error };
     }
     const listMs = clock.now() - startedMs;
     this.#relistTimeMs = startedMs;
     this.#lastError = undefined;
     this.#records.setCurrent(pods);
 
+    const found = this.#compare();
+    this.#narrator.compared(pods, found, this.#podsToReinspect.size);
     const needsReinspection = new Map<string, Pod>();
-    const changed = await this.#tellChanges(startedMs, needsReinspection, signal);
+    const changed = await this.#tellChanges(found, startedMs, needsReinspection, signal);
     const reinspected = cache === undefined ? [] : await this.#reinspect(needsReinspection, signal);
+    this.#narrator.ended(changed);
     // Only now is everything in the cache as new as the beginning of this relist.
     cache?.updateTime(startedMs);
     this.#podsToReinspect = needsReinspection;
-    const counts = countOf(pods);
     const durationMs = clock.now() - startedMs;
     const { podsToReinspect } = this;
-    return this.#told(
-      { outcome: "done", startedMs, durationMs, listMs, ...counts, changed, reinspected, podsToReinspect },
-      pods,
-    );
+    return {
+      outcome: "done",
+      startedMs,
+      durationMs,
+      listMs,
+      podCount: pods.length,
+      changed,
+      reinspected,
+      podsToReinspect,
+    };
   }
 
-  #told(report: RelistReport, pods: readonly Pod[]): RelistReport {
-    this.#counts = countReport(this.#counts, report);
-    this.#narrator.tell(report, pods);
-    return report;
+  #compare(): ChangedRecord[] {
+    const found: ChangedRecord[] = [];
+    for (const record of this.#records.values()) {
+      const changes = computeEvents(record.old, record.current);
+      if (changes.length > 0) found.push({ record, pod: refOf(record), changes });
+    }
+    return found;
   }
 
   /** Inspects the pods with changes and sends their events. */
-  async #tellChanges(
+  #tellChanges(
+    found: readonly ChangedRecord[],
     listedMs: number,
     needsReinspection: Map<string, Pod>,
     signal: AbortSignal,
   ): Promise<PodOutcome[]> {
-    const found = [];
-    for (const record of this.#records.values()) {
-      const changes = computeEvents(record.old, record.current);
-      if (changes.length > 0) found.push({ record, changes });
-    }
     const asListedMs = found.length >= MANY_PODS ? listedMs : undefined;
-    return this.#severalAtATime(found, async ({ record, changes }) => {
-      const pod = refOf(record);
+    return this.#severalAtATime(found, async ({ record, pod, changes }) => {
       const inspection = await this.#updateCache(record.podUid, record.current, asListedMs, signal);
-      if (inspection.kind === "failed") {
-        // The record stays as it is, so that the next relist finds these changes again.
-        if (record.current !== undefined) needsReinspection.set(record.podUid, record.current);
-        return { pod, changes, inspection, sent: [], discarded: [] };
+      const mayTell = inspection.kind !== "failed" && inspection.kind !== "outdated";
+      if (inspection.kind !== "failed") {
+        // Inspected, so the second round below need not do it again.
+        this.#podsToReinspect.delete(record.podUid);
+      } else if (record.current !== undefined) {
+        needsReinspection.set(record.podUid, record.current);
       }
-      // Inspected, so the second round below need not do it again.
-      this.#podsToReinspect.delete(record.podUid);
-      if (inspection.kind === "outdated") return { pod, changes, inspection, sent: [], discarded: [] };
-      this.#records.update(record);
-      return { pod, changes, inspection, ...this.#send(changes.flatMap(({ events }) => events)) };
+      // Untold, the record stays as it is, so that the next relist finds these changes again.
+      if (mayTell) this.#records.update(record);
+      const events = mayTell ? changes.flatMap((change) => change.events) : [];
+      const outcome = { pod, changes, inspection, ...this.#send(events) };
+      this.#narrator.told(outcome);
+      return outcome;
     });
   }
 
@@ -218,7 +233,9 @@ export class GenericPleg {
     return this.#severalAtATime([...this.#podsToReinspect.values()], async (pod) => {
       const inspection = await this.#updateCache(pod.podUid, pod, undefined, signal);
       if (inspection.kind === "failed") needsReinspection.set(pod.podUid, pod);
-      return { pod, changes: [], inspection, sent: [], discarded: [] };
+      const outcome = { pod, changes: [], inspection, sent: [], discarded: [] };
+      this.#narrator.reinspected(outcome);
+      return outcome;
     });
   }
 
@@ -271,17 +288,12 @@ export class GenericPleg {
   }
 }
 
+/** A pod with changes, and the record that they are from. */
+interface ChangedRecord extends FoundPod {
+  readonly record: PodRecord;
+}
+
 function refOf({ podUid, old, current }: PodRecord): PodRef {
   const { name, namespace } = current ?? old ?? { name: "", namespace: "" };
   return { podUid, name, namespace };
-}
-
-function countOf(pods: readonly Pod[]) {
-  let sandboxCount = 0;
-  let containerCount = 0;
-  for (const { sandboxes, containers } of pods) {
-    sandboxCount += sandboxes.length;
-    containerCount += containers.length;
-  }
-  return { podCount: pods.length, sandboxCount, containerCount };
 }

@@ -1,9 +1,9 @@
-import type { TableFact } from "../../trace/events.js";
-import type { Trace } from "../../trace/trace.js";
+import type { Fact, TableFact } from "../../trace/events.js";
+import type { Level, Trace } from "../../trace/trace.js";
 import type { Container, Pod, PodStatus } from "../container/runtime.js";
 import { type ContainerChange, convertState, reasonOf } from "./events.js";
 import { messageOf } from "./health.js";
-import { hasFindings, type InspectionOutcome, type PodOutcome, type RelistReport } from "./report.js";
+import type { FoundPod, InspectionOutcome, PodOutcome } from "./report.js";
 
 const GENERIC = "pkg/kubelet/pleg/generic.go";
 /** Of so many pods each change is told (more of them at -v 3); of the rest, how many there are. */
@@ -14,124 +14,119 @@ const COLUMNS = ["pod", "container", "old", "new"] as const;
 /** Shorter than crictl shows IDs, so that a row fits 80 columns. */
 const ID_LENGTH = 10;
 
-type Done = RelistReport & { readonly outcome: "done" };
-
-/** Tells a relist as facts: what differed, which events that gave and why, what the cache has now. */
+/**
+ * Tells relists as facts, each as it happens: what differs, what the cache has now, which events that gives and why. A
+ * relist that finds nothing is a table at -v 3.
+ */
 export class RelistNarrator {
   #failure: string | undefined;
   #failures = 0;
   #count = 0;
+  #stepSeq: number | undefined;
+  #podsTold = 0;
 
   constructor(
     readonly trace: Trace,
     readonly channelCapacity: number,
   ) {}
 
-  /** @param pods what the relist was answered */
-  tell(report: RelistReport, pods: readonly Pod[]): void {
+  /** The list could not be had. Told once, not every second: a runtime that is away stays away for a while. */
+  failed(error: unknown): void {
     this.#count++;
-    if (report.outcome === "failed") {
-      this.#tellFailure(report.error);
-      return;
-    }
-    if (this.#failures > 0) this.#tellRecovery();
-    if (hasFindings(report)) {
-      this.#tellFindings(report, pods);
-      return;
-    }
-    if (!this.trace.wants(3)) return;
-    const title = `Relist ${this.#count}: nothing changed among ${countText(report)}`;
-    this.trace.emit(table(title, unchangedRows(pods)), { actor: "kubelet", level: 3 });
-  }
-
-  /** Once, not every second: a runtime that is away stays away for a while. */
-  #tellFailure(error: unknown): void {
     const message = messageOf(error);
-    this.#failures++;
     const level = message === this.#failure ? 3 : 0;
+    this.#failures++;
     this.#failure = message;
-    this.trace.emit(
-      {
-        kind: "error",
-        message: `relist failed: ${message}`,
-        hint: "Records and cache stay as they are; each relist from now on tries again.",
-      },
-      { actor: "kubelet", level },
-    );
+    const hint = "Records and cache stay as they are; each relist from now on tries again.";
+    this.trace.emit({ kind: "error", message: `relist failed: ${message}`, hint }, { actor: "kubelet", level });
   }
 
-  #tellRecovery(): void {
-    const times = this.#failures === 1 ? "1 relist" : `${this.#failures} relists`;
-    const text = `The runtime lists its pods again, after ${times} that failed: what is different now is told now.`;
+  /** The list is there and has been compared. @param reinspections pods to be inspected again, changed or not */
+  compared(pods: readonly Pod[], found: readonly FoundPod[], reinspections: number): void {
+    this.#count++;
+    this.#podsTold = 0;
+    this.#stepSeq = undefined;
+    if (this.#failures > 0) this.#recovered();
+    if (found.length > 0 || reinspections > 0) this.#begin(pods, found, reinspections);
+    else if (this.trace.wants(3)) {
+      const title = `Relist ${this.#count}: nothing changed among ${countText(pods)}`;
+      this.trace.emit(table(title, unchangedRows(pods)), { actor: "kubelet", level: 3 });
+    }
+  }
+
+  #recovered(): void {
+    const text = `The runtime lists its pods again, after ${plural(this.#failures, "relist")} that failed: what is different now is told now.`;
     this.trace.emit({ kind: "note", text }, { actor: "kubelet" });
     this.#failures = 0;
     this.#failure = undefined;
   }
 
-  #tellFindings(report: Done, pods: readonly Pod[]): void {
-    const changes = report.changed.reduce((sum, { changes }) => sum + changes.length, 0);
-    const again =
-      report.reinspected.length === 0 ? "" : `, ${plural(report.reinspected.length, "pod")} inspected again`;
-    const title = `Relist ${this.#count}: ${plural(changes, "change")} among ${countText(report)}${again}`;
-    this.trace.step("kubelet", title, { upstream: { file: GENERIC, func: "Relist" } }, () => {
-      const most = this.trace.wants(3) ? MAX_PODS_TOLD_IN_FULL : MAX_PODS_TOLD;
-      const told = report.changed.slice(0, most);
-      this.#tellTable(told, pods, report);
-      for (const outcome of told) this.#tellPod(outcome);
-      for (const outcome of report.reinspected.slice(0, most)) this.#tellReinspection(outcome);
-      this.#tellRest(report, most);
-    });
-  }
-
-  #tellTable(told: readonly PodOutcome[], pods: readonly Pod[], report: Done): void {
-    const rows = told.flatMap(changedRows);
-    if (rows.length > 0) this.trace.emit(table("old state, new state", rows), { actor: "kubelet" });
+  #begin(pods: readonly Pod[], found: readonly FoundPod[], reinspections: number): void {
+    const changes = found.reduce((sum, one) => sum + one.changes.length, 0);
+    const again = reinspections === 0 ? "" : `, ${plural(reinspections, "pod")} to inspect again`;
+    const title = `Relist ${this.#count}: ${plural(changes, "change")} among ${countText(pods)}${again}`;
+    const step = { kind: "step", title, upstream: { file: GENERIC, func: "Relist" } } as const;
+    this.#stepSeq = this.trace.emit(step, { actor: "kubelet" }).seq;
+    const rows = found.slice(0, this.#most).flatMap(changedRows);
+    if (rows.length > 0) this.#emit(table("old state, new state", rows));
     if (!this.trace.wants(3)) return;
-    const changed = new Set(report.changed.map(({ pod }) => pod.podUid));
+    const changed = new Set(found.map(({ pod }) => pod.podUid));
     const rest = unchangedRows(pods.filter(({ podUid }) => !changed.has(podUid)));
-    if (rest.length > 0) this.trace.emit(table("unchanged", rest), { actor: "kubelet", level: 3 });
+    if (rest.length > 0) this.#emit(table("unchanged", rest), 3);
   }
 
-  #tellPod({ pod, changes, inspection, discarded }: PodOutcome): void {
+  get #most(): number {
+    return this.trace.wants(3) ? MAX_PODS_TOLD_IN_FULL : MAX_PODS_TOLD;
+  }
+
+  /** Inside this relist's step, also from what runs beside others. */
+  #emit(fact: Fact, level?: Level): void {
+    const options = { actor: "kubelet", ...(this.#stepSeq === undefined ? {} : { causedBy: this.#stepSeq }) } as const;
+    this.trace.emit(fact, level === undefined ? options : { ...options, level });
+  }
+
+  /** A pod with changes has been inspected, and its events are in the channel: said before anybody reads them. */
+  told({ pod, changes, inspection, discarded }: PodOutcome): void {
+    if (this.#podsTold++ >= this.#most) return;
     const name = `${pod.namespace}/${pod.name}`;
     this.#tellCache(name, inspection);
     if (inspection.kind === "failed" || inspection.kind === "outdated") return;
     for (const change of changes) {
       for (const event of change.events) {
-        const isLost = discarded.includes(event);
-        const what = `${event.type} ${name} ${labelOf(change)}`;
-        const fate = isLost ? " (lost: the channel is full)" : event.type === "ContainerChanged" ? " (not sent)" : "";
-        const why = `${reasonOf(change)}${event.type === "ContainerDied" ? exitText(inspection, change) : ""}`;
-        this.trace.emit({ kind: "decision", what: `${what}${fate}`, why }, { actor: "kubelet" });
+        const fate = discarded.includes(event)
+          ? " (lost: the channel is full)"
+          : event.type === "ContainerChanged"
+            ? " (not sent)"
+            : "";
+        const what = `${event.type} ${name} ${labelOf(change)}${fate}`;
+        const exit = event.type === "ContainerDied" ? exitText(inspection, change) : "";
+        this.#emit({ kind: "decision", what, why: `${reasonOf(change, event.type)}${exit}` });
       }
     }
   }
 
+  /** A pod whose last inspection had failed has been inspected again. */
+  reinspected({ pod, inspection }: PodOutcome): void {
+    if (this.#podsTold++ < this.#most) this.#tellCache(`${pod.namespace}/${pod.name} (inspected again)`, inspection);
+  }
+
   #tellCache(name: string, inspection: InspectionOutcome): void {
-    const told = cacheText(inspection);
-    if (told === undefined) return;
-    if (inspection.kind === "failed") {
-      this.trace.emit({ kind: "error", message: `pod ${name}: ${told}` }, { actor: "kubelet", level: 1 });
-    } else {
-      this.trace.emit({ kind: "state", subject: `cache ${name}`, what: "now", to: told }, { actor: "kubelet" });
-    }
+    const to = cacheText(inspection);
+    if (to === undefined) return;
+    if (inspection.kind === "failed") this.#emit({ kind: "error", message: `pod ${name}: ${to}` }, 1);
+    else this.#emit({ kind: "state", subject: `cache ${name}`, what: "now", to });
   }
 
-  #tellReinspection({ pod, inspection }: PodOutcome): void {
-    this.#tellCache(`${pod.namespace}/${pod.name} (inspected again)`, inspection);
-  }
-
-  #tellRest({ changed }: Done, most: number): void {
-    if (changed.length > most) {
-      const text = `and ${plural(changed.length - most, "more pod")} with changes`;
-      this.trace.emit({ kind: "note", text }, { actor: "kubelet" });
-    }
+  /** Everything has been told that there was room for. */
+  ended(changed: readonly PodOutcome[]): void {
+    const untold = this.#podsTold - this.#most;
+    if (untold > 0) this.#emit({ kind: "note", text: `and ${plural(untold, "more pod")}; -v 3 tells of more` });
     const lost = changed.reduce((sum, { discarded }) => sum + discarded.length, 0);
     if (lost === 0) return;
     const message = `the event channel is full (${this.channelCapacity}): ${plural(lost, "event")} of this relist discarded`;
     const hint =
       "The cache is up to date all the same; a pod worker that missed them sees it at its next regular sync, not now.";
-    this.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    this.#emit({ kind: "error", message, hint });
   }
 }
 
@@ -179,7 +174,7 @@ function table(title: string, rows: readonly (readonly string[])[]): TableFact {
   };
 }
 
-function changedRows({ pod, changes }: PodOutcome): string[][] {
+function changedRows({ pod, changes }: FoundPod): string[][] {
   return changes.map((change) => [`${pod.namespace}/${pod.name}`, labelOf(change), change.before, change.after]);
 }
 
@@ -203,8 +198,14 @@ function labelOf({
   return `${isSandbox ? "sandbox" : (name ?? "container")} ${containerId.slice(0, ID_LENGTH)}`;
 }
 
-function countText({ podCount, containerCount, sandboxCount }: Done): string {
-  return `${plural(podCount, "pod")}, ${plural(sandboxCount, "sandbox", "es")}, ${plural(containerCount, "container")}`;
+function countText(pods: readonly Pod[]): string {
+  let sandboxCount = 0;
+  let containerCount = 0;
+  for (const { sandboxes, containers } of pods) {
+    sandboxCount += sandboxes.length;
+    containerCount += containers.length;
+  }
+  return `${plural(pods.length, "pod")}, ${plural(sandboxCount, "sandbox", "es")}, ${plural(containerCount, "container")}`;
 }
 
 function plural(count: number, word: string, ending = "s"): string {

@@ -1,11 +1,15 @@
 import type { PodRef, PodStatus } from "../container/runtime.js";
 import type { ContainerChange, PodLifecycleEvent } from "./events.js";
 
-/** What a relist found of one pod, and what became of it. */
-export interface PodOutcome {
+/** What a relist found of one pod. */
+export interface FoundPod {
   readonly pod: PodRef;
   /** none: looked at again only because the last inspection failed */
   readonly changes: readonly ContainerChange[];
+}
+
+/** ... and what became of it. */
+export interface PodOutcome extends FoundPod {
   readonly inspection: InspectionOutcome;
   /** those that went into the channel */
   readonly sent: readonly PodLifecycleEvent[];
@@ -40,8 +44,6 @@ export type RelistReport =
       /** of which the two lists took so long */
       readonly listMs: number;
       readonly podCount: number;
-      readonly sandboxCount: number;
-      readonly containerCount: number;
       /** pods with changes, in the order of the list */
       readonly changed: readonly PodOutcome[];
       /** pods whose last inspection had failed, inspected again after the others */
@@ -49,11 +51,6 @@ export type RelistReport =
       /** uids of those that the next relist must inspect again */
       readonly podsToReinspect: readonly string[];
     };
-
-/** Is there something to tell? */
-export function hasFindings(report: RelistReport): boolean {
-  return report.outcome === "failed" || report.changed.length > 0 || report.reinspected.length > 0;
-}
 
 /** What relists have done, added up. */
 export interface RelistCounts {

@@ -5,6 +5,7 @@ import {
   generateEvents,
   isSent,
   type PlegContainerState,
+  type PodLifecycleEventType,
   reasonOf,
 } from "../../../src/kubelet/pleg/events.js";
 
@@ -107,13 +108,53 @@ describe("computeEvents", () => {
   for (const [name, before, after, want] of table) test(name, () => expect(told(before, after)).toEqual(want));
 });
 
-test("every change has a reason in words that names what kind of thing it is", () => {
-  for (const isSandbox of [true, false]) {
-    for (const before of ["non-existent", "running", "exited", "unknown"] as const) {
-      for (const after of ["non-existent", "running", "exited", "unknown"] as const) {
-        const reason = reasonOf({ containerId: "c", name: undefined, isSandbox, before, after, events: [] });
-        expect(reason).toContain(isSandbox ? "sandbox" : "container");
-      }
-    }
+describe("reasonOf", () => {
+  const table: readonly [PlegContainerState, PlegContainerState, boolean, string, string][] = [
+    ["non-existent", "running", false, "ContainerStarted", "a container that the last relist did not see is running"],
+    ["non-existent", "running", true, "ContainerStarted", "a sandbox that the last relist did not see is ready"],
+    [
+      "non-existent",
+      "exited",
+      false,
+      "ContainerDied",
+      "a container that the last relist did not see is exited already",
+    ],
+    ["running", "exited", false, "ContainerDied", "the container was running at the last relist and is exited now"],
+    ["running", "exited", true, "ContainerDied", "the sandbox was ready at the last relist and is not ready now"],
+    ["exited", "running", false, "ContainerStarted", "the container was exited at the last relist and is running now"],
+    [
+      "running",
+      "non-existent",
+      false,
+      "ContainerDied",
+      "the container was running and is gone from the list: it must have died in between",
+    ],
+    [
+      "running",
+      "non-existent",
+      true,
+      "ContainerRemoved",
+      "the sandbox is gone from the list, and its death is told just before this",
+    ],
+    [
+      "exited",
+      "non-existent",
+      false,
+      "ContainerRemoved",
+      "the container is gone from the list; its death has been told before",
+    ],
+    [
+      "running",
+      "unknown",
+      false,
+      "ContainerChanged",
+      "the container was running and is created or unknown now: the pod is inspected, but nobody is told",
+    ],
+  ];
+  for (const [before, after, isSandbox, type, want] of table) {
+    test(`${isSandbox ? "sandbox" : "container"} ${before} -> ${after}: ${type}`, () => {
+      const change = { containerId: "c", name: undefined, isSandbox, before, after, events: [] };
+      expect(reasonOf(change, type as PodLifecycleEventType)).toBe(want);
+    });
   }
 });

@@ -230,7 +230,7 @@ describe("what is told", () => {
     lab.runtime.pods = [podOf("p1", "exited")];
     await lab.relist();
     expect(only(lab.facts, "decision").map(({ what, why }) => `${what}: ${why}`)).toEqual([
-      "ContainerDied default/p1 app p1-c: the container was running at the last relist and has exited since; exit code 137",
+      "ContainerDied default/p1 app p1-c: the container was running at the last relist and is exited now; exit code 137",
     ]);
     const [table] = only(lab.facts, "table");
     expect(table?.rows).toEqual([["default/p1", "app p1-c", "running", "exited"]]);

@@ -1,0 +1,83 @@
+import type { RuntimeControl } from "../../runtime/control/control.js";
+import type { Fault } from "../../runtime/control/faults.js";
+import type { LabAction } from "./lab-runtime.js";
+
+interface Switch {
+  readonly action: LabAction;
+  /** `lists hang` */
+  readonly state: string;
+  readonly on: string;
+  readonly off: string;
+  turn(control: RuntimeControl, isOn: boolean): void;
+}
+
+const LISTS = ["ListPodSandbox", "ListContainers"];
+const INSPECTIONS = ["PodSandboxStatus", "ContainerStatus"];
+const SLOW_MS = 3_000;
+
+function fault(rpcs: readonly string[], what: Fault): Switch["turn"] {
+  return (control, isOn) => {
+    for (const rpc of rpcs) control.setFault(rpc, isOn ? what : undefined);
+  };
+}
+
+const SWITCHES: readonly Switch[] = [
+  {
+    action: { id: "hang", key: "h", label: "let lists hang, or not", on: "runtime" },
+    state: "lists hang",
+    on: "lists of the runtime hang from now on",
+    off: "lists of the runtime are answered again",
+    turn: fault(LISTS, { hangs: true }),
+  },
+  {
+    action: { id: "slow", key: "w", label: "let lists take 3 s, or not", on: "runtime" },
+    state: "lists take 3 s",
+    on: "lists of the runtime take 3 s from now on",
+    off: "lists of the runtime take no time again",
+    turn: fault(LISTS, { delayMs: SLOW_MS }),
+  },
+  {
+    action: { id: "fail-inspections", key: "i", label: "let inspections fail, or not", on: "runtime" },
+    state: "inspections fail",
+    on: "inspections fail from now on: events will have to wait",
+    off: "inspections succeed again",
+    turn: fault(INSPECTIONS, { fail: { code: "Unknown", message: "shim is not answering" } }),
+  },
+  {
+    action: { id: "drop-events", key: "e", label: "let the runtime's events get lost, or not", on: "runtime" },
+    state: "the runtime's events get lost",
+    on: "the runtime's events get lost from now on: only a relist will notice",
+    off: "the runtime's events arrive again",
+    turn: (control, isOn) => control.dropEvents(isOn),
+  },
+];
+
+const CUT: LabAction = { id: "cut-streams", key: "c", label: "cut the stream of events", on: "runtime" };
+
+/** What disturbs the runtime: each switch goes on and off. */
+export class FaultSwitches {
+  readonly actions: readonly LabAction[] = [...SWITCHES.map(({ action }) => action), CUT];
+  readonly #on = new Set<Switch>();
+
+  constructor(readonly control: RuntimeControl) {}
+
+  /** what is switched on, in words */
+  on(): readonly string[] {
+    return Array.from(this.#on, ({ state }) => state);
+  }
+
+  /** @returns what holds from now on */
+  turn(actionId: string): string {
+    const found = SWITCHES.find(({ action }) => action.id === actionId);
+    if (found === undefined) {
+      this.control.breakEventStreams();
+      return "the stream of events has been cut";
+    }
+    const isOn = !this.#on.delete(found);
+    if (isOn) this.#on.add(found);
+    found.turn(this.control, isOn);
+    // Two of them are about the same calls: the one that is left goes on.
+    if (!isOn) for (const other of this.#on) other.turn(this.control, true);
+    return isOn ? found.on : found.off;
+  }
+}

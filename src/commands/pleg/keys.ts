@@ -1,0 +1,140 @@
+import type { CliStreams } from "../../cli/context.js";
+import type { Trace } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
+import type { LabRuntime, LabTarget } from "./lab-runtime.js";
+
+type RawInput = NodeJS.ReadableStream & { setRawMode?(isRaw: boolean): unknown };
+
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+/** Targets are chosen by these, in their order. */
+const DIGITS = "123456789";
+
+/** Are there keys to press? */
+export function hasKeys({ stdin, stderr }: CliStreams): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true && typeof (stdin as RawInput).setRawMode === "function";
+}
+
+/**
+ * Reads keys until `q`, Ctrl-C, the end of the input or `signal`: digits choose a container or sandbox, letters do
+ * something to it. The terminal is given back whatever happens.
+ * @throws AbortError for Ctrl-C, which a terminal in this mode does not turn into a signal
+ */
+export async function serveKeys(
+  deps: { readonly lab: LabRuntime; readonly trace: Trace; readonly stdin: CliStreams["stdin"] },
+  signal: AbortSignal,
+): Promise<void> {
+  const stdin = deps.stdin as RawInput;
+  const keys = new Keyboard(deps.lab, deps.trace);
+  keys.tellHelp();
+  stdin.setRawMode?.(true);
+  try {
+    for await (const key of charactersOf(stdin, signal)) {
+      if (key === CTRL_C) throw new DOMException("interrupted", "AbortError");
+      if (key === "q" || key === CTRL_D) return;
+      await keys.press(key);
+    }
+  } finally {
+    stdin.setRawMode?.(false);
+    stdin.pause();
+  }
+}
+
+/** One character at a time, until the input ends or `signal` aborts. */
+async function* charactersOf(stdin: RawInput, signal: AbortSignal): AsyncGenerator<string> {
+  const waiting: string[] = [];
+  let wake = () => {};
+  let isOver = false;
+  const onData = (chunk: Buffer | string) => {
+    waiting.push(...chunk.toString());
+    wake();
+  };
+  const onEnd = () => {
+    isOver = true;
+    wake();
+  };
+  stdin.on("data", onData).once("end", onEnd);
+  signal.addEventListener("abort", onEnd, { once: true });
+  try {
+    for (;;) {
+      const key = waiting.shift();
+      if (key !== undefined) yield key;
+      else if (isOver || signal.aborted) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    stdin.off("data", onData).off("end", onEnd);
+    signal.removeEventListener("abort", onEnd);
+  }
+}
+
+/** What keys mean. */
+export class Keyboard {
+  #chosen: string | undefined;
+
+  constructor(
+    readonly lab: LabRuntime,
+    readonly trace: Trace,
+  ) {
+    this.#chosen = lab.targets().find(({ kind }) => kind === "container")?.id;
+  }
+
+  /** Does what a key stands for; keys that stand for nothing show the help. */
+  async press(key: string): Promise<void> {
+    const index = DIGITS.indexOf(key);
+    if (index >= 0) {
+      this.#choose(this.lab.targets()[index]);
+      return;
+    }
+    const kind = this.lab.targets().find(({ id }) => id === this.#chosen)?.kind;
+    const meant = this.lab.actions.filter((one) => one.key === key);
+    // One letter may mean one thing for a container and another for a sandbox.
+    const action = meant.find(({ on }) => on === "runtime" || on === kind) ?? meant[0];
+    if (action === undefined) {
+      this.tellHelp();
+      return;
+    }
+    try {
+      const did = await this.lab.act(action.id, action.on === "runtime" ? undefined : this.#chosen);
+      this.trace.emit({ kind: "note", text: did }, { actor: "user" });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
+    }
+  }
+
+  #choose(target: LabTarget | undefined): void {
+    if (target === undefined) {
+      this.tellHelp();
+      return;
+    }
+    this.#chosen = target.id;
+    this.trace.emit({ kind: "note", text: `keys now act on ${labelOf(target)}` }, { actor: "user" });
+  }
+
+  tellHelp(): void {
+    const targets = this.lab.targets().slice(0, DIGITS.length);
+    const rows = targets.map((target, i) => [
+      DIGITS[i] ?? "",
+      `${target.id === this.#chosen ? "* " : "  "}${labelOf(target)}`,
+      target.state,
+    ]);
+    this.trace.emit(
+      { kind: "table", title: "What keys act on (* now):", columns: ["key", "what", "state"], rows },
+      { actor: "user" },
+    );
+    const actions = this.lab.actions.map(({ key, label, on }) => [key, on, label]);
+    this.trace.emit(
+      { kind: "table", title: "What they do (q ends):", columns: ["key", "to", "what"], rows: actions },
+      { actor: "user" },
+    );
+  }
+}
+
+function labelOf({ pod, name, id }: LabTarget): string {
+  return `${pod} ${name} ${id.slice(0, 13)}`;
+}

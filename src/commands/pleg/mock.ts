@@ -1,0 +1,188 @@
+import myngx from "../../../fixtures/pleg/myngx.json" with { type: "json" };
+import mypod from "../../../fixtures/pleg/mypod.json" with { type: "json" };
+import { RpcError } from "../../cri/status.js";
+import type { ContainerSnapshot, PodSeed, RuntimeControl, SandboxSnapshot } from "../../runtime/control/control.js";
+import { type RunningRuntime, type RuntimeOptions, startRuntime } from "../../runtime/start.js";
+import { LabError } from "../../util/errors.js";
+import { FaultSwitches } from "./fault-switches.js";
+import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
+
+/** The two pods that the lab begins with. */
+export const LAB_PODS: readonly PodSeed[] = [mypod, myngx];
+
+/** What can be done to one container or sandbox. */
+const TARGET_ACTIONS: readonly LabAction[] = [
+  { id: "exit", key: "x", label: "let it end well (exit code 0)", on: "container" },
+  { id: "fail", key: "f", label: "let it fail (exit code 1)", on: "container" },
+  { id: "kill", key: "k", label: "kill it (SIGKILL, exit code 137)", on: "container" },
+  { id: "oom", key: "o", label: "let it run out of memory (OOMKilled)", on: "container" },
+  { id: "start", key: "s", label: "start it again (a new container, as the kubelet would)", on: "container" },
+  { id: "remove", key: "r", label: "remove it behind the kubelet's back", on: "container" },
+  { id: "not-ready", key: "n", label: "make it not ready (its own process dies)", on: "sandbox" },
+  { id: "remove-sandbox", key: "r", label: "remove it with its containers", on: "sandbox" },
+];
+const BRING_BACK: LabAction = { id: "bring-back", key: "b", label: "bring missing pods back", on: "runtime" };
+
+/**
+ * Starts the embedded runtime with the lab's pods in it. PLEG knows it by its endpoint only; what is done here happens
+ * behind its back.
+ */
+export async function startLabRuntime(
+  options: Pick<RuntimeOptions, "clock" | "trace" | "random">,
+): Promise<LabRuntime> {
+  const runtime = await startRuntime(options);
+  for (const pod of LAB_PODS) runtime.control.runPod(pod);
+  return new EmbeddedLab(runtime);
+}
+
+class EmbeddedLab implements LabRuntime {
+  readonly endpoint: string;
+  readonly actions: readonly LabAction[];
+  readonly #control: RuntimeControl;
+  readonly #switches: FaultSwitches;
+  /** so that a pod that is brought back is another attempt, as it would be */
+  readonly #attempts = new Map<string, number>();
+
+  constructor(readonly runtime: RunningRuntime) {
+    this.endpoint = runtime.endpoint;
+    this.#control = runtime.control;
+    this.#switches = new FaultSwitches(runtime.control);
+    this.actions = [...TARGET_ACTIONS, BRING_BACK, ...this.#switches.actions];
+  }
+
+  targets(): readonly LabTarget[] {
+    return this.#control.snapshot().sandboxes.flatMap((sandbox) => {
+      const pod = `${sandbox.namespace}/${sandbox.name}`;
+      const home: LabTarget = {
+        kind: "sandbox",
+        id: sandbox.sandboxId,
+        pod,
+        name: "sandbox",
+        // In PLEG's words: a sandbox is running or has exited.
+        state: sandbox.state === "ready" ? "running" : "exited",
+      };
+      const own = sandbox.containers.map(({ containerId, name, state }): LabTarget => {
+        return { kind: "container", id: containerId, pod, name, state };
+      });
+      return [...own, home];
+    });
+  }
+
+  faults(): readonly string[] {
+    return this.#switches.on();
+  }
+
+  async act(actionId: string, targetId: string | undefined): Promise<string> {
+    const action = this.actions.find(({ id }) => id === actionId);
+    if (action === undefined) {
+      const known = this.actions.map(({ id }) => id).join(", ");
+      throw new LabError("USAGE", `there is no action ${JSON.stringify(actionId)}`, `There are ${known}.`);
+    }
+    try {
+      if (action.on === "runtime") return action === BRING_BACK ? this.#bringBack() : this.#switches.turn(actionId);
+      return await this.#actOn(action, this.#target(action, targetId));
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      throw new LabError("USAGE", `the runtime says: ${error.message}`, "Look at its state: GET /state, or any key.");
+    }
+  }
+
+  #target({ on, label }: LabAction, targetId: string | undefined): LabTarget {
+    const candidates = this.targets().filter(({ kind }) => kind === on);
+    // By its ID, or, for who types, by a beginning of it, its name or its pod's: of several the one that was made last.
+    const meant =
+      (wanted: string) =>
+      ({ id, name, pod }: LabTarget) =>
+        id.startsWith(wanted) || name === wanted || pod === wanted || pod.endsWith(`/${wanted}`);
+    const found =
+      candidates.find(({ id }) => id === targetId) ??
+      (targetId === undefined || targetId === "" ? undefined : candidates.filter(meant(targetId)).at(-1));
+    if (found !== undefined) return found;
+    const known = candidates.map(({ id, pod, name }) => `${id} (${pod} ${name})`).join(", ");
+    throw new LabError(
+      "USAGE",
+      `no ${on} ${JSON.stringify(targetId ?? "")} to act on: ${label}`,
+      known === "" ? `There is no ${on} left.` : `Name one of: ${known}.`,
+    );
+  }
+
+  async #actOn({ id: actionId }: LabAction, { id, pod, name }: LabTarget): Promise<string> {
+    const control = this.#control;
+    switch (actionId) {
+      case "exit":
+        await control.killContainer(id, { exitCode: 0 });
+        return `${pod} ${name} has ended with 0`;
+      case "fail":
+        await control.killContainer(id, { exitCode: 1 });
+        return `${pod} ${name} has failed with 1`;
+      case "kill":
+        await control.killContainer(id);
+        return `${pod} ${name} has been killed`;
+      case "oom":
+        await control.killContainer(id, { oom: true });
+        return `${pod} ${name} has run out of memory`;
+      case "start":
+        return `${pod} ${name}: ${this.#startAgain(id)}`;
+      case "remove":
+        await control.removeContainer(id);
+        return `${pod} ${name} has been removed`;
+      case "not-ready":
+        control.setSandboxNotReady(id);
+        return `${pod}: its sandbox is not ready any more`;
+      default:
+        await control.removeSandbox(id);
+        return `${pod}: its sandbox has been removed, with its containers`;
+    }
+  }
+
+  #startAgain(containerId: string): string {
+    const [sandbox, container] = this.#find(containerId);
+    if (container.state === "created") {
+      this.#control.startContainer(containerId);
+      return "started";
+    }
+    if (container.state === "running") return "runs already";
+    const seed = LAB_PODS.flatMap(({ containers }) => containers).find(({ name }) => name === container.name);
+    const attempt =
+      Math.max(...sandbox.containers.filter(({ name }) => name === container.name).map((one) => one.attempt)) + 1;
+    const command = seed?.command === undefined ? {} : { command: seed.command };
+    const made = this.#control.runContainer(sandbox.sandboxId, {
+      name: container.name,
+      image: container.image,
+      attempt,
+      ...command,
+    });
+    return `a new container ${made.slice(0, 13)} has been started, attempt ${attempt}`;
+  }
+
+  #find(containerId: string): [SandboxSnapshot, ContainerSnapshot] {
+    for (const sandbox of this.#control.snapshot().sandboxes) {
+      const container = sandbox.containers.find((one) => one.containerId === containerId);
+      if (container !== undefined) return [sandbox, container];
+    }
+    throw new RpcError("NotFound", `there is no container ${containerId}`);
+  }
+
+  /** Pods of which no sandbox is ready get another one. */
+  #bringBack(): string {
+    const { sandboxes } = this.#control.snapshot();
+    const missing = LAB_PODS.filter(({ uid }) => !sandboxes.some((one) => one.podUid === uid && one.state === "ready"));
+    for (const pod of missing) {
+      const attempt = (this.#attempts.get(pod.uid) ?? 0) + 1;
+      this.#attempts.set(pod.uid, attempt);
+      const containers = pod.containers.map(({ id: _id, ...container }) => container);
+      const { sandboxId: _sandboxId, ...rest } = pod;
+      this.#control.runPod({ ...rest, attempt, containers });
+    }
+    if (missing.length === 0) return "no pod is missing";
+    return `${missing.map(({ name }) => name).join(" and ")}: a new sandbox, and new containers in it`;
+  }
+
+  close(): Promise<void> {
+    return this.runtime.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,93 @@
+import type { Pleg } from "../../../kubelet/pleg/pleg.js";
+import type { LabAction, LabRuntime } from "../lab-runtime.js";
+
+/** What the page shows, and what `GET /state` answers. */
+export interface PageState {
+  readonly runtime: string;
+  /** none: this is a real runtime, which is only looked at */
+  readonly actions: readonly LabAction[];
+  readonly healthy: boolean;
+  readonly health: string;
+  readonly summary: Pleg["summary"];
+  /** Unix ms; null until there is one */
+  readonly cacheTimestampMs: number | null;
+  readonly pods: readonly PagePod[];
+  readonly omittedPods: number;
+  readonly faults: readonly string[];
+}
+
+export interface PagePod {
+  readonly uid: string;
+  readonly name: string;
+  readonly cache: string;
+  readonly entries: readonly PageEntry[];
+}
+
+export interface PageEntry {
+  readonly id: string;
+  readonly kind: "container" | "sandbox";
+  readonly name: string;
+  /** as PLEG saw it last */
+  readonly known: string;
+  /** as the lab's runtime has it now; of a real runtime nobody asks */
+  readonly actual: string | null;
+}
+
+/** More pods than a page is good for. */
+const MAX_PODS = 200;
+
+export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): PageState {
+  const targets = new Map(lab?.targets().map((target) => [target.id, target]) ?? []);
+  const pods = [...pleg.generic.listedPods()];
+  const health = pleg.healthy();
+  const entry =
+    (kind: PageEntry["kind"]) =>
+    (one: { containerId: string; name?: string; state: string }): PageEntry => {
+      const target = targets.get(one.containerId);
+      targets.delete(one.containerId);
+      const actual = lab === undefined ? null : (target?.state ?? "removed");
+      return { id: one.containerId, kind, name: one.name ?? "sandbox", known: one.state, actual };
+    };
+  const shown = pods
+    .slice(0, MAX_PODS)
+    .map(({ podUid, namespace, name, sandboxes, containers }): PagePod => {
+      const entries = [...containers.map(entry("container")), ...sandboxes.map(entry("sandbox"))];
+      return { uid: podUid, name: `${namespace}/${name}`, cache: cacheText(pleg, podUid), entries };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    runtime,
+    actions: lab?.actions ?? [],
+    healthy: health.healthy,
+    health: health.healthy ? "healthy" : `${health.message}. Whose fault: ${health.cause}`,
+    summary: pleg.summary,
+    cacheTimestampMs: pleg.cache.timestampMs ?? null,
+    pods: [...shown, ...unseen([...targets.values()])],
+    omittedPods: Math.max(0, pods.length - MAX_PODS),
+    faults: lab?.faults() ?? [],
+  };
+}
+
+/** What the lab's runtime has and no relist has seen yet. */
+function unseen(targets: readonly ReturnType<LabRuntime["targets"]>[number][]): PagePod[] {
+  if (targets.length === 0) return [];
+  const entries = targets.map(({ id, kind, pod, name, state }) => ({
+    id,
+    kind,
+    name: `${pod} ${name}`,
+    known: "not seen yet",
+    actual: state,
+  }));
+  return [{ uid: "", name: "not seen yet", cache: "nothing", entries }];
+}
+
+function cacheText(pleg: Pleg, podUid: string): string {
+  const { kind, status, error, modifiedMs } = pleg.cache.get(podUid);
+  if (kind === "default") return "nothing";
+  const at = new Date(modifiedMs).toISOString().slice(11, 23);
+  if (status === undefined) return `${at} an error: ${error instanceof Error ? error.message : String(error)}`;
+  const states = status.containerStatuses.map(({ name, state, exitCode }) =>
+    state === "exited" ? `${name} exited ${exitCode}` : `${name} ${state}`,
+  );
+  return `${at} ${states.join(", ") || "no containers"}${status.ips.length > 0 ? `, IP ${status.ips.join(" ")}` : ""}`;
+}

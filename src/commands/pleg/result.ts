@@ -1,0 +1,47 @@
+import type { CriClient } from "../../kubelet/cri/create-cri-client.js";
+import type { Pleg } from "../../kubelet/pleg/pleg.js";
+
+interface Result {
+  readonly text: string;
+  readonly json: unknown;
+}
+
+/** Name, version and API version of a runtime. */
+export function versionResult({ endpoint, version }: CriClient): Result {
+  const { runtimeName, runtimeVersion, runtimeApiVersion } = version;
+  return {
+    text: `${runtimeName} ${runtimeVersion}, runtime API ${runtimeApiVersion}, at ${endpoint}`,
+    json: { endpoint, runtimeName, runtimeVersion, runtimeApiVersion, version: version.version },
+  };
+}
+
+/** What a run of PLEG came to. @param elapsedMs how long it ran, on its clock */
+export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number): Result {
+  const { summary } = pleg;
+  const pods = [...pleg.generic.listedPods()];
+  const health = pleg.healthy();
+  const told = Object.entries(summary.events).map(([type, count]) => `${count} ${type}`);
+  const lines = [
+    `${counted(summary.relists, "relist")} of ${client.version.runtimeName} in ${(elapsedMs / 1000).toFixed(1)} s, ${summary.failedRelists} failed, ${counted(summary.inspections, "inspection")}`,
+    `  events   ${told.join(", ") || "none"}${summary.discardedEvents > 0 ? `, ${summary.discardedEvents} lost` : ""}`,
+    `  pods     ${pods.length}`,
+    `  health   ${health.healthy ? "healthy" : `${health.message} (${health.cause})`}`,
+    ...(summary.evented === undefined ? [] : [`  evented  ${savings(pleg, elapsedMs)}`]),
+  ];
+  const runtime = { name: client.version.runtimeName, version: client.version.runtimeVersion };
+  return { text: lines.join("\n"), json: { runtime, elapsedMs, ...summary, pods: pods.length, health } };
+}
+
+/** What the stream of events has made unnecessary, counted and not guessed. */
+function savings(pleg: Pleg, elapsedMs: number): string {
+  const { summary, evented, usual } = pleg;
+  const events = counted(summary.evented?.received ?? 0, "event");
+  if (evented === undefined || evented.hasFallenBack) return `${events} came before the stream was given up`;
+  const wouldBe = Math.floor(elapsedMs / usual.relistPeriodMs) + 1;
+  const saved = Math.max(0, wouldBe - summary.relists);
+  return `${events} brought by the stream; ${counted(saved, "relist")} of two lists each not made, and no inspection for any event`;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,33 @@
+import type { LabAction, LabRuntime, LabTarget } from "../../../src/commands/pleg/lab-runtime.js";
+import { LabError } from "../../../src/util/errors.js";
+
+/** A lab runtime that only remembers what was asked of it. */
+export class FakeLab implements LabRuntime {
+  readonly endpoint = "unix:///nowhere";
+  readonly actions: readonly LabAction[] = [
+    { id: "kill", key: "k", label: "kill it", on: "container" },
+    { id: "hang", key: "h", label: "let lists hang", on: "runtime" },
+  ];
+  readonly done: string[] = [];
+
+  targets(): readonly LabTarget[] {
+    return [
+      { kind: "container", id: "p1-c", pod: "default/p1", name: "app", state: "running" },
+      { kind: "sandbox", id: "p1-s", pod: "default/p1", name: "sandbox", state: "running" },
+    ];
+  }
+
+  faults(): readonly string[] {
+    return [];
+  }
+
+  async act(actionId: string, targetId: string | undefined): Promise<string> {
+    if (!this.actions.some(({ id }) => id === actionId))
+      throw new LabError("USAGE", `no action ${actionId}`, "ask /state");
+    this.done.push(`${actionId} ${targetId ?? "-"}`);
+    return `did ${actionId}`;
+  }
+
+  async close(): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {}
+}

@@ -1,0 +1,66 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { hasKeys, serveKeys } from "../../../src/commands/pleg/keys.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { only, recordingTrace } from "../../support/trace.js";
+import { FakeLab } from "./fake-lab.js";
+
+function setUp() {
+  const modes: boolean[] = [];
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
+  const { trace, events } = recordingTrace(new FakeClock());
+  const lab = new FakeLab();
+  const stop = new AbortController();
+  return { stdin, modes, trace, events, lab, stop, done: serveKeys({ lab, trace, stdin }, stop.signal) };
+}
+
+test("digits choose, letters act on what was chosen, the rest shows the help", async () => {
+  const { stdin, lab, events, done } = setUp();
+  stdin.write("k2kh?q");
+  await done;
+  expect(lab.done).toEqual(["kill p1-c", "kill p1-s", "hang -"]);
+  expect(only(events, "table")).toHaveLength(4);
+});
+
+test("a digit that stands for nothing chooses nothing", async () => {
+  const { stdin, lab, done } = setUp();
+  stdin.write("9kq");
+  await done;
+  expect(lab.done).toEqual(["kill p1-c"]);
+});
+
+for (const [how, end] of [
+  ["q", (lab: ReturnType<typeof setUp>) => lab.stdin.write("q")],
+  ["Ctrl-D", (lab: ReturnType<typeof setUp>) => lab.stdin.write("\u0004")],
+  ["the end of the input", (lab: ReturnType<typeof setUp>) => lab.stdin.end()],
+  ["an abort", (lab: ReturnType<typeof setUp>) => lab.stop.abort()],
+] as const) {
+  test(`${how} ends it, and the terminal is given back`, async () => {
+    const lab = setUp();
+    end(lab);
+    await lab.done;
+    expect(lab.modes).toEqual([true, false]);
+    expect(lab.stdin.listenerCount("data")).toBe(0);
+  });
+}
+
+test("Ctrl-C interrupts, and the terminal is given back", async () => {
+  const { stdin, modes, done } = setUp();
+  stdin.write("\u0003");
+  await expect(done).rejects.toMatchObject({ name: "AbortError" });
+  expect(modes).toEqual([true, false]);
+});
+
+test("there are keys only where both ends are a terminal", () => {
+  const stream = (isTTY: boolean) => Object.assign(new PassThrough(), { isTTY, setRawMode: () => {} });
+  const streams = (inTty: boolean, errTty: boolean) => ({
+    stdin: stream(inTty),
+    stdout: stream(true),
+    stderr: stream(errTty),
+  });
+  expect([hasKeys(streams(true, true)), hasKeys(streams(false, true)), hasKeys(streams(true, false))]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,177 @@
+import { request } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import type { LabRuntime } from "../../../src/commands/pleg/lab-runtime.js";
+import { type PageServer, servePage } from "../../../src/commands/pleg/page/server.js";
+import { Pleg } from "../../../src/kubelet/pleg/pleg.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { recordingTrace } from "../../support/trace.js";
+import { FakeLab } from "./fake-lab.js";
+
+const open: PageServer[] = [];
+afterEach(async () => {
+  for (const page of open.splice(0)) await page.close();
+});
+
+async function serve(lab: LabRuntime | undefined) {
+  const clock = new SystemClock();
+  const { trace, events } = recordingTrace(clock);
+  const pleg = new Pleg({ service: NO_PODS, clock, trace }, { kubeVersion: "1.25", evented: false });
+  const page = await servePage({ pleg, trace, runtime: "fake 1", lab }, { host: "127.0.0.1", port: 0 });
+  open.push(page);
+  return { page, pleg, trace, events };
+}
+
+const NO_PODS = {
+  listPodSandbox: async () =>
+    ({
+      outcome: "ok",
+      value: [{ id: "p1-s", state: 0, createdAt: 1n, metadata: { name: "p1", uid: "u1", namespace: "default" } }],
+    }) as const,
+  listContainers: async () => ({ outcome: "ok", value: [] }) as const,
+  podSandboxStatus: async () => ({ outcome: "not-found", code: "NotFound", message: "", text: "" }) as const,
+  containerStatus: async () => ({ outcome: "not-found", code: "NotFound", message: "", text: "" }) as const,
+  async *getContainerEvents(): AsyncGenerator<never> {},
+};
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+/** node:http rather than fetch: Host and Origin can be anything. */
+function ask(page: PageServer, method: string, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(page.url);
+    const sent = request({ host: "127.0.0.1", port, method, path, headers }, (response) => {
+      let text = "";
+      response.on("data", (chunk) => {
+        text += String(chunk);
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+describe("a POST", () => {
+  test("does what it names, as curl sends it, and the trace says so", async () => {
+    const lab = new FakeLab();
+    const { page, events } = await serve(lab);
+    const answer = await ask(page, "POST", "/actions/kill?target=p1-c");
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { did: "did kill" }]);
+    expect(lab.done).toEqual(["kill p1-c"]);
+    expect(events).toContainEqual(expect.objectContaining({ kind: "note", text: "did kill", actor: "user" }));
+  });
+
+  test("of an action that there is none of is refused in words", async () => {
+    const { page } = await serve(new FakeLab());
+    const answer = await ask(page, "POST", "/actions/nothing");
+    expect([answer.status, JSON.parse(answer.text).error]).toEqual([400, "no action nothing"]);
+  });
+
+  test("on a real runtime is refused", async () => {
+    const { page } = await serve(undefined);
+    expect((await ask(page, "POST", "/actions/kill?target=p1-c")).status).toBe(403);
+  });
+});
+
+describe("a GET never changes anything", () => {
+  for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]) {
+    test(`${method} of an action is not allowed`, async () => {
+      const lab = new FakeLab();
+      const { page } = await serve(lab);
+      const answer = await ask(page, method, "/actions/kill?target=p1-c");
+      expect([answer.status, answer.headers["allow"], lab.done]).toEqual([405, "POST", []]);
+    });
+  }
+  test("POST of the page is not allowed", async () => {
+    const { page } = await serve(new FakeLab());
+    expect((await ask(page, "POST", "/")).status).toBe(405);
+  });
+});
+
+describe("strangers", () => {
+  const table: readonly [string, (port: string) => Record<string, string>, number][] = [
+    ["127.0.0.1", (port) => ({ host: `127.0.0.1:${port}` }), 200],
+    ["localhost", (port) => ({ host: `localhost:${port}` }), 200],
+    ["LOCALHOST", (port) => ({ host: `LOCALHOST:${port}` }), 200],
+    ["[::1]", (port) => ({ host: `[::1]:${port}` }), 200],
+    ["its own page", (port) => ({ host: `localhost:${port}`, origin: `http://localhost:${port}` }), 200],
+    ["a name that was made to point here", (port) => ({ host: `evil.example:${port}` }), 403],
+    ["a name that only begins well", (port) => ({ host: `127.0.0.1.evil.example:${port}` }), 403],
+    ["another port", () => ({ host: "127.0.0.1:1" }), 403],
+    ["no port", () => ({ host: "127.0.0.1" }), 403],
+    ["a foreign page", (port) => ({ host: `localhost:${port}`, origin: "http://evil.example" }), 403],
+    ["a foreign page of this machine", (port) => ({ host: `localhost:${port}`, origin: "http://localhost:1" }), 403],
+    ["a page over TLS", (port) => ({ host: `localhost:${port}`, origin: `https://localhost:${port}` }), 403],
+    ["a sandboxed page", (port) => ({ host: `localhost:${port}`, origin: "null" }), 403],
+  ];
+  for (const [name, headers, want] of table) {
+    test(`${name}: ${want}`, async () => {
+      const lab = new FakeLab();
+      const { page } = await serve(lab);
+      const { port } = new URL(page.url);
+      expect((await ask(page, "POST", "/actions/hang", headers(port))).status).toBe(want);
+      expect((await ask(page, "GET", "/state", headers(port))).status).toBe(want);
+      expect(lab.done).toHaveLength(want === 200 ? 1 : 0);
+    });
+  }
+});
+
+describe("the page", () => {
+  test("runs nothing inline and loads nothing from elsewhere", async () => {
+    const { page } = await serve(new FakeLab());
+    const { status, headers, text } = await ask(page, "GET", "/");
+    expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(text).not.toMatch(/<script>|onclick|style=|https?:/);
+    for (const path of ["/page.js", "/page.css"]) expect((await ask(page, "GET", path)).status).toBe(200);
+    expect((await ask(page, "GET", "/../etc/passwd")).status).toBe(404);
+    expect((await ask(page, "GET", "/actions/%zz")).status).toBe(404);
+  });
+
+  test("the state has what PLEG knows beside what the runtime has", async () => {
+    const { page, pleg } = await serve(new FakeLab());
+    await pleg.generic.relist(new AbortController().signal);
+    const state = JSON.parse((await ask(page, "GET", "/state")).text);
+    expect(state.pods).toMatchObject([
+      { name: "default/p1", entries: [{ id: "p1-s", kind: "sandbox", known: "running", actual: "running" }] },
+      { name: "not seen yet", entries: [{ id: "p1-c", actual: "running" }] },
+    ]);
+    expect(state.healthy).toBe(true);
+  });
+
+  test("facts and states come live", async () => {
+    const { page, trace } = await serve(new FakeLab());
+    const { port } = new URL(page.url);
+    const seen = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      const sent = request({ host: "127.0.0.1", port, path: "/events" }, (response) => {
+        trace.emit({ kind: "note", text: "hello page" }, { actor: "user" });
+        response.on("data", (chunk) => {
+          text += String(chunk);
+          if (!text.includes("event: state") || !text.includes("hello page")) return;
+          sent.destroy();
+          resolve(text);
+        });
+      });
+      sent.on("error", reject);
+      sent.end();
+    });
+    expect(seen).toMatch(/event: fact\ndata: \{"kind":"note"/);
+  });
+});
+
+test("a port that is taken is a usage error with a way out", async () => {
+  const { page } = await serve(undefined);
+  const clock = new SystemClock();
+  const { trace } = recordingTrace(clock);
+  const pleg = new Pleg({ service: NO_PODS, clock, trace }, { kubeVersion: "1.25", evented: false });
+  const address = { host: "127.0.0.1", port: Number(new URL(page.url).port) };
+  await expect(servePage({ pleg, trace, runtime: "fake", lab: undefined }, address)).rejects.toMatchObject({
+    code: "USAGE",
+    hint: expect.stringContaining("--http 127.0.0.1:0"),
+  });
+});
