@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { kubectlAtLeast } from "../../support/kubectl.js";
 import { KubectlCluster, podManifest } from "../../support/kubectl-cluster.js";
 import { suiteNeeding } from "../../support/requirements.js";
 
@@ -57,7 +58,10 @@ suiteNeeding(["kubectl"], "kubectl on nodes", () => {
     });
 
     for (const dryRun of ["client", "server"]) {
-      test(`--dry-run=${dryRun} changes nothing`, async () => {
+      test(`--dry-run=${dryRun} changes nothing`, async (context) => {
+        if (dryRun === "server" && !kubectlAtLeast(21)) {
+          return context.skip("kubectl forgets the kind of the pods that it evicts before 1.21");
+        }
         expect(await kubectl(...DRAIN, `--dry-run=${dryRun}`)).toMatch(/node\/n1 drained/);
         expect(await field("node/n1", ".spec.unschedulable")).toBe("");
         expect(await field("pod/e1", ".metadata.deletionTimestamp")).toBe("");
