@@ -2,7 +2,7 @@ import type { Clock } from "../../util/clock.js";
 import { FsError } from "./fs-error.js";
 import { HostFiles, type HostPlace } from "./host-files.js";
 import { copyFor, type DirectoryNode, directory, type FileNode, file, type HostMount, symlink } from "./nodes.js";
-import { isDirectory, type Place, pathOf, type Step, walk } from "./walk.js";
+import { isDirectory, type Place, pathOf, type Step, tryWalk, walk } from "./walk.js";
 
 export interface FileStat {
   readonly type: "file" | "directory" | "symlink" | "device";
@@ -76,11 +76,8 @@ export class ContainerFs {
   }
 
   exists(path: string): boolean {
-    try {
-      return walk(this.#root, this.host, path).missing === undefined;
-    } catch {
-      return false; // a path through something that is no folder leads nowhere
-    }
+    const found = tryWalk(this.#root, this.host, path);
+    return typeof found !== "string" && found.missing === undefined;
   }
 
   stat(path: string): FileStat {

@@ -1,4 +1,4 @@
-import { FsError } from "./fs-error.js";
+import { FsError, type FsErrorCode } from "./fs-error.js";
 import type { HostFiles, HostPlace } from "./host-files.js";
 import type { DirectoryNode, FsNode, MountNode } from "./nodes.js";
 
@@ -28,6 +28,13 @@ const MAX_NAME_BYTES = 255;
  * @throws FsError ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG
  */
 export function walk(root: DirectoryNode, host: HostFiles, path: string, followLast = true): Walk {
+  const found = tryWalk(root, host, path, followLast);
+  if (typeof found === "string") throw new FsError(found, path);
+  return found;
+}
+
+/** The same without an exception, for who only asks whether something is there: a search through PATH. */
+export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, followLast = true): Walk | FsErrorCode {
   const todo = path.split("/").filter((name) => name !== "" && name !== ".");
   const steps: Step[] = [{ name: "", place: { kind: "node", node: root } }];
   let links = 0;
@@ -37,14 +44,14 @@ export function walk(root: DirectoryNode, host: HostFiles, path: string, followL
       if (steps.length > 1) steps.pop();
       continue;
     }
-    if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw new FsError("ENAMETOOLONG", path);
+    if (Buffer.byteLength(name) > MAX_NAME_BYTES) return "ENAMETOOLONG";
     const here = (steps.at(-1) as Step).place;
-    if (!isDirectory(here, host)) throw new FsError("ENOTDIR", path);
+    if (!isDirectory(here, host)) return "ENOTDIR";
     const place = child(here, name, host);
     const isLast = todo.length === 0;
     if (place === undefined) {
       if (isLast) return { steps, missing: name };
-      throw new FsError("ENOENT", path);
+      return "ENOENT";
     }
     const target = isLast && !followLast ? undefined : linkTarget(place, host);
     if (target === undefined) {
@@ -52,7 +59,7 @@ export function walk(root: DirectoryNode, host: HostFiles, path: string, followL
       continue;
     }
     links++;
-    if (links > MAX_LINKS) throw new FsError("ELOOP", path);
+    if (links > MAX_LINKS) return "ELOOP";
     if (target.startsWith("/")) steps.length = 1;
     todo.unshift(...target.split("/").filter((part) => part !== "" && part !== "."));
   }

@@ -1,18 +1,16 @@
-import { openForReading } from "../fs/open-file.js";
-import { resolvePath } from "../fs/paths.js";
 import { lookUp } from "../process/lookup.js";
-import { exitCodeOf } from "../process/process.js";
-import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
-import { readAll, readLine } from "../process/streams.js";
 import { echoText } from "../programs/text.js";
 import { evaluate } from "./arithmetic.js";
 import { test } from "./conditional.js";
 import { arithmeticContext } from "./expand.js";
+import { getopts, read, source } from "./input.js";
 import type { Interpreter } from "./interpreter.js";
+import { jobs, kill, trap, wait } from "./jobs.js";
+import { setOptions } from "./options.js";
 import { formatPrintf } from "./printf.js";
+import { quote } from "./quote.js";
 import { enterFolder, runExternal } from "./simple-command.js";
-import { Leave, ShellError, type ShellOption } from "./state.js";
-import { EXIT } from "./traps.js";
+import { Leave, ShellError } from "./state.js";
 
 /** A command that the shell runs itself. @returns its status */
 export type Builtin = (args: readonly string[], shell: Interpreter) => Promise<number>;
@@ -109,12 +107,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   trap,
   wait,
   kill,
-  jobs: async (_args, shell) => {
-    for (const [pid, job] of shell.state.jobs) {
-      if (job.status === undefined) await shell.print(`[${pid}] Running   ${job.argv.join(" ")}\n`);
-    }
-    return 0;
-  },
+  jobs,
   read,
   let: async (args, shell) => {
     let value = 0n;
@@ -197,188 +190,6 @@ async function declare(
   return 0;
 }
 
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-const OPTION_NAMES: Readonly<Record<string, ShellOption>> = {
-  errexit: "e",
-  nounset: "u",
-  xtrace: "x",
-  noglob: "f",
-  noexec: "n",
-  allexport: "a",
-  pipefail: "pipefail",
-};
-
-async function setOptions(args: readonly string[], shell: Interpreter): Promise<number> {
-  const { state } = shell;
-  if (args.length === 0) {
-    for (const [name, { value }] of [...state.variables].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      await shell.print(`${name}=${quote(value)}\n`);
-    }
-    return 0;
-  }
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (arg === "--") {
-      state.parameters = args.slice(at + 1);
-      return 0;
-    }
-    if (!/^[-+]./.test(arg)) {
-      state.parameters = args.slice(at);
-      return 0;
-    }
-    for (const letter of arg.slice(1)) {
-      const option = letter === "o" ? OPTION_NAMES[args[++at] ?? ""] : (letter as ShellOption);
-      // Options that change nothing here (-m, -b, -h, ...) are taken without a word.
-      if (option === undefined) continue;
-      if (arg.startsWith("-")) state.options.add(option);
-      else state.options.delete(option);
-    }
-  }
-  return 0;
-}
-
-async function source(args: readonly string[], shell: Interpreter): Promise<number> {
-  const [name, ...rest] = args;
-  if (name === undefined) throw new ShellError("filename argument required");
-  const path = resolvePath(shell.state.cwd, name);
-  const text = await readAll(openForReading(shell.files, path, shell.random), shell.signal);
-  const { parameters } = shell.state;
-  if (rest.length > 0) shell.state.parameters = rest;
-  try {
-    return await shell.runText(text.toString());
-  } catch (error) {
-    if (!(error instanceof Leave) || error.how !== "return") throw error;
-    return error.count;
-  } finally {
-    shell.state.parameters = parameters;
-  }
-}
-
-async function trap(args: readonly string[], shell: Interpreter): Promise<number> {
-  const names = args[0] === "--" ? args.slice(1) : args;
-  if (names.length === 0 || names[0] === "-p") {
-    for (const [signal, command] of shell.state.traps) {
-      await shell.print(`trap -- ${quote(command)} ${signal === EXIT ? "EXIT" : signalName(signal).slice(3)}\n`);
-    }
-    return 0;
-  }
-  // `trap TERM` and `trap 15` are `trap - TERM`.
-  const [first, ...rest] = names;
-  const isReset = rest.length === 0 || first === "-";
-  const signals = rest.length === 0 ? names : rest;
-  for (const name of signals) {
-    const signal = /^(0|EXIT)$/i.test(name) ? EXIT : parseSignal(name);
-    if (signal === undefined) {
-      await shell.complain(`trap: ${name}: invalid signal specification`);
-      return 1;
-    }
-    shell.traps.set(signal, isReset ? undefined : first);
-  }
-  return 0;
-}
-
-/** `wait [PID...]`: a trapped signal interrupts it, and its status is then 128 and more. */
-async function wait(args: readonly string[], shell: Interpreter): Promise<number> {
-  const { jobs } = shell.state;
-  const pids = args.length === 0 ? [...jobs.keys()] : args.map((arg) => Number(arg.replace(/^%/, "")));
-  let status = 0;
-  for (const pid of pids) {
-    const job = jobs.get(pid);
-    if (job === undefined) {
-      status = 127;
-      continue;
-    }
-    const signal = await shell.traps.orSignal(job.exited);
-    if (signal !== undefined) return 128 + signal;
-    status = exitCodeOf(await job.exited);
-    jobs.delete(pid);
-  }
-  return args.length === 0 ? 0 : status;
-}
-
-async function kill(args: readonly string[], shell: Interpreter): Promise<number> {
-  const rest = [...args];
-  if (rest[0] === "-l") {
-    await shell.print(`${Array.from({ length: 31 }, (_, index) => signalName(index + 1).slice(3)).join(" ")}\n`);
-    return 0;
-  }
-  let signal: number | undefined = SIGTERM;
-  if (rest[0] === "-s") signal = parseSignal(rest.splice(0, 2)[1] ?? "");
-  else if (/^-[A-Za-z0-9]/.test(rest[0] ?? "") && rest.length > 1) {
-    const text = (rest.shift() as string).slice(1);
-    signal = text === "0" ? 0 : parseSignal(text);
-  }
-  if (signal === undefined) throw new ShellError("bad signal name", 1);
-  let status = 0;
-  for (const arg of rest) {
-    const process = shell.self.machine.processes.find(Number(arg.replace(/^%/, "")));
-    if (process === undefined) {
-      await shell.complain(`kill: can't kill pid ${arg}: No such process`);
-      status = 1;
-    } else if (signal !== 0) process.kill(signal);
-  }
-  return status;
-}
-
-/** `read [-r] [-p PROMPT] [-t SECONDS] [NAME...]` */
-async function read(args: readonly string[], shell: Interpreter): Promise<number> {
-  const names: string[] = [];
-  let isRaw = false;
-  let timeoutMs: number | undefined;
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] as string;
-    if (arg === "-r") isRaw = true;
-    else if (arg === "-p") await shell.print(args[++at] ?? "", 2);
-    else if (arg === "-t") timeoutMs = Number(args[++at]) * 1000;
-    else if (!arg.startsWith("-")) names.push(arg);
-  }
-  const over = new AbortController();
-  const { clock } = shell.self.machine;
-  if (timeoutMs !== undefined)
-    void clock.sleep(timeoutMs, AbortSignal.any([over.signal, shell.signal])).then(
-      () => over.abort(),
-      () => {},
-    );
-  const line = readLine(shell.source(0), AbortSignal.any([over.signal, shell.signal])).catch(() => undefined);
-  const signal = await shell.traps.orSignal(line);
-  const bytes = signal === undefined ? await line : undefined;
-  over.abort();
-  if (shell.signal.aborted) throw shell.signal.reason;
-  if (bytes === undefined) {
-    for (const name of names) shell.state.set(name, "");
-    return signal === undefined ? 1 : 128 + signal;
-  }
-  const text = bytes.toString();
-  assignFields(isRaw ? text.replace(/\n$/, "") : text.replace(/\n$/, "").replace(/\\(.)/gs, "$1"), names, shell);
-  return text.endsWith("\n") ? 0 : 1;
-}
-
-function assignFields(text: string, names: readonly string[], shell: Interpreter): void {
-  const ifs = shell.state.get("IFS") ?? " \t\n";
-  if (names.length === 0) {
-    shell.state.set("REPLY", text);
-    return;
-  }
-  const isSeparator = (char: string) => ifs.includes(char);
-  let rest = text;
-  names.forEach((name, index) => {
-    while (rest !== "" && /[ \t\n]/.test(rest.charAt(0)) && isSeparator(rest.charAt(0))) rest = rest.slice(1);
-    if (index === names.length - 1) {
-      let end = rest.length;
-      while (end > 0 && /[ \t\n]/.test(rest.charAt(end - 1)) && isSeparator(rest.charAt(end - 1))) end--;
-      shell.state.set(name, rest.slice(0, end));
-      return;
-    }
-    let end = 0;
-    while (end < rest.length && !isSeparator(rest.charAt(end))) end++;
-    shell.state.set(name, rest.slice(0, end));
-    rest = rest.slice(end + 1);
-  });
-}
-
 async function type(args: readonly string[], shell: Interpreter): Promise<number> {
   return whereIs(args, shell, (name, what) => `${name} is ${what}\n`);
 }
@@ -402,36 +213,4 @@ async function whereIs(
     }
   }
   return status;
-}
-
-async function getopts(args: readonly string[], shell: Interpreter): Promise<number> {
-  const [spec = "", variable = "", ...given] = args;
-  const { state } = shell;
-  const words = given.length > 0 ? given : state.parameters;
-  let index = Number(state.get("OPTIND") ?? 1);
-  let offset = Number(state.get("_OPTOFFSET") ?? 1);
-  const word = words[index - 1];
-  if (word === undefined || !/^-./.test(word) || word === "--") {
-    state.set(variable, "?");
-    if (word === "--") state.set("OPTIND", String(index + 1));
-    return 1;
-  }
-  const letter = word.charAt(offset);
-  const place = letter === ":" ? -1 : spec.indexOf(letter);
-  offset++;
-  if (place >= 0 && spec[place + 1] === ":") {
-    const attached = word.slice(offset);
-    if (attached === "") index++;
-    state.set("OPTARG", attached === "" ? (words[index - 1] ?? "") : attached);
-    offset = word.length;
-  }
-  if (offset >= word.length) {
-    index++;
-    offset = 1;
-  }
-  state.set("OPTIND", String(index));
-  state.set("_OPTOFFSET", String(offset));
-  state.set(variable, place < 0 ? "?" : letter);
-  if (place < 0 && !spec.startsWith(":")) await shell.complain(`illegal option -${letter}`);
-  return 0;
 }

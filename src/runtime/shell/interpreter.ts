@@ -3,31 +3,17 @@ import { exitCodeOf, type Process, type Program, type Self } from "../process/pr
 import { SIGINT } from "../process/signals.js";
 import { type ByteSink, type ByteSource, BytesSource, CollectingSink, NullSink } from "../process/streams.js";
 import { breathe } from "../programs/console.js";
-import { evaluate } from "./arithmetic.js";
-import type {
-  ArithExpr,
-  CaseNode,
-  CommandNode,
-  CStyleForNode,
-  ForNode,
-  IfNode,
-  PipelineNode,
-  ScriptNode,
-  StatementNode,
-  UntilNode,
-  WhileNode,
-} from "./ast.js";
-import { holds } from "./conditional.js";
-import { arithmeticContext, type ExpansionHost, expandPieces, expandText, expandWord } from "./expand.js";
+import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
+import { runCompound } from "./compound.js";
+import type { ExpansionHost } from "./expand.js";
 import type { ShellLanguage } from "./language.js";
-import { matches } from "./patterns.js";
 import { redirect } from "./redirect.js";
 import { runSimpleCommand } from "./simple-command.js";
 import { Leave, ShellError, type ShellState } from "./state.js";
 import { Traps } from "./traps.js";
 
 /** After so many commands without a wait, others get their turn. */
-const COMMANDS_PER_TURN = 100;
+export const COMMANDS_PER_TURN = 100;
 
 /**
  * Runs the syntax tree that just-bash's parser makes, statement by statement on the container's processes, streams and
@@ -112,7 +98,8 @@ export class Interpreter implements ExpansionHost {
     return this.state.lastStatus;
   }
 
-  async #runAll(statements: readonly StatementNode[]): Promise<number> {
+  /** Statements one after the other. @returns the last status */
+  async runAll(statements: readonly StatementNode[]): Promise<number> {
     for (const statement of statements) await this.runStatement(statement);
     return this.state.lastStatus;
   }
@@ -131,7 +118,7 @@ export class Interpreter implements ExpansionHost {
       if (operator === "||" && this.state.lastStatus === 0) continue;
       const isGuarded = operators[index] === "&&" || operators[index] === "||";
       const run = () => this.#runPipeline(pipeline, isLast && pipelines.length === 1);
-      this.state.lastStatus = isGuarded || pipeline.negated ? await this.#guarded(run) : await run();
+      this.state.lastStatus = isGuarded || pipeline.negated ? await this.guarded(run) : await run();
       if (isGuarded || pipeline.negated) continue;
       this.#leaveOnError();
     }
@@ -144,7 +131,8 @@ export class Interpreter implements ExpansionHost {
     throw new Leave("exit", this.state.lastStatus);
   }
 
-  async #guarded<T>(body: () => Promise<T>): Promise<T> {
+  /** Runs what may fail without `set -e` ending the shell: conditions, what stands before `&&`. */
+  async guarded<T>(body: () => Promise<T>): Promise<T> {
     this.#guards++;
     try {
       return await body();
@@ -265,141 +253,10 @@ export class Interpreter implements ExpansionHost {
       return error.status;
     }
     try {
-      return await this.#runCompound(node);
+      return await runCompound(node, this);
     } finally {
       restore();
     }
-  }
-
-  async #runCompound(node: Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>): Promise<number> {
-    switch (node.type) {
-      case "If":
-        return this.#runIf(node);
-      case "While":
-      case "Until":
-        return this.#runWhile(node);
-      case "For":
-        return this.#runFor(node);
-      case "CStyleFor":
-        return this.#runArithmeticFor(node);
-      case "Case":
-        return this.#runCase(node);
-      case "Group":
-        return this.#runAll(node.body);
-      case "Subshell": {
-        const child = this.fork((shell) => shell.#runAll(node.body));
-        return exitCodeOf(await child.exited);
-      }
-      case "ArithmeticCommand":
-        return Number((await evaluate(node.expression.expression, arithmeticContext(this))) === 0n);
-      case "ConditionalCommand":
-        return Number(!(await holds(node.expression, this)));
-    }
-  }
-
-  async #condition(statements: readonly StatementNode[]): Promise<boolean> {
-    return (await this.#guarded(() => this.#runAll(statements))) === 0;
-  }
-
-  async #runIf(node: IfNode): Promise<number> {
-    for (const clause of node.clauses) {
-      if (await this.#condition(clause.condition)) return this.#runAll(clause.body);
-    }
-    if (node.elseBody !== null) return this.#runAll(node.elseBody);
-    this.state.lastStatus = 0;
-    return 0;
-  }
-
-  async #runWhile(node: WhileNode | UntilNode): Promise<number> {
-    let status = 0;
-    await this.#loop(
-      async () => (await this.#condition(node.condition)) === (node.type === "While"),
-      async () => {
-        status = await this.#runAll(node.body);
-      },
-    );
-    return status;
-  }
-
-  async #runFor(node: ForNode): Promise<number> {
-    const values: string[] = [];
-    if (node.words === null) values.push(...this.state.parameters);
-    else for (const word of node.words) values.push(...(await expandWord(word, this)));
-    let at = 0;
-    let status = 0;
-    await this.#loop(
-      async () => at < values.length,
-      async () => {
-        if (!this.state.set(node.variable, values[at++] as string))
-          throw new ShellError(`${node.variable}: is read only`);
-        status = await this.#runAll(node.body);
-      },
-    );
-    return status;
-  }
-
-  async #runArithmeticFor(node: CStyleForNode): Promise<number> {
-    const value = async (expression: CStyleForNode["init"]) =>
-      expression === null ? 1n : evaluate(expression.expression, arithmeticContext(this));
-    let status = 0;
-    await value(node.init);
-    await this.#loop(
-      async () => (await value(node.condition)) !== 0n,
-      async () => {
-        status = await this.#runAll(node.body);
-      },
-      async () => {
-        await value(node.update);
-      },
-    );
-    return status;
-  }
-
-  async #loop(
-    goesOn: () => Promise<boolean>,
-    body: () => Promise<void>,
-    after: () => Promise<void> = async () => {},
-  ): Promise<void> {
-    this.state.loopDepth++;
-    try {
-      for (let rounds = 1; ; rounds++) {
-        if (this.signal.aborted) throw this.signal.reason;
-        if (rounds % COMMANDS_PER_TURN === 0) await breathe(this.signal);
-        if (!(await this.#turn(goesOn, body))) return;
-        await after();
-      }
-    } finally {
-      this.state.loopDepth--;
-    }
-  }
-
-  /** @returns whether there may be another */
-  async #turn(goesOn: () => Promise<boolean>, body: () => Promise<void>): Promise<boolean> {
-    try {
-      if (!(await goesOn())) return false;
-      await body();
-      return true;
-    } catch (error) {
-      if (!(error instanceof Leave) || (error.how !== "break" && error.how !== "continue")) throw error;
-      if (error.count > 1 && this.state.loopDepth > 1) throw new Leave(error.how, error.count - 1);
-      this.state.lastStatus = 0;
-      return error.how === "continue";
-    }
-  }
-
-  async #runCase(node: CaseNode): Promise<number> {
-    const word = await expandText(node.word, this);
-    let status = 0;
-    let fallsThrough = false;
-    for (const item of node.items) {
-      let isMatch = fallsThrough;
-      for (const pattern of item.patterns) isMatch ||= matches(word, await expandPieces(pattern, this));
-      if (!isMatch) continue;
-      status = await this.#runAll(item.body);
-      if (item.terminator === ";;") return status;
-      fallsThrough = item.terminator === ";&";
-    }
-    return status;
   }
 
   /** What a command writes, for `$(command)`. */

@@ -13,7 +13,7 @@ import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { RunningContainer } from "./running.js";
 import type { Sandbox } from "./sandbox.js";
-import { containerEvent, phaseText } from "./status.js";
+import { containerEvent, containerItem, phaseText } from "./status.js";
 
 /** containerd's errorStartExitCode */
 const START_ERROR_EXIT_CODE = 128;
@@ -59,6 +59,7 @@ export class Containers {
     const container = new Container(containerId, name, sandbox, config, metadata, image, logPath, createdAt);
     core.containers.add(containerId, container);
     sandbox.containers.add(container);
+    containerItem(container);
     core.version++;
     core.changes.container(container, "none", "created");
     this.#publish("CONTAINER_CREATED_EVENT", container);
@@ -122,6 +123,8 @@ export class Containers {
   #become(container: Container, phase: Container["phase"]): void {
     const from = phaseText(container.phase);
     container.become(phase);
+    // Encoded now, a little at a time, and not when a list of ten thousand is asked for.
+    containerItem(container);
     this.core.version++;
     this.core.changes.container(container, from, phaseText(phase));
   }

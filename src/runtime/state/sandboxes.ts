@@ -8,7 +8,7 @@ import { invalid, nameTaken } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { Sandbox, sandboxName } from "./sandbox.js";
-import { containerEvent } from "./status.js";
+import { containerEvent, sandboxItem } from "./status.js";
 
 /** Handlers that a RuntimeClass may name; "" is the default. */
 export const RUNTIME_HANDLERS = ["", "kubelab"] as const;
@@ -50,6 +50,7 @@ export class Sandboxes {
     const createdAt = core.time.now();
     const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ip, ports);
     core.sandboxes.add(sandboxId, sandbox);
+    sandboxItem(sandbox);
     core.version++;
     core.changes.sandbox(sandbox, "none", "ready");
     this.#publish("CONTAINER_CREATED_EVENT", sandbox);

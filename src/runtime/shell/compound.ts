@@ -1,0 +1,156 @@
+import { exitCodeOf } from "../process/process.js";
+import { breathe } from "../programs/console.js";
+import { evaluate } from "./arithmetic.js";
+import type {
+  CaseNode,
+  CommandNode,
+  CStyleForNode,
+  ForNode,
+  IfNode,
+  StatementNode,
+  UntilNode,
+  WhileNode,
+} from "./ast.js";
+import { holds } from "./conditional.js";
+import { arithmeticContext, expandPieces, expandText, expandWord } from "./expand.js";
+import { COMMANDS_PER_TURN, type Interpreter } from "./interpreter.js";
+import { matches } from "./patterns.js";
+import { Leave, ShellError } from "./state.js";
+
+type CompoundNode = Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>;
+
+/** Runs `if`, `while`, `for`, `case`, a group or a subshell. Its redirections are done already. */
+export async function runCompound(node: CompoundNode, shell: Interpreter): Promise<number> {
+  switch (node.type) {
+    case "If":
+      return runIf(node, shell);
+    case "While":
+    case "Until":
+      return runWhile(node, shell);
+    case "For":
+      return runFor(node, shell);
+    case "CStyleFor":
+      return runArithmeticFor(node, shell);
+    case "Case":
+      return runCase(node, shell);
+    case "Group":
+      return shell.runAll(node.body);
+    case "Subshell": {
+      const child = shell.fork((child) => child.runAll(node.body));
+      return exitCodeOf(await child.exited);
+    }
+    case "ArithmeticCommand":
+      return Number((await evaluate(node.expression.expression, arithmeticContext(shell))) === 0n);
+    case "ConditionalCommand":
+      return Number(!(await holds(node.expression, shell)));
+  }
+}
+
+async function condition(statements: readonly StatementNode[], shell: Interpreter): Promise<boolean> {
+  return (await shell.guarded(() => shell.runAll(statements))) === 0;
+}
+
+async function runIf(node: IfNode, shell: Interpreter): Promise<number> {
+  for (const clause of node.clauses) {
+    if (await condition(clause.condition, shell)) return shell.runAll(clause.body);
+  }
+  if (node.elseBody !== null) return shell.runAll(node.elseBody);
+  shell.state.lastStatus = 0;
+  return 0;
+}
+
+async function runWhile(node: WhileNode | UntilNode, shell: Interpreter): Promise<number> {
+  let status = 0;
+  await loop(
+    shell,
+    async () => (await condition(node.condition, shell)) === (node.type === "While"),
+    async () => {
+      status = await shell.runAll(node.body);
+    },
+  );
+  return status;
+}
+
+async function runFor(node: ForNode, shell: Interpreter): Promise<number> {
+  const values: string[] = [];
+  if (node.words === null) values.push(...shell.state.parameters);
+  else for (const word of node.words) values.push(...(await expandWord(word, shell)));
+  let at = 0;
+  let status = 0;
+  await loop(
+    shell,
+    async () => at < values.length,
+    async () => {
+      if (!shell.state.set(node.variable, values[at++] as string))
+        throw new ShellError(`${node.variable}: is read only`);
+      status = await shell.runAll(node.body);
+    },
+  );
+  return status;
+}
+
+async function runArithmeticFor(node: CStyleForNode, shell: Interpreter): Promise<number> {
+  const value = async (expression: CStyleForNode["init"]) =>
+    expression === null ? 1n : evaluate(expression.expression, arithmeticContext(shell));
+  let status = 0;
+  await value(node.init);
+  await loop(
+    shell,
+    async () => (await value(node.condition)) !== 0n,
+    async () => {
+      status = await shell.runAll(node.body);
+    },
+    async () => {
+      await value(node.update);
+    },
+  );
+  return status;
+}
+
+async function loop(
+  shell: Interpreter,
+  goesOn: () => Promise<boolean>,
+  body: () => Promise<void>,
+  after: () => Promise<void> = async () => {},
+): Promise<void> {
+  shell.state.loopDepth++;
+  try {
+    for (let rounds = 1; ; rounds++) {
+      if (shell.signal.aborted) throw shell.signal.reason;
+      if (rounds % COMMANDS_PER_TURN === 0) await breathe(shell.signal);
+      if (!(await turn(shell, goesOn, body))) return;
+      await after();
+    }
+  } finally {
+    shell.state.loopDepth--;
+  }
+}
+
+/** @returns whether there may be another */
+async function turn(shell: Interpreter, goesOn: () => Promise<boolean>, body: () => Promise<void>): Promise<boolean> {
+  try {
+    if (!(await goesOn())) return false;
+    await body();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Leave) || (error.how !== "break" && error.how !== "continue")) throw error;
+    if (error.count > 1 && shell.state.loopDepth > 1) throw new Leave(error.how, error.count - 1);
+    shell.state.lastStatus = 0;
+    return error.how === "continue";
+  }
+}
+
+async function runCase(node: CaseNode, shell: Interpreter): Promise<number> {
+  const word = await expandText(node.word, shell);
+  let status = 0;
+  let fallsThrough = false;
+  for (const item of node.items) {
+    let isMatch = fallsThrough;
+    for (const pattern of item.patterns) isMatch ||= matches(word, await expandPieces(pattern, shell));
+    if (!isMatch) continue;
+    status = await shell.runAll(item.body);
+    if (item.terminator === ";;") return status;
+    fallsThrough = item.terminator === ";&";
+  }
+  return status;
+}

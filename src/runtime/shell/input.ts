@@ -1,0 +1,112 @@
+import { openForReading } from "../fs/open-file.js";
+import { resolvePath } from "../fs/paths.js";
+import { readAll, readLine } from "../process/streams.js";
+import type { Interpreter } from "./interpreter.js";
+import { Leave, ShellError } from "./state.js";
+
+/** `. FILE [ARG...]` */
+export async function source(args: readonly string[], shell: Interpreter): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined) throw new ShellError("filename argument required");
+  const path = resolvePath(shell.state.cwd, name);
+  const text = await readAll(openForReading(shell.files, path, shell.random), shell.signal);
+  const { parameters } = shell.state;
+  if (rest.length > 0) shell.state.parameters = rest;
+  try {
+    return await shell.runText(text.toString());
+  } catch (error) {
+    if (!(error instanceof Leave) || error.how !== "return") throw error;
+    return error.count;
+  } finally {
+    shell.state.parameters = parameters;
+  }
+}
+
+/** `read [-r] [-p PROMPT] [-t SECONDS] [NAME...]` */
+export async function read(args: readonly string[], shell: Interpreter): Promise<number> {
+  const names: string[] = [];
+  let isRaw = false;
+  let timeoutMs: number | undefined;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] as string;
+    if (arg === "-r") isRaw = true;
+    else if (arg === "-p") await shell.print(args[++at] ?? "", 2);
+    else if (arg === "-t") timeoutMs = Number(args[++at]) * 1000;
+    else if (!arg.startsWith("-")) names.push(arg);
+  }
+  const over = new AbortController();
+  const { clock } = shell.self.machine;
+  if (timeoutMs !== undefined)
+    void clock.sleep(timeoutMs, AbortSignal.any([over.signal, shell.signal])).then(
+      () => over.abort(),
+      () => {},
+    );
+  const line = readLine(shell.source(0), AbortSignal.any([over.signal, shell.signal])).catch(() => undefined);
+  const signal = await shell.traps.orSignal(line);
+  const bytes = signal === undefined ? await line : undefined;
+  over.abort();
+  if (shell.signal.aborted) throw shell.signal.reason;
+  if (bytes === undefined) {
+    for (const name of names) shell.state.set(name, "");
+    return signal === undefined ? 1 : 128 + signal;
+  }
+  const text = bytes.toString();
+  assignFields(isRaw ? text.replace(/\n$/, "") : text.replace(/\n$/, "").replace(/\\(.)/gs, "$1"), names, shell);
+  return text.endsWith("\n") ? 0 : 1;
+}
+
+function assignFields(text: string, names: readonly string[], shell: Interpreter): void {
+  const ifs = shell.state.get("IFS") ?? " \t\n";
+  if (names.length === 0) {
+    shell.state.set("REPLY", text);
+    return;
+  }
+  const isSeparator = (char: string) => ifs.includes(char);
+  let rest = text;
+  names.forEach((name, index) => {
+    while (rest !== "" && /[ \t\n]/.test(rest.charAt(0)) && isSeparator(rest.charAt(0))) rest = rest.slice(1);
+    if (index === names.length - 1) {
+      let end = rest.length;
+      while (end > 0 && /[ \t\n]/.test(rest.charAt(end - 1)) && isSeparator(rest.charAt(end - 1))) end--;
+      shell.state.set(name, rest.slice(0, end));
+      return;
+    }
+    let end = 0;
+    while (end < rest.length && !isSeparator(rest.charAt(end))) end++;
+    shell.state.set(name, rest.slice(0, end));
+    rest = rest.slice(end + 1);
+  });
+}
+
+/** `getopts SPEC NAME [ARG...]` */
+export async function getopts(args: readonly string[], shell: Interpreter): Promise<number> {
+  const [spec = "", variable = "", ...given] = args;
+  const { state } = shell;
+  const words = given.length > 0 ? given : state.parameters;
+  let index = Number(state.get("OPTIND") ?? 1);
+  let offset = Number(state.get("_OPTOFFSET") ?? 1);
+  const word = words[index - 1];
+  if (word === undefined || !/^-./.test(word) || word === "--") {
+    state.set(variable, "?");
+    if (word === "--") state.set("OPTIND", String(index + 1));
+    return 1;
+  }
+  const letter = word.charAt(offset);
+  const place = letter === ":" ? -1 : spec.indexOf(letter);
+  offset++;
+  if (place >= 0 && spec[place + 1] === ":") {
+    const attached = word.slice(offset);
+    if (attached === "") index++;
+    state.set("OPTARG", attached === "" ? (words[index - 1] ?? "") : attached);
+    offset = word.length;
+  }
+  if (offset >= word.length) {
+    index++;
+    offset = 1;
+  }
+  state.set("OPTIND", String(index));
+  state.set("_OPTOFFSET", String(offset));
+  state.set(variable, place < 0 ? "?" : letter);
+  if (place < 0 && !spec.startsWith(":")) await shell.complain(`illegal option -${letter}`);
+  return 0;
+}

@@ -1,0 +1,82 @@
+import { exitCodeOf } from "../process/process.js";
+import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
+import type { Interpreter } from "./interpreter.js";
+import { quote } from "./quote.js";
+import { ShellError } from "./state.js";
+import { EXIT } from "./traps.js";
+
+/** `trap [COMMAND SIGNAL...]` */
+export async function trap(args: readonly string[], shell: Interpreter): Promise<number> {
+  const names = args[0] === "--" ? args.slice(1) : args;
+  if (names.length === 0 || names[0] === "-p") {
+    for (const [signal, command] of shell.state.traps) {
+      await shell.print(`trap -- ${quote(command)} ${signal === EXIT ? "EXIT" : signalName(signal).slice(3)}\n`);
+    }
+    return 0;
+  }
+  // `trap TERM` and `trap 15` are `trap - TERM`.
+  const [first, ...rest] = names;
+  const isReset = rest.length === 0 || first === "-";
+  const signals = rest.length === 0 ? names : rest;
+  for (const name of signals) {
+    const signal = /^(0|EXIT)$/i.test(name) ? EXIT : parseSignal(name);
+    if (signal === undefined) {
+      await shell.complain(`trap: ${name}: invalid signal specification`);
+      return 1;
+    }
+    shell.traps.set(signal, isReset ? undefined : first);
+  }
+  return 0;
+}
+
+/** `wait [PID...]`: a trapped signal interrupts it, and its status is then 128 and more. */
+export async function wait(args: readonly string[], shell: Interpreter): Promise<number> {
+  const { jobs } = shell.state;
+  const pids = args.length === 0 ? [...jobs.keys()] : args.map((arg) => Number(arg.replace(/^%/, "")));
+  let status = 0;
+  for (const pid of pids) {
+    const job = jobs.get(pid);
+    if (job === undefined) {
+      status = 127;
+      continue;
+    }
+    const signal = await shell.traps.orSignal(job.exited);
+    if (signal !== undefined) return 128 + signal;
+    status = exitCodeOf(await job.exited);
+    jobs.delete(pid);
+  }
+  return args.length === 0 ? 0 : status;
+}
+
+/** `kill [-SIGNAL] PID...` */
+export async function kill(args: readonly string[], shell: Interpreter): Promise<number> {
+  const rest = [...args];
+  if (rest[0] === "-l") {
+    await shell.print(`${Array.from({ length: 31 }, (_, index) => signalName(index + 1).slice(3)).join(" ")}\n`);
+    return 0;
+  }
+  let signal: number | undefined = SIGTERM;
+  if (rest[0] === "-s") signal = parseSignal(rest.splice(0, 2)[1] ?? "");
+  else if (/^-[A-Za-z0-9]/.test(rest[0] ?? "") && rest.length > 1) {
+    const text = (rest.shift() as string).slice(1);
+    signal = text === "0" ? 0 : parseSignal(text);
+  }
+  if (signal === undefined) throw new ShellError("bad signal name", 1);
+  let status = 0;
+  for (const arg of rest) {
+    const process = shell.self.machine.processes.find(Number(arg.replace(/^%/, "")));
+    if (process === undefined) {
+      await shell.complain(`kill: can't kill pid ${arg}: No such process`);
+      status = 1;
+    } else if (signal !== 0) process.kill(signal);
+  }
+  return status;
+}
+
+/** `jobs` */
+export async function jobs(_args: readonly string[], shell: Interpreter): Promise<number> {
+  for (const [pid, job] of shell.state.jobs) {
+    if (job.status === undefined) await shell.print(`[${pid}] Running   ${job.argv.join(" ")}\n`);
+  }
+  return 0;
+}
