@@ -1,7 +1,7 @@
 import type { CliStreams } from "../../cli/context.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import type { LabRuntime, LabTarget } from "./lab-runtime.js";
+import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 
 type RawInput = NodeJS.ReadableStream & { setRawMode?(isRaw: boolean): unknown };
 
@@ -9,6 +9,7 @@ const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 /** Targets are chosen by these, in their order. */
 const DIGITS = "123456789";
+const ID_LENGTH = 10;
 
 /** Are there keys to press? */
 export function hasKeys({ stdin, stderr }: CliStreams): boolean {
@@ -90,21 +91,28 @@ export class Keyboard {
       this.#choose(this.lab.targets()[index]);
       return;
     }
-    const kind = this.lab.targets().find(({ id }) => id === this.#chosen)?.kind;
+    const chosen = this.lab.targets().find(({ id }) => id === this.#chosen);
     const meant = this.lab.actions.filter((one) => one.key === key);
     // One letter may mean one thing for a container and another for a sandbox.
-    const action = meant.find(({ on }) => on === "runtime" || on === kind) ?? meant[0];
+    const action = meant.find(({ on }) => on === "runtime" || on === chosen?.kind) ?? meant[0];
     if (action === undefined) {
       this.tellHelp();
       return;
     }
     try {
-      const did = await this.lab.act(action.id, action.on === "runtime" ? undefined : this.#chosen);
+      const did = await this.lab.act(action.id, this.#targetOf(action, chosen));
       this.trace.emit({ kind: "note", text: did }, { actor: "user" });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       this.trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
     }
+  }
+
+  /** What is done to a sandbox is done to that of the container that was chosen. */
+  #targetOf({ on }: LabAction, chosen: LabTarget | undefined): string | undefined {
+    if (on === "runtime") return undefined;
+    if (on === "container" || chosen?.kind === "sandbox") return this.#chosen;
+    return this.lab.targets().find(({ kind, pod }) => kind === "sandbox" && pod === chosen?.pod)?.id;
   }
 
   #choose(target: LabTarget | undefined): void {
@@ -120,7 +128,7 @@ export class Keyboard {
     const targets = this.lab.targets().slice(0, DIGITS.length);
     const rows = targets.map((target, i) => [
       DIGITS[i] ?? "",
-      `${target.id === this.#chosen ? "* " : "  "}${labelOf(target)}`,
+      `${target.id === this.#chosen ? "*" : " "} ${labelOf(target)}`,
       target.state,
     ]);
     this.trace.emit(
@@ -135,6 +143,7 @@ export class Keyboard {
   }
 }
 
+/** Without the namespace, which is the same for all: a row fits 80 columns. */
 function labelOf({ pod, name, id }: LabTarget): string {
-  return `${pod} ${name} ${id.slice(0, 13)}`;
+  return `${pod.replace(/^.*\//, "")} ${name} ${id.slice(0, ID_LENGTH)}`;
 }

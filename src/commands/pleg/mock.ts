@@ -16,7 +16,7 @@ const TARGET_ACTIONS: readonly LabAction[] = [
   { id: "fail", key: "f", label: "let it fail (exit code 1)", on: "container" },
   { id: "kill", key: "k", label: "kill it (SIGKILL, exit code 137)", on: "container" },
   { id: "oom", key: "o", label: "let it run out of memory (OOMKilled)", on: "container" },
-  { id: "start", key: "s", label: "start it again (a new container, as the kubelet would)", on: "container" },
+  { id: "start", key: "s", label: "start it again, as a new container", on: "container" },
   { id: "remove", key: "r", label: "remove it behind the kubelet's back", on: "container" },
   { id: "not-ready", key: "n", label: "make it not ready (its own process dies)", on: "sandbox" },
   { id: "remove-sandbox", key: "r", label: "remove it with its containers", on: "sandbox" },

@@ -6,6 +6,7 @@ export class FakeLab implements LabRuntime {
   readonly endpoint = "unix:///nowhere";
   readonly actions: readonly LabAction[] = [
     { id: "kill", key: "k", label: "kill it", on: "container" },
+    { id: "not-ready", key: "n", label: "make it not ready", on: "sandbox" },
     { id: "hang", key: "h", label: "let lists hang", on: "runtime" },
   ];
   readonly done: string[] = [];

@@ -22,6 +22,13 @@ test("digits choose, letters act on what was chosen, the rest shows the help", a
   expect(only(events, "table")).toHaveLength(4);
 });
 
+test("what is for sandboxes is done to the sandbox of the container that was chosen", async () => {
+  const { stdin, lab, done } = setUp();
+  stdin.write("nq");
+  await done;
+  expect(lab.done).toEqual(["not-ready p1-s"]);
+});
+
 test("a digit that stands for nothing chooses nothing", async () => {
   const { stdin, lab, done } = setUp();
   stdin.write("9kq");
