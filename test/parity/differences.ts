@@ -58,11 +58,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { topic: "discovery", item: "GET /apis", ...GROUPS },
   { topic: "discovery", item: "method: DELETE /apis", ...GROUPS },
   { topic: "discovery", item: "group storage.k8s.io", ...GROUPS },
-  {
-    topic: "discovery",
-    item: "aggregated discovery is asked for, plain one comes (/apis)",
-    ...GROUPS,
-  },
   { topic: "discovery", item: "root: list of paths", ...GROUPS },
   { topic: "discovery", item: "openapi v3 index", ...GROUPS },
   { topic: "discovery", item: "accept: protobuf or JSON, as client-go sends", ...JSON_ONLY },
