@@ -5,6 +5,7 @@ import { SystemRandom } from "./util/random.js";
 declare const KUBELAB_VERSION: string | undefined;
 
 const VERSION = typeof KUBELAB_VERSION === "string" ? KUBELAB_VERSION : "0.0.0-source";
+const EXIT_FAILED = 1;
 const EXIT_INTERRUPTED = 130;
 
 process.exitCode = await start(process.argv.slice(2));
@@ -16,13 +17,17 @@ async function start(argv: readonly string[]): Promise<number> {
     return 0;
   }
   // A reader that went away (`| head -1`) is no failure of ours.
+  let lost: NodeJS.ErrnoException | undefined;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
+      if (error.code === "EPIPE" || lost !== undefined) return;
+      lost = error;
+      process.exitCode = EXIT_FAILED;
+      process.stderr.write(`error: the output could not be written: ${error.code}\n`);
     });
   }
   const { runCli } = await import("./cli/main.js");
-  return runCli(argv, VERSION, {
+  const code = await runCli(argv, VERSION, {
     env: process.env,
     cwd: process.cwd(),
     streams: { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
@@ -30,6 +35,7 @@ async function start(argv: readonly string[]): Promise<number> {
     self: [process.execPath, process.argv[1] ?? "kubelab"],
     signal: interruption(),
   });
+  return lost === undefined || code !== 0 ? code : EXIT_FAILED;
 }
 
 /** Aborts on the first Ctrl-C or SIGTERM, so that everything closes; the second one does not wait. */

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
-import { type ClusterOptions, runningCluster, showRunning } from "./cluster.js";
-import { type ClusterState, clusterLog, clustersFolder, readClusterState } from "./cluster-state.js";
+import { type ClusterOptions, runningCluster, showAsAsked, showRunning } from "./cluster.js";
+import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "./cluster-state.js";
 import type { CliContext } from "./context.js";
 
 const POLL_MS = 10;
@@ -16,10 +16,10 @@ const READY_TIMEOUT_MS = 20_000;
  */
 export async function startDetached(context: CliContext, options: ClusterOptions): Promise<void> {
   const running = await runningCluster(context, options.name);
-  if (running !== undefined) return showRunning(context, running, "is running already");
+  if (running !== undefined) return showAsAsked(context, running, options);
   const [program = "kubelab", ...first] = context.self;
   const logFile = clusterLog(context.env, options.name);
-  mkdirSync(clustersFolder(context.env), { recursive: true, mode: 0o700 });
+  await makeClustersFolder(context.env);
   const log = openSync(logFile, "w", 0o600);
   const child = spawn(program, [...first, "cluster", "up", "-v", "0", ...flags(options)], {
     detached: true,
@@ -45,9 +45,7 @@ async function ready(child: ChildProcess, context: CliContext, name: string, log
     ended = error.message;
   });
   child.once("exit", (code) => {
-    ended ??= `exit ${code}: ${readFileSync(logFile, "utf8")
-      .trim()
-      .replace(/^error: /, "")}`;
+    ended ??= lastWords(readFileSync(logFile, "utf8")) ?? `exit ${code}, without a word (is the disk full?)`;
   });
   const clock = new SystemClock();
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS && ended === undefined; waitedMs += POLL_MS) {
@@ -64,4 +62,9 @@ async function ready(child: ChildProcess, context: CliContext, name: string, log
     `cluster ${name} did not start: ${ended ?? "it was not ready within 20 s"}`,
     "Run `kubelab cluster up` without --detach to see more.",
   );
+}
+
+/** The message of the error that ended it, without the hint below. */
+function lastWords(log: string): string | undefined {
+  return /^error: (.*)$/m.exec(log)?.[1] ?? (log.trim() === "" ? undefined : log.trim());
 }

@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
-import { writeFileAtomic } from "../util/files.js";
+import { LabError } from "../util/errors.js";
+import { describeFileError, makeFolder, writeFileAtomic } from "../util/files.js";
 
 /** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
 export interface ClusterState {
@@ -47,8 +48,21 @@ export function clusterLog(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.log`);
 }
 
+/** @throws LabError BAD_FILE */
+export async function makeClustersFolder(env: Env): Promise<void> {
+  const folder = clustersFolder(env);
+  try {
+    await makeFolder(folder, 0o700);
+  } catch (cause) {
+    const why = describeFileError(cause);
+    throw new LabError("BAD_FILE", `cannot make the folder ${folder}: ${why}`, "Name another with XDG_STATE_HOME.", {
+      cause,
+    });
+  }
+}
+
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {
-  await mkdir(clustersFolder(env), { recursive: true, mode: 0o700 });
+  await makeClustersFolder(env);
   await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
 }
 
@@ -57,6 +71,7 @@ export async function removeClusterState(env: Env, name: string): Promise<void> 
   await rm(clusterNodesFolder(env, name), { recursive: true, force: true });
   await rm(stateFile(env, name), { force: true });
   await rm(clusterKubeconfig(env, name), { force: true });
+  await rm(clusterLog(env, name), { force: true });
 }
 
 /** undefined: no such file, or not one of ours (a half-written or foreign file counts as none). */

@@ -12,6 +12,7 @@ import {
   clusterKubeconfig,
   clusterNodesFolder,
   isRunning,
+  makeClustersFolder,
   readClusterState,
   removeClusterState,
   writeClusterState,
@@ -41,7 +42,7 @@ const HEAP_GROWING_PERCENT = 30;
 export async function bringUp(context: CliContext, options: ClusterOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
   const running = await runningCluster(context, options.name);
-  if (running !== undefined) return showRunning(context, running, "is running already");
+  if (running !== undefined) return showAsAsked(context, running, options);
 
   const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
@@ -52,17 +53,6 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
     trace,
     kubeVersion,
     port: options.port,
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EADDRINUSE" && error.code !== "EACCES") throw error;
-    const why = error.code === "EACCES" ? "may not be used by this user" : "is in use";
-    throw new LabError(
-      "FAILED",
-      `port ${options.port} ${why}`,
-      "Name another with --port, or leave it out for a free one.",
-      {
-        cause: error,
-      },
-    );
   });
   const state: ClusterState = {
     version: 1,
@@ -101,9 +91,7 @@ async function joinNodes(
 
 /** First the kubeconfig, then the state file: whoever finds the state can connect. */
 async function announce(context: CliContext, state: ClusterState, kubeconfig: string): Promise<void> {
-  const { dirname } = await import("node:path");
-  const { mkdir } = await import("node:fs/promises");
-  await mkdir(dirname(state.kubeconfig), { recursive: true, mode: 0o700 });
+  await makeClustersFolder(context.env);
   await writeFileAtomic(state.kubeconfig, kubeconfig, { mode: 0o600 });
   await writeClusterState(context.env, state);
   showRunning(context, state, "is ready");
@@ -134,6 +122,25 @@ export function showRunning(context: CliContext, state: ClusterState, what: stri
     text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...lines].join("\n"),
     json: { ...state, running: true, ...(list === undefined ? {} : { nodes: list }) },
   });
+}
+
+/**
+ * A second `up` of the same name is no failure, unless it asks for another release, speed or port than what runs.
+ * @throws LabError USAGE
+ */
+export async function showAsAsked(context: CliContext, running: ClusterState, options: ClusterOptions): Promise<void> {
+  const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const differs = [
+    ...(kubeVersion === running.kubeVersion ? [] : [`v${running.kubeVersion}, not v${kubeVersion}`]),
+    ...(options.speed === undefined || options.speed === running.speed ? [] : [`at speed ${running.speed}`]),
+    ...(options.port === 0 || running.url.endsWith(`:${options.port}`) ? [] : [`at ${running.url}`]),
+  ];
+  if (differs.length === 0) return showRunning(context, running, "is running already");
+  throw new LabError(
+    "USAGE",
+    `cluster ${running.name} is running already, ${differs.join(", ")}`,
+    "End it first (`kubelab cluster down`), or give this one a --name of its own.",
+  );
 }
 
 /** The state of a cluster that answers. What a kill -9 left behind is taken away, and said. */

@@ -17,6 +17,8 @@ export interface TargetOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly real?: boolean;
+  /** name of a running `kubelab cluster up` */
+  readonly cluster?: string;
   readonly yes?: boolean;
   readonly kubeVersion?: string;
   readonly speed?: number;

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { wrap } from "../trace/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
 import { COMMANDS } from "./command-table.js";
 import type { OutputOptions } from "./options.js";
@@ -22,11 +23,21 @@ export async function runCli(argv: readonly string[], version: string, edge: Pro
       return 0;
     }
     await program.parseAsync([...argv], { from: "user" });
-    return edge.signal.aborted ? EXIT_INTERRUPTED : 0;
+    return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : 0);
   } catch (error) {
-    return report(error, session);
-  } finally {
+    session.stopProgress();
+    return await close(session, report(error, session));
+  }
+}
+
+/** Ends what the run has open. A trace file that could not be written is a failure of its own, if there was no other. */
+async function close(session: CliSession, code: number): Promise<number> {
+  try {
     await session.close();
+    return code;
+  } catch (error) {
+    const own = report(error, session);
+    return code === 0 ? own : code;
   }
 }
 
@@ -57,7 +68,12 @@ function report(error: unknown, session: CliSession): number {
   // commander has written its own message, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof LabError) {
-    stderr.write(`${chalk.red("error:")} ${error.message}\n${chalk.dim(error.hint)}\n`);
+    // Scripts look for the sentence: it is broken into lines for a terminal only.
+    const lines = (text: string) => (stderr.isTTY === true ? wrap(text, session.width) : [text]);
+    const [first = "", ...rest] = lines(`error: ${error.message}`);
+    const message = [first.replace("error:", chalk.red("error:")), ...rest].join("\n");
+    const hint = lines(error.hint).map((line) => chalk.dim(line));
+    stderr.write(`${[message, ...hint].join("\n")}\n`);
     return error.exitCode;
   }
   if (session.signal.aborted || isAbortError(error) || isExitPrompt(error)) {

@@ -31,21 +31,23 @@ export function addTargetOptions(command: Command): Command {
     .addOption(new Option("--kubeconfig <file>", "use the real cluster of this kubeconfig"))
     .addOption(new Option("--context <name>", "use the real cluster of this context"))
     .addOption(new Option("--real", "use the real cluster that kubectl would use"))
+    .addOption(new Option("--cluster <name>", "join this running `kubelab cluster up --name`"))
     .addOption(new Option("-y, --yes", "do not ask before writing to a real cluster"))
-    .addOption(new Option("--kube-version <release>", "behave like this release (embedded only)"))
+    .addOption(new Option("--kube-version <release>", "behave like this release (embedded only; 1.25)"))
     .addOption(
-      new Option("--speed <factor>", "run every clock this many times as fast (embedded only)").argParser(parseSpeed),
+      new Option("--speed <factor>", "run every clock so many times as fast (embedded only)").argParser(parseSpeed),
     );
 }
 
 /** The target flags out of a command's options. */
 export function targetOptions(options: TargetOptions): TargetOptions {
-  const { mock, kubeconfig, context, real, yes, kubeVersion, speed } = options;
+  const { mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed } = options;
   return {
     ...(mock === undefined ? {} : { mock }),
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
     ...(real === undefined ? {} : { real }),
+    ...(cluster === undefined ? {} : { cluster }),
     ...(yes === undefined ? {} : { yes }),
     ...(kubeVersion === undefined ? {} : { kubeVersion }),
     ...(speed === undefined ? {} : { speed }),

@@ -49,6 +49,6 @@ export class ProgressLine {
   async #show(): Promise<void> {
     const { default: ora } = await import("ora");
     if (this.#active === 0 || this.#spinner !== undefined) return;
-    this.#spinner = ora({ text: this.#text, stream: this.stream, discardStdin: false, indent: 2 }).start();
+    this.#spinner = ora({ text: this.#text, stream: this.stream, discardStdin: false }).start();
   }
 }

@@ -71,7 +71,7 @@ export class CliSession implements CliContext {
       new TerminalSink(
         {
           chalk: this.chalk("stderr"),
-          width: () => this.streams.stderr.columns ?? PLAIN_WIDTH,
+          width: () => this.width,
           unicode: hasUnicode(this.env),
           verbosity,
           startMs: clock.now(),
@@ -81,6 +81,16 @@ export class CliSession implements CliContext {
     );
     if (file !== undefined) trace.addSink(openTraceFile(file));
     return { clock, trace };
+  }
+
+  /** columns of stderr */
+  get width(): number {
+    return this.streams.stderr.columns ?? PLAIN_WIDTH;
+  }
+
+  /** Takes the spinner away, so that what is written next has a line of its own. */
+  stopProgress(): void {
+    this.#progress?.clear();
   }
 
   chalk(stream: "stdout" | "stderr") {
@@ -95,12 +105,16 @@ export class CliSession implements CliContext {
     }
     const { parseKubeVersion } = await import("../release/facts.js");
     const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
-    const running = await findRunningCluster(this.env, options);
+    const { running, passedBy } = await findRunningCluster(this.env, options);
     if (running !== undefined) {
       this.session({ speed: running.speed, epochMs: running.epochMs });
       return this.#announce(command, await joinCluster(running));
     }
     const { clock, trace } = this.session(options.speed === undefined ? {} : { speed: options.speed });
+    if (passedBy !== undefined) {
+      const text = `Cluster ${passedBy.name} (v${passedBy.kubeVersion}, speed ${passedBy.speed}) is running, but it is not what was asked for: this command gets a control plane of its own.`;
+      trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+    }
     return this.#announce(command, await startEmbedded({ clock, random: this.random, trace }, kubeVersion));
   }
 
@@ -108,6 +122,10 @@ export class CliSession implements CliContext {
     const { trace, clock } = this.session({});
     const speed = clock instanceof SystemClock && clock.speed !== 1 ? `, time runs ${clock.speed}x` : "";
     trace.emit({ kind: "note", text: `kubelab ${command} on ${target.description}${speed}` }, { actor: "user" });
+    if (target.kind !== "embedded" && this.#output.verbosity >= 3) {
+      const text = "What this server decides about requests is known in its own process (`kubelab cluster up -v 3`).";
+      trace.emit({ kind: "note", text }, { actor: "apiserver", level: 3 });
+    }
     return target;
   }
 

@@ -1,4 +1,5 @@
 import type { RestConfig } from "../client/client.js";
+import { parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
@@ -30,7 +31,9 @@ export function chooseTarget(options: TargetOptions): "embedded" | "real" {
         ? "--speed"
         : options.kubeVersion !== undefined
           ? "--kube-version"
-          : undefined;
+          : options.cluster !== undefined
+            ? "--cluster"
+            : undefined;
   if (embeddedFlag !== undefined) {
     throw new LabError(
       "USAGE",
@@ -41,17 +44,36 @@ export function chooseTarget(options: TargetOptions): "embedded" | "real" {
   return "real";
 }
 
-/** The running `kubelab cluster up` to join: the one named `kubelab`, else the only one there is. */
-export async function findRunningCluster(env: Env, options: TargetOptions): Promise<ClusterState | undefined> {
-  for (const name of preferDefault(await clusterNames(env))) {
+export interface RunningClusters {
+  /** the one to join */
+  readonly running?: ClusterState;
+  /** one that runs but has another speed or release than was asked for: a fresh one is started instead, and this is said */
+  readonly passedBy?: ClusterState;
+}
+
+/**
+ * The running `kubelab cluster up` to join: the one that --cluster names, else the one named `kubelab`, else any.
+ * @throws LabError CLUSTER_UNREACHABLE when --cluster names one that does not run
+ */
+export async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
+  let passedBy: ClusterState | undefined;
+  const names = options.cluster === undefined ? preferDefault(await clusterNames(env)) : [options.cluster];
+  for (const name of names) {
     const state = await readClusterState(env, name);
-    if (state === undefined) continue;
-    // A cluster of another speed or release is not the one that was asked for: a fresh one is started instead.
-    if (options.speed !== undefined && options.speed !== state.speed) continue;
-    if (options.kubeVersion !== undefined && options.kubeVersion !== state.kubeVersion) continue;
-    if (await isRunning(state)) return state;
+    if (state === undefined || !(await isRunning(state))) continue;
+    const isAnotherSpeed = options.speed !== undefined && options.speed !== state.speed;
+    const isAnotherRelease =
+      options.kubeVersion !== undefined && parseKubeVersion(options.kubeVersion) !== state.kubeVersion;
+    if (!isAnotherSpeed && !isAnotherRelease) return { running: state };
+    passedBy ??= state;
   }
-  return undefined;
+  if (options.cluster === undefined) return passedBy === undefined ? {} : { passedBy };
+  const why = passedBy === undefined ? "is not running" : `runs v${passedBy.kubeVersion} at speed ${passedBy.speed}`;
+  throw new LabError(
+    "CLUSTER_UNREACHABLE",
+    `cluster ${options.cluster} ${why}`,
+    `See what runs: kubelab cluster status --name ${options.cluster}`,
+  );
 }
 
 export const DEFAULT_CLUSTER = "kubelab";

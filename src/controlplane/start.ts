@@ -142,9 +142,20 @@ async function listen(
     });
   } catch (cause) {
     await auth.close();
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = listenProblem(cause);
     const hint = "Name another port, or 0 for a free one.";
     throw new LabError("FAILED", `the control plane cannot listen on ${host}:${port}: ${why}`, hint, { cause });
+  }
+}
+
+function listenProblem(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "EADDRINUSE":
+      return "the port is in use";
+    case "EACCES":
+      return "this user may not use the port";
+    default:
+      return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -90,7 +90,7 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   const margin = stacked ? 2 : INDENT;
   const textWidth = options.width() - margin - lead.length;
 
-  const { text, paint, details } = content(event, signs.arrow, chalk);
+  const { text, paint, details } = content(event, signs.arrow, options);
   const first = wrap(printable(text), textWidth);
   const rest = details(textWidth).flatMap((detail) => wrap(printable(detail), textWidth));
   const body = [...first.map((line) => paint(line)), ...rest.map((line) => chalk.dim(line))];
@@ -114,14 +114,16 @@ interface Content {
 const plain = (line: string): string => line;
 const none = (): string[] => [];
 
-function content(event: TraceEvent, arrow: string, chalk: ChalkInstance): Content {
+function content(event: TraceEvent, arrow: string, { chalk, verbosity }: TerminalOptions): Content {
+  // A trace file wants bodies in the facts; the terminal shows them at its own level only.
+  const bodies = verbosity >= 4 ? bodyLines : none;
   switch (event.kind) {
     case "step":
       return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
     case "request":
-      return { text: requestText(event, arrow), paint: plain, details: () => bodyLines(event) };
+      return { text: requestText(event, arrow), paint: plain, details: () => bodies(event) };
     case "rpc":
-      return { text: rpcText(event, arrow), paint: plain, details: () => bodyLines(event) };
+      return { text: rpcText(event, arrow), paint: plain, details: () => bodies(event) };
     case "decision":
       return {
         text: event.what,

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError } from "./errors.js";
 
@@ -23,7 +23,7 @@ export async function writeFileAtomic(
   const folder = dirname(path);
   const temporary = join(folder, `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     try {
       await writeSynced(temporary, content, options.mode ?? 0o644);
       await rename(temporary, path);
@@ -37,6 +37,34 @@ export async function writeFileAtomic(
       cause: error,
     });
   }
+}
+
+/**
+ * Makes a folder and those above it; one that is there already is fine.
+ *
+ * Not mkdir's `recursive`: on Node 20 that turns in circles, uninterruptible, where a parent is there but refuses (/proc),
+ * and calls a read-only parent "no such file".
+ * @throws the file system's error
+ */
+export async function makeFolder(path: string, mode = 0o777): Promise<void> {
+  try {
+    await mkdir(path, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && dirname(path) !== path) {
+      // A parent that is there, and still no such file: it refuses, and says so only in this way.
+      if (await isFolder(dirname(path))) throw error;
+      await makeFolder(dirname(path), mode);
+      await mkdir(path, mode);
+      return;
+    }
+    if (await isFolder(path)) return;
+    throw code === "EEXIST" ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 async function writeSynced(path: string, content: string | Buffer, mode: number): Promise<void> {

@@ -35,7 +35,8 @@ const wrong = [
   [["token", "list", "--speed", "10", "--context", "x"], /--speed is for the embedded control plane/],
   [["token", "list", "--kube-version", "0.9"], /0\.9/],
   [["token", "list", "--trace", "x.pdf"], /only \.ndjson is known/],
-  [["token", "list", "--trace", "/nonexistent/x.ndjson"], /cannot write the trace/],
+  [["token", "list", "--trace", "/nonexistent/x.ndjson"], /cannot write the trace.*no such file or folder/],
+  [["token", "list", "--cluster", "x", "--real"], /--cluster is for the embedded control plane/],
   [["cluster", "up", "--port", "70000"], /expected a port/],
   [["cluster", "up", "--name", "../x"], /expected up to 40/],
 ] as const;
@@ -67,4 +68,10 @@ test("without a terminal, a write to a real cluster is refused and names --yes",
   assert.equal(code, 2);
   assert.match(stderr, /--yes/);
   assert.match(stderr, /127\.0\.0\.1:1/);
+});
+
+test("--cluster that names none that runs: exit 3, by its name", async () => {
+  const { code, stderr } = await runInProcess(["token", "list", "--cluster", "other"]);
+  assert.equal(code, 3);
+  assert.match(stderr, /cluster other is not running/);
 });

@@ -91,6 +91,14 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.deepEqual([after.pid, after.nodes.length], [before, 2]);
   });
 
+  test("a second up that asks for another release is refused, and a command that does is told of both", async () => {
+    const up = await runCliProcess(home, "cluster", "up", "--detach", "--kube-version", "1.32");
+    assert.equal(up.code, 2);
+    assert.match(up.stderr, /is running already, v1\.25, not v1\.32/);
+    const list = await runCliProcess(home, "token", "list", "--kube-version", "1.32");
+    assert.match(list.stderr.replace(/\s+/g, " "), /it is not what was asked for.*on embedded control plane v1\.32/);
+  });
+
   test("the scheduler binds a pod to one of them; it stays Pending, as nobody runs pods yet", () => {
     writeFileSync(join(home, "pod.json"), JSON.stringify(POD));
     kubectl("create", "-f", join(home, "pod.json"));

@@ -135,3 +135,20 @@ for (const [text, width, want] of wraps) {
 test("printable: turns escapes and direction marks into text, keeps letters of any script", () => {
   assert.equal(printable("节点\u202e \u0007\r\n"), "节点\\x202e \\x07\\x0d\n");
 });
+
+test("terminal: bodies that a trace file wanted are shown at -v 4 only", () => {
+  const event: TraceEvent = {
+    ...stamp,
+    kind: "request",
+    method: "GET",
+    path: "/x",
+    server: "https://127.0.0.1:1",
+    identity: "anonymous",
+    status: 200,
+    durationMs: 1,
+    auditId: "x",
+    responseBody: { a: 1 },
+  };
+  assert.equal(renderEvent(event, 0, { ...plain, verbosity: 3 }).length, 1);
+  assert.equal(renderEvent(event, 0, plain).length, 2);
+});

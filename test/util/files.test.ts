@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
-import { writeFileAtomic } from "../../src/util/files.js";
+import { makeFolder, writeFileAtomic } from "../../src/util/files.js";
 
 const folder = mkdtempSync(join(tmpdir(), "kubelab-files-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,3 +44,24 @@ test("a target that is a folder is left alone, and the temporary file goes", asy
     [],
   );
 });
+
+test("makeFolder makes what is missing above, and is content with what is there", async () => {
+  const path = join(folder, "a", "b", "c");
+  await makeFolder(path, 0o700);
+  await makeFolder(path, 0o700);
+  assert.equal(statSync(path).mode & 0o777, 0o700);
+});
+
+test("makeFolder names a file in the way as such", async () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  await assert.rejects(makeFolder(file), { code: "ENOTDIR" });
+  await assert.rejects(makeFolder(join(file, "below")), { code: "ENOTDIR" });
+});
+
+test.skipIf(!existsSync("/proc/self"))(
+  "makeFolder ends where a parent refuses: mkdir's own recursion never would",
+  async () => {
+    await assert.rejects(makeFolder("/proc/kubelab/node"), { code: "ENOENT" });
+  },
+);

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, writeFileAtomic } from "../../util/files.js";
+import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
 
 /** A private key and the certificate for it, both PEM. */
 export interface KeyPair {
@@ -126,7 +126,7 @@ const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\
 export async function openCertificateStore(folder: string): Promise<CertificateStore> {
   const probe = join(folder, `.kubelab-${process.pid}.tmp`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     await (await open(probe, "w")).close();
     await rm(probe, { force: true });
     // A run that was killed leaves its temporary files: nobody else's names look like them.
