@@ -2,6 +2,14 @@ import type { GoldenLine } from "./golden.js";
 import { type PlegScenario, replayPleg } from "./pleg.js";
 import { type CacheScenario, replayCache } from "./podcache.js";
 import { type PodWorkersScenario, replayPodWorkers } from "./podworkers.js";
+import {
+  type ConditionRow,
+  type PhaseRow,
+  replayCondition,
+  replayPhase,
+  replayStatus,
+  type StatusScenario,
+} from "./status.js";
 
 /** One kind of golden data, and how it is replayed. A new chapter adds a row. */
 export interface Area {
@@ -12,6 +20,9 @@ export interface Area {
   readonly replay: (line: GoldenLine) => Promise<readonly string[]>;
 }
 
+/** A file of the folder `status`, by its name: `manager`, `manager-2`, ... */
+const ofStatus = (name: string) => (file: string) => new RegExp(`^status/${name}[^/]*\\.jsonl$`).test(file);
+
 const inFolder = (folder: string) => (file: string) => file.startsWith(`${folder}/`) && file.endsWith(".jsonl");
 
 export const AREAS: readonly Area[] = [
@@ -21,5 +32,12 @@ export const AREAS: readonly Area[] = [
     name: "podworkers",
     matches: inFolder("podworkers"),
     replay: (line) => replayPodWorkers(line as PodWorkersScenario),
+  },
+  { name: "status", matches: ofStatus("manager"), replay: (line) => replayStatus(line as StatusScenario) },
+  { name: "phase", matches: ofStatus("phase"), replay: (line) => replayPhase(line as unknown as PhaseRow) },
+  {
+    name: "conditions",
+    matches: ofStatus("conditions"),
+    replay: (line) => replayCondition(line as unknown as ConditionRow),
   },
 ];
