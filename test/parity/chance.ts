@@ -1,6 +1,6 @@
 /**
- * What differs between two runs of one and the same server, beyond what the recordings' normaliser replaces: each rule is
- * applied to both sides, and says why it is chance.
+ * What differs between two runs of one and the same server, beyond what the recordings' normaliser replaces, and
+ * managedFields where it does not see them: each rule is applied to both sides, and says why.
  */
 import { type Item, isFields } from "./compare.js";
 import { comparableTimeline } from "./timeline.js";
