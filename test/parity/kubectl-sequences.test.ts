@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubectlMinor } from "../support/kubectl.js";
 import { KubectlCluster } from "../support/kubectl-cluster.js";
 import { LoggingProxy } from "../support/logging-proxy.js";
-import { comparable, discoveryOf, KubectlStory, recordedCommands } from "./kubectl-story.js";
+import { comparable, discoveryOf, KubectlStory, printed, recordedCommands } from "./kubectl-story.js";
 import { hasRecordings, REAL } from "./recorder.js";
 
 /** Commands that need a kubelet's own server. */
@@ -14,6 +14,9 @@ const DIFFERS: Readonly<Record<string, string>> = {
   "apply --server-side --force-conflicts":
     "managedFields are not kept, so that kubectl looks after its annotation again",
 };
+/** Commands that print what this machine, this build or this cluster's past is like, or (drain) more under -v=6. */
+const PRINTS_ITS_OWN =
+  /^(version|api-|cluster-info|get no -o wide|get pods -o wide|get csr|get events|events|get -w$|describe|explain|drain for real)/;
 const INTERRUPTED = /-w\b|--watch-only/;
 
 const why = !hasRecordings
@@ -53,6 +56,10 @@ describe.skipIf(why !== undefined)(
         }
         expect(discoveryOf(summary)).toEqual(discoveryOf(command.summary));
         if (!INTERRUPTED.test(command.name)) expect(code, said).toBe(command.exitCode);
+        if (!PRINTS_ITS_OWN.test(command.name)) {
+          const { here, recorded } = printed(stdout, command.stdout);
+          expect(here).toBe(recorded);
+        }
       });
     }
   },

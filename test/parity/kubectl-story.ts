@@ -69,6 +69,17 @@ export function discoveryOf(summary: readonly string[]): {
   return { asked: lines.length > 0, refused: lines.filter((line) => !line.endsWith("-> 200")) };
 }
 
+const CUT = "…(cut)";
+
+/** What a command printed, as it can be compared: without ages. A long recording was cut. */
+export function printed(stdout: string, recordedStdout: string): { readonly here: string; readonly recorded: string } {
+  const text = (one: string) => one.replace(/\b(\d+[smhd])+\b/g, "<age>").replace(/ +/g, " ");
+  const recorded = text(recordedStdout);
+  if (!recorded.endsWith(CUT)) return { here: text(stdout), recorded };
+  const whole = recorded.slice(0, -CUT.length);
+  return { here: text(stdout).slice(0, whole.length), recorded: whole };
+}
+
 export interface CommandRun extends KubectlRun {
   readonly summary: readonly string[];
 }
