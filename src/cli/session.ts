@@ -8,7 +8,6 @@ import { chalkFor, hasUnicode } from "./colour.js";
 import type { CliContext, CliStreams, Progress, Target, TargetOptions } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
-import { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } from "./target.js";
 
 export interface ProcessEdge {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -98,6 +97,8 @@ export class CliSession implements CliContext {
   }
 
   async openTarget(command: string, options: TargetOptions): Promise<Target> {
+    // Loaded here and not above: --help and usage errors need none of it.
+    const { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } = await import("./target.js");
     const kind = chooseTarget(options);
     if (kind === "real") {
       const target = await openReal(this.env, options);
