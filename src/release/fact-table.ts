@@ -237,6 +237,18 @@ export const FACTS = {
   preventStaticPodApiReferences: gate("PreventStaticPodAPIReferences", ["1.25", false], ["1.34", true]),
   apiServerIdentity: gate("APIServerIdentity", ["1.25", false], ["1.26", true]),
 
+  // Discovery
+  aggregatedDiscovery: fact<readonly string[]>(
+    "AggregatedDiscoveryEndpoint",
+    "staging/src/k8s.io/apiserver/pkg/endpoints/discovery/aggregated/wrapper.go",
+    (versions) => (versions.length === 0 ? "off" : versions.join(", ")),
+    [
+      ["1.25", []],
+      ["1.27", ["v2beta1"]],
+      ["1.30", ["v2", "v2beta1"]],
+    ],
+  ),
+
   // Watches
   watchList: gate("WatchList", ["1.25", false], ["1.32", true], ["1.33", false], ["1.34", true]),
 

@@ -1,10 +1,11 @@
-import { isAtLeast } from "../../release/facts.js";
+import { factFor, isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { Auth } from "../auth/create-auth.js";
 import type { Registry } from "../registry/registry.js";
 import type { Storage } from "../storage/storage.js";
+import { AggregatedDiscovery } from "./aggregated-discovery.js";
 import { Appliers } from "./apply.js";
 import { Discovery } from "./discovery.js";
 import { Filters } from "./filters.js";
@@ -73,6 +74,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
     routes,
     presenter: new Presenter(new Serializer(), clock),
     filters: new Filters({ authenticator: auth.authenticator, authorizer: auth.authorizer, trace }),
+    aggregated: new AggregatedDiscovery(routes, factFor("aggregatedDiscovery", kubeVersion)),
     discovery: new Discovery(routes, isAtLeast(kubeVersion, "1.27")),
     health: new Health(
       healthChecks({

@@ -1,6 +1,7 @@
 /** Everything that is no resource: discovery, health, version, OpenAPI, metrics, the issuer's documents. */
 import { methodNotAllowed, resourceNotServed } from "../errors.js";
-import { writeBody, writePageNotFound, writeValue } from "./answer.js";
+import type { AggregatedDiscovery } from "./aggregated-discovery.js";
+import { commonHeaders, writeBody, writePageNotFound, writeValue } from "./answer.js";
 import type { Discovery } from "./discovery.js";
 import type { Exchange } from "./exchange.js";
 import type { Health } from "./health.js";
@@ -11,6 +12,7 @@ import type { Routes } from "./routes.js";
 export interface PathDeps {
   readonly routes: Routes;
   readonly discovery: Discovery;
+  readonly aggregated: AggregatedDiscovery;
   readonly health: Health;
   readonly openApi: OpenApi;
   readonly version: unknown;
@@ -30,8 +32,10 @@ export async function answerPath(deps: PathDeps, exchange: Exchange): Promise<vo
       return version(deps, exchange);
     case "/api":
       requireGet(exchange);
+      if (await aggregated(deps, exchange, true)) return;
       return discovery(exchange, deps.discovery.apiVersions(exchange.request.headers.host ?? ""), true);
     case "/apis":
+      if (await aggregated(deps, exchange, false)) return;
       return discovery(exchange, deps.discovery.groupList(), false);
     case "/metrics":
       return writeBody(exchange, 200, await deps.metrics(), "text/plain; version=0.0.4; charset=utf-8");
@@ -75,6 +79,20 @@ async function discovery(exchange: Exchange, value: unknown, isRestful: boolean)
   const { mediaType, as } = negotiate(plainOnly(exchange.accept), "object");
   if (as !== "") throw resourceNotServed();
   await writeValue(exchange, 200, value, { mediaType });
+}
+
+/** @returns whether that was asked for, and answered */
+async function aggregated(deps: PathDeps, exchange: Exchange, core: boolean): Promise<boolean> {
+  const list = deps.aggregated.list(exchange.accept, core);
+  if (list === undefined) return false;
+  exchange.vary = ["Accept"];
+  exchange.cacheControl = "public";
+  const headers = ["Etag", list.etag];
+  if (exchange.request.headers["if-none-match"] === list.etag) {
+    exchange.response.writeHead(304, [...commonHeaders(exchange), ...headers]);
+    exchange.response.end();
+  } else await writeBody(exchange, 200, list.text, list.contentType, { headers });
+  return true;
 }
 
 /** Lists of resources have no tables: clauses that ask for another form are as good as absent. */
