@@ -165,6 +165,16 @@ test("compact() ends watches from before, too, for resources that are yet to com
   await assert.rejects(storage.list(PREFIX, { atRevision: 2 }), CompactedError);
 });
 
+test("compactReads() ends exact reads from before; watches still resume from there", async () => {
+  const { storage, put } = open();
+  await put("a");
+  await put("b");
+  storage.compactReads(3);
+  await assert.rejects(storage.list(PREFIX, { atRevision: 2 }), CompactedError);
+  assert.equal((await storage.list(PREFIX, { atRevision: 3 })).entries.length, 2);
+  assert.deepEqual(await read(storage.watch(PREFIX, 2, anySignal()), 1), ["put b 3"]);
+});
+
 test("history: beyond the newest 100 only young changes can be watched from", async () => {
   const { clock, storage, put } = open();
   for (let i = 0; i < 150; i++) await put("a", i);
