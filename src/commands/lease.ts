@@ -1,9 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import { isSuccess, refusal } from "../client/answers.js";
+import type { KubeClient } from "../client/client.js";
 import { createClient } from "../client/create-client.js";
+import { identityInWords } from "../client/identity.js";
+import { NODES, objectPath } from "../client/paths.js";
 import { NodeObserver } from "../kubelet/nodelease/observer.js";
-import { conditionOf } from "../kubelet/nodestatus/node.js";
+import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
+import type { Trace } from "../trace/trace.js";
+import { LabError } from "../util/errors.js";
 import { allUntilOneEnds } from "../util/loops.js";
 import { type JoinSession, openStore, type PreparedNode, prepareNode } from "./bootstrap/join.js";
 import { type JoinOptions, planJoin } from "./bootstrap/plan.js";
@@ -63,7 +69,9 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
     await using _agent = node.agent;
     const deps = { clock, trace, random: context.random };
     await using client = createClient(target.admin, { ...deps, actor: "user" });
-    const observer = new NodeObserver({ ...deps, client }, plan.nodeName, { events: target.kind !== "embedded" });
+    const observer = new NodeObserver({ ...deps, client }, plan.nodeName, {
+      isOnlyWitness: target.kind !== "embedded",
+    });
     await allUntilOneEnds(context.signal, [
       (signal) => trace.detached(() => observer.run(signal)),
       async (signal) => {
@@ -92,7 +100,7 @@ interface LeaseResult {
 async function showLapseAndRevival(
   session: LeaseSession,
   options: LeaseCommandOptions,
-  client: ReturnType<typeof createClient>,
+  client: KubeClient,
   signal: AbortSignal,
 ): Promise<LeaseResult> {
   const { observer, node, clock, trace, target, plan, kubeVersion, context } = session;
@@ -111,7 +119,8 @@ async function showLapseAndRevival(
         const until = AbortSignal.any([signal, ending.signal]);
         ({ neighbour } = await setScenery(deps, node.agent, { nodeName, kubeVersion }, until));
       }
-      const silentSinceMs = await keepFor(session, stopAfter, signal);
+      await keepFor(session, stopAfter, signal);
+      const silentSinceMs = node.agent.lastHeartbeatMs ?? clock.now();
       const explain = target.kind !== "embedded";
       lapse = await watchLapse(
         { context, clock, trace, client, observer },
@@ -119,11 +128,8 @@ async function showLapseAndRevival(
         signal,
       );
     } else {
+      if (await isReady(client, nodeName, trace, signal)) return { lapse, revival: null };
       await observer.until((view) => view.node !== undefined, signal);
-      const ready = observer.view.node === undefined ? undefined : conditionOf(observer.view.node, "Ready");
-      const what = `${nodeName} is ${ready?.status === "True" ? "Ready: there is nothing to revive" : "not Ready: revive it"}`;
-      const why = `${ready?.reason}: ${ready?.message}`;
-      trace.emit({ kind: "decision", what, why }, { actor: "kubelet" });
     }
     const revival =
       options.revive === true
@@ -136,33 +142,43 @@ async function showLapseAndRevival(
   }
 }
 
-/** Heartbeats until it is time to fall silent. @returns Unix ms of the last one */
-async function keepFor({ node, clock }: LeaseSession, stopAfter: StopAfter, signal: AbortSignal): Promise<number> {
-  let lastMs = clock.now();
+/**
+ * Asks how the node is, and says so.
+ * @throws LabError REFUSED when there is no such Node
+ */
+async function isReady(client: KubeClient, nodeName: string, trace: Trace, signal: AbortSignal): Promise<boolean> {
+  const path = objectPath(NODES, nodeName);
+  const answer = await client.request<NodeObject>({ method: "GET", path, signal });
+  if (answer.status === 404) {
+    const hint = `Only a node that was there can come back: kubelab bootstrap --node ${nodeName}`;
+    throw new LabError("REFUSED", `there is no Node ${nodeName} to revive`, hint);
+  }
+  if (!isSuccess(answer)) throw refusal(answer, `GET ${path}`, identityInWords(client.config));
+  const ready = conditionOf(answer.body, "Ready");
+  const isReady = ready?.status === "True";
+  const what = `${nodeName} is ${isReady ? "Ready: there is nothing to revive" : "not Ready: revive it"}`;
+  const why = ready === undefined ? "it has no condition Ready" : `${ready.reason}: ${ready.message}`;
+  trace.emit({ kind: "decision", what, why }, { actor: "user" });
+  return isReady;
+}
+
+/** Heartbeats until it is time to fall silent. */
+async function keepFor({ node, clock }: LeaseSession, stopAfter: StopAfter, signal: AbortSignal): Promise<void> {
   if ("renewals" in stopAfter) {
     // The start has renewed once already.
     let left = stopAfter.renewals - 1;
-    if (left === 0) return lastMs;
-    await node.agent.renewLoop(signal, () => {
-      lastMs = clock.now();
-      return --left > 0;
-    });
-    return lastMs;
+    if (left === 0) return;
+    await node.agent.renewLoop(signal, () => --left > 0);
+    return;
   }
   const over = new AbortController();
   const limited = AbortSignal.any([signal, over.signal]);
-  const loop = node.agent
-    .renewLoop(limited, () => {
-      lastMs = clock.now();
-      return true;
-    })
-    .catch((error: unknown) => {
-      if (!over.signal.aborted) throw error;
-    });
+  const loop = node.agent.renewLoop(limited).catch((error: unknown) => {
+    if (!over.signal.aborted) throw error;
+  });
   await Promise.race([clock.sleep(stopAfter.ms, signal), loop]);
   over.abort();
   await loop;
-  return lastMs;
 }
 
 function resultText(nodeName: string, { lapse, revival }: LeaseResult): string {
@@ -171,10 +187,12 @@ function resultText(nodeName: string, { lapse, revival }: LeaseResult): string {
     lines.push(`node ${nodeName} was declared Unknown ${lapse.unknownAfterSeconds} s after its last heartbeat`);
     lines.push(`  taints  ${lapse.taints.join(", ") || "none"}`);
     for (const { pod, evictedAfterSeconds } of lapse.pods) {
-      const when = evictedAfterSeconds === undefined ? "not evicted yet" : `evicted ${evictedAfterSeconds} s after it`;
+      const when =
+        evictedAfterSeconds === undefined ? "not evicted yet" : `evicted ${evictedAfterSeconds} s after that heartbeat`;
       lines.push(`  pod     ${pod}: ${when}`);
     }
   }
+  if (lapse === null && revival === null) lines.push(`node ${nodeName} is Ready: nothing to revive`);
   if (revival !== null) {
     lines.push(
       `node ${nodeName} was Ready again ${revival.readyAfterSeconds} s after its first renewal, free of taints after ${revival.untaintedAfterSeconds} s`,

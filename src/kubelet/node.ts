@@ -42,6 +42,7 @@ export class NodeAgent {
   readonly heartbeat: NodeStatusHeartbeat;
   readonly #events: NodeEventRecorder;
   readonly #inputs: Omit<StatusInputs, "health" | "nowMs">;
+  #lastHeartbeatMs: number | undefined;
 
   constructor(
     config: RestConfig,
@@ -60,9 +61,18 @@ export class NodeAgent {
         nodeName,
         kubeVersion,
         setStatus: (before, nowMs) => this.#status(before, nowMs),
+        onReport: (reportMs) => this.#heardAt(reportMs),
         onReady: (isReady) => this.#events.recordStatus(isReady ? "NodeReady" : "NodeNotReady"),
       },
     );
+  }
+
+  /**
+   * Unix ms of the last sign of life that the API server took, a renewal or a status: the grace period runs from then.
+   * Undefined before the first one.
+   */
+  get lastHeartbeatMs(): number | undefined {
+    return this.#lastHeartbeatMs;
   }
 
   #status(before: NodeStatus, nowMs: number): NodeStatus {
@@ -101,7 +111,8 @@ export class NodeAgent {
     const node = initialNode({ ...this.#inputs, health, nowMs: clock.now() });
     await registerWithApiServer({ ...this.deps, client: this.client }, node, kubeVersion, signal);
     for (const reason of ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]) {
-      this.#events.recordStatus(reason);
+      // Upstream records them for each new node, and they say nothing new: under -v 2.
+      this.#events.recordStatus(reason, 2);
     }
     const upstream = { file: "pkg/kubelet/kubelet.go", func: "fastStatusUpdateOnce" };
     await trace.step("kubelet", `Report ${nodeName} Ready`, { upstream }, () => this.heartbeat.update(signal));
@@ -114,9 +125,19 @@ export class NodeAgent {
     const { nodeName, kubeVersion } = this.options;
     return trace.step("kubelet", `Renew the Lease of ${nodeName}`, { upstream: LEASE_UPSTREAM.sync }, async () => {
       const outcome = await this.lease.sync(signal);
+      this.#noteRenewal(outcome);
       this.#reportLease(outcome, constantsFor(kubeVersion, "leaseDurationSeconds", "leaseRenewInterval"));
       return outcome;
     });
+  }
+
+  #noteRenewal(outcome: LeaseOutcome): void {
+    const renewMs = outcome.type === "failed" ? Number.NaN : Date.parse(outcome.renewTime);
+    if (!Number.isNaN(renewMs)) this.#heardAt(renewMs);
+  }
+
+  #heardAt(ms: number): void {
+    this.#lastHeartbeatMs = Math.max(this.#lastHeartbeatMs ?? ms, ms);
   }
 
   #reportLease(outcome: LeaseOutcome, constants: ReturnType<typeof constantsFor> = []): void {
@@ -145,6 +166,7 @@ export class NodeAgent {
   async renewLoop(signal: AbortSignal, onRound?: (outcome: LeaseOutcome) => boolean): Promise<void> {
     await this.deps.trace.detached(async () => {
       for await (const outcome of this.lease.run(signal)) {
+        this.#noteRenewal(outcome);
         this.#reportLease(outcome);
         if (onRound?.(outcome) === false) return;
       }

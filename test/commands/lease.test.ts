@@ -38,16 +38,34 @@ describe("kubelab lease", () => {
     assert.ok(revival.untaintedAfterSeconds >= revival.readyAfterSeconds);
     const trace = stderr.replace(/\s+/g, " ").replaceAll("->", "→");
     for (const line of [
-      "silent for 0 s: 40 s of the grace period left",
+      "of the grace period left",
       "nodeMonitorGracePeriod = 40 s (v1.25)",
-      "Ready True → Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)",
-      "taint + node.kubernetes.io/unreachable:NoExecute",
+      "node node-1: Ready True → Unknown",
+      "node node-1: add node.kubernetes.io/unreachable:NoExecute",
       "is still Unknown although its Lease is renewed",
       "Ready Unknown → True",
-      "taint - node.kubernetes.io/unreachable:NoExecute",
+      "node node-1: remove node.kubernetes.io/unreachable:NoExecute",
     ]) {
       assert.ok(trace.includes(line), `no "${line}" in\n${stderr}`);
     }
+    // The controllers speak in this process: what they did is not told a second time by who saw it.
+    for (const line of [
+      "Node node-1: Ready True → Unknown",
+      "Node node-1: taint",
+      "Pod default/hasty: Ready",
+      "NodeHas",
+    ]) {
+      assert.ok(!trace.includes(line), `"${line}" in\n${stderr}`);
+    }
+  });
+
+  test("the silence counts from the last heartbeat, not from the end of the scenery", async () => {
+    const args = ["lease", "--stop-after", "1", "--speed", "100"];
+    const { code, stdout, stderr } = await runInProcess(args);
+    assert.equal(code, 0, stderr);
+    const [, seconds] = /declared Unknown (\d+) s after its last heartbeat/.exec(stdout) ?? [];
+    assert.ok(Number(seconds) >= 40, stdout);
+    assert.match(stdout, /hasty: evicted \d+ s after that heartbeat/);
   });
 
   test("a newer release has another grace period, and says since when", async () => {

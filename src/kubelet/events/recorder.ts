@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../client/client.js";
 import { collectionPath, EVENTS } from "../../client/paths.js";
-import type { Trace } from "../../trace/trace.js";
+import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 
@@ -27,18 +27,18 @@ export class NodeEventRecorder {
   ) {}
 
   /** `Starting`, `NodeReady`, …: reasons as in pkg/kubelet/events/event.go */
-  record(type: "Normal" | "Warning", reason: string, message: string): void {
+  record(type: "Normal" | "Warning", reason: string, message: string, level: Level = 1): void {
     const event = this.#event(type, reason, message);
     this.deps.trace.emit(
       { kind: "event", type, reason, message, object: `Node/${this.nodeName}` },
-      { actor: "kubelet" },
+      { actor: "kubelet", level },
     );
     this.#tail = this.#tail.then(() => this.#send(event));
   }
 
   /** Mirrors recordNodeStatusEvent in pkg/kubelet/kubelet_node_status.go. */
-  recordStatus(reason: string): void {
-    this.record("Normal", reason, `Node ${this.nodeName} status is now: ${reason}`);
+  recordStatus(reason: string, level: Level = 1): void {
+    this.record("Normal", reason, `Node ${this.nodeName} status is now: ${reason}`, level);
   }
 
   /** Resolves when everything recorded so far was sent, or could not be. */

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/meta.js";
 import type { KubeClient } from "../../client/client.js";
 import { collectionPath, EVENTS, NODES, PODS } from "../../client/paths.js";
 import { type ReflectEvent, reflect } from "../../client/reflect.js";
-import type { Trace } from "../../trace/trace.js";
+import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import { conditionOf, type NodeObject, type Taint, taintText } from "../nodestatus/node.js";
@@ -53,11 +53,14 @@ export class NodeObserver {
   readonly #evicted = new Set<string>();
   #waiters: (() => void)[] = [];
 
-  /** @param options.events whether Events are reported: not where the controllers' own trace has them */
+  /**
+   * @param options.isOnlyWitness true: the controllers run in another process. Where they speak in this one, Events are not
+   *   reported, and what they have told of conditions and taints comes under -v 2.
+   */
   constructor(
     readonly deps: ObserverDeps,
     readonly nodeName: string,
-    readonly options: { readonly events: boolean },
+    readonly options: { readonly isOnlyWitness: boolean },
   ) {}
 
   get view(): NodeView {
@@ -75,7 +78,7 @@ export class NodeObserver {
     await Promise.all([
       this.#each<NodeObject>(node, signal, (event) => this.#seeNode(event)),
       this.#each<PodObject>(pods, signal, (event) => this.#seePod(event)),
-      ...(this.options.events ? [nodeEvents, evictions] : []).map((options) =>
+      ...(this.options.isOnlyWitness ? [nodeEvents, evictions] : []).map((options) =>
         this.#each<EventObject>(options, signal, (event, isNews) => this.#seeEvent(event, isNews)),
       ),
     ]);
@@ -130,12 +133,12 @@ export class NodeObserver {
       const from = conditionOf(before, condition.type)?.status;
       if (from === condition.status) continue;
       const to = `${condition.status} (${condition.reason}: ${condition.message})`;
-      this.#state(`Node ${this.nodeName}`, condition.type, to, from);
+      this.#retell(`Node ${this.nodeName}`, condition.type, to, from);
     }
     const had = taintsOf(before).map(taintText);
     const has = taintsOf(event.object).map(taintText);
-    for (const taint of has) if (!had.includes(taint)) this.#state(`Node ${this.nodeName}`, "taint", `+ ${taint}`);
-    for (const taint of had) if (!has.includes(taint)) this.#state(`Node ${this.nodeName}`, "taint", `- ${taint}`);
+    for (const taint of has) if (!had.includes(taint)) this.#retell(`Node ${this.nodeName}`, "taint", `+ ${taint}`);
+    for (const taint of had) if (!has.includes(taint)) this.#retell(`Node ${this.nodeName}`, "taint", `- ${taint}`);
   }
 
   #seePod(event: ReflectEvent<PodObject>): void {
@@ -153,7 +156,7 @@ export class NodeObserver {
     if (before === undefined) return;
     const from = readyOf(before);
     const to = readyOf(object);
-    if (from !== to && to !== undefined) this.#state(`Pod ${podKey}`, "Ready", to, from);
+    if (from !== to && to !== undefined) this.#retell(`Pod ${podKey}`, "Ready", to, from);
     const { deletionTimestamp } = object.metadata;
     if (deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
       this.#evicted.add(podKey);
@@ -177,9 +180,14 @@ export class NodeObserver {
     return [...this.#pods.values()].some((pod) => pod.metadata.name === name);
   }
 
-  #state(subject: string, what: string, to: string, from?: string): void {
+  /** What controllers do: where they speak in this process, they have told it. */
+  #retell(subject: string, what: string, to: string, from?: string): void {
+    this.#state(subject, what, to, from, this.options.isOnlyWitness ? 1 : 2);
+  }
+
+  #state(subject: string, what: string, to: string, from?: string, level: Level = 1): void {
     const fact = { kind: "state", subject, what, to, ...(from === undefined ? {} : { from }) } as const;
-    this.deps.trace.emit(fact, { actor: "apiserver" });
+    this.deps.trace.emit(fact, { actor: "apiserver", level });
   }
 }
 

@@ -19,13 +19,15 @@ export interface HeartbeatOptions {
   readonly kubeVersion: string;
   /** the status as the kubelet sees it now, over the one the API server has */
   readonly setStatus: (before: NodeStatus, nowMs: number) => NodeStatus;
+  /** called with Unix ms for each status that the API server took */
+  readonly onReport?: (reportMs: number) => void;
   /** called for each change of Ready that a write of ours made */
   readonly onReady?: (isReady: boolean) => void;
 }
 
 export type HeartbeatOutcome = "patched" | "unchanged" | "failed";
 
-const FILE = "pkg/kubelet/kubelet_node_status.go";
+const UPSTREAM = { file: "pkg/kubelet/kubelet_node_status.go", func: "tryUpdateNodeStatus" };
 /** heartbeatClient's timeout: an update that hangs must not eat up the whole grace period. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -96,29 +98,36 @@ export class NodeStatusHeartbeat {
     const reportMs = factFor("nodeStatusReportFrequency", this.options.kubeVersion);
     const isDue = nowMs - this.#lastReportMs >= reportMs;
     if (!isDue && !nodeStatusHasChanged(before, after)) return { outcome: "unchanged" };
-    const failure = await this.#patch(node, before, after, signal);
+    const patch = nodeStatusPatch(before, after);
+    if (patch === undefined) {
+      const what = `send nothing about the status of ${nodeName}`;
+      const why = "the API server has this very status already, to the second";
+      this.deps.trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+      this.#lastReportMs = nowMs;
+      return { outcome: "unchanged" };
+    }
+    const why = this.#whyReport(nodeStatusHasChanged(before, after));
+    const failure = await this.#patch(node, patch, why, signal);
     if (failure !== undefined) return { outcome: "failed", why: failure };
     this.#lastReportMs = nowMs;
+    this.options.onReport?.(nowMs);
     return { outcome: "patched" };
   }
 
+  #whyReport(hasChanged: boolean): string {
+    if (hasChanged) return "it differs from what the API server has";
+    return this.#lastReportMs === Number.NEGATIVE_INFINITY
+      ? "nothing changed, but this kubelet has just started and has not reported yet"
+      : "the report period is over, nothing changed";
+  }
+
   /** @returns why not, when the API server refused */
-  async #patch(
-    node: NodeObject,
-    before: NodeStatus,
-    after: NodeStatus,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
+  async #patch(node: NodeObject, body: unknown, why: string, signal: AbortSignal): Promise<string | undefined> {
     const { client, trace } = this.deps;
     const { nodeName, kubeVersion } = this.options;
-    const body = nodeStatusPatch(before, after);
-    if (body === undefined) return undefined;
-    const hasChanged = nodeStatusHasChanged(before, after);
-    const upstream = { file: FILE, func: "tryUpdateNodeStatus" };
-    const why = hasChanged ? "it differs from what the API server has" : "the report period is over, nothing changed";
     const constants = constantsFor(kubeVersion, "nodeStatusUpdateFrequency", "nodeStatusReportFrequency");
     trace.emit(
-      { kind: "decision", what: `patch the status of ${nodeName}`, why, constants, upstream },
+      { kind: "decision", what: `patch the status of ${nodeName}`, why, constants, upstream: UPSTREAM },
       { actor: "kubelet" },
     );
     const answer = await client.request<NodeObject>({

@@ -65,7 +65,7 @@ test("what changes is reported, what was there before is not", async () => {
     },
   }));
   const { trace, events } = recordingTrace(clock);
-  const observer = new NodeObserver({ client, clock, trace, random: new FakeRandom() }, "n1", { events: true });
+  const observer = new NodeObserver({ client, clock, trace, random: new FakeRandom() }, "n1", { isOnlyWitness: true });
   const stop = new AbortController();
   const running = observer.run(stop.signal);
   await settle(6);

@@ -91,6 +91,28 @@ describe("node status heartbeats", () => {
     assert.equal(clock.sleeping, 0);
   });
 
+  test("each write says its reason, and a look that writes nothing says why", async () => {
+    const { clock, client, heartbeat, patches, events } = start();
+    const { signal } = new AbortController();
+    const reasons = () => only(events, "decision").map(({ why }) => why);
+    await heartbeat.update(signal);
+    await clock.advance(300_000);
+    await heartbeat.update(signal);
+    assert.deepEqual(reasons(), [
+      "it differs from what the API server has",
+      "the report period is over, nothing changed",
+    ]);
+
+    const again = new NodeStatusHeartbeat({ client, clock, trace: heartbeat.deps.trace }, heartbeat.options);
+    assert.equal(await again.update(signal), "unchanged");
+    assert.equal(patches(), 2);
+    assert.match(reasons().at(-1) ?? "", /has this very status already/);
+    await clock.advance(10_000);
+    const restarted = new NodeStatusHeartbeat({ client, clock, trace: heartbeat.deps.trace }, heartbeat.options);
+    assert.equal(await restarted.update(signal), "patched");
+    assert.match(reasons().at(-1) ?? "", /this kubelet has just started and has not reported yet/);
+  });
+
   test("what somebody else changed is put right at the next look, long before 5 minutes", async () => {
     const { clock, heartbeat, patches, unknown, ready } = start();
     const stop = new AbortController();
