@@ -36,17 +36,17 @@ suiteNeeding(["kubectl"], "kubectl asks for what is not served", () => {
     [["create", "-f", "crd.json"], /the server does not allow this method on the requested resource/],
     [["create", "-f", "nothing.json"], /no matches for kind "Nothing" in version "v1"/],
     [["get", "ingress"], /doesn't have a resource type "ingress"/],
-    [["create", "job", "j", "--image=x"], /./],
+    [["create", "job", "j", "--image=x"], /could not find the requested resource|no matches for kind "Job"/],
     [["create", "-f", "job.json"], /no matches for kind "Job" in version "batch\/v1"/],
     [["get", "--raw", "/apis/batch/v1/jobs"], /NotFound|the server could not find the requested resource/],
     [["get", "--raw", "/nowhere"], /NotFound|could not find the requested resource/],
     [["exec", "unbound", "--", "ls"], /does not have a host assigned/],
-    [["attach", "unbound"], /./],
+    [["attach", "unbound"], /does not have a host assigned/],
     [["port-forward", "pod/unbound", "0:80"], /Pending|not running/],
     [["logs", "nope"], /pods "nope" not found/],
     [["logs", "unbound", "-c", "nope"], /container nope is not valid|not valid for pod/],
-    [["scale", "pod/unbound", "--replicas=2"], /./],
-    [["rollout", "status", "pod/unbound"], /./],
+    [["scale", "pod/unbound", "--replicas=2"], /could not find the requested resource/],
+    [["rollout", "status", "pod/unbound"], /no status viewer has been implemented for/],
   ];
   for (const [argv, want] of rows) {
     test(argv.join(" "), async () => {
