@@ -1,0 +1,71 @@
+import { asPod, type V1Pod } from "../../api/pod.js";
+import { collectionPath, PODS } from "../../client/paths.js";
+import { type ReflectDeps, reflect } from "../../client/reflect.js";
+import type { Trace } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
+import { getPodFullName } from "../types/pod-update.js";
+import type { SourceChannel } from "./pod-config.js";
+
+/** Mirrors WaitForAPIServerSyncPeriod. */
+export const WAIT_FOR_API_SERVER_SYNC_PERIOD_MS = 1_000;
+/** After a refusal (401, 403): a right may still be given. As client-go's reflector at its slowest. */
+const REFUSED_RETRY_MS = 30_000;
+
+export interface ApiserverSourceDeps extends ReflectDeps {
+  readonly trace: Trace;
+}
+
+/**
+ * Watches the pods that are bound to this node, and hands on all of them after each change.
+ *
+ * Mirrors pkg/kubelet/config/apiserver.go (NewSourceApiserver).
+ *
+ * @param options.nodeHasSynced the first list waits for it, so that admission sees the node's labels and taints
+ * @throws the signal's reason
+ */
+export async function runApiserverSource(
+  deps: ApiserverSourceDeps,
+  options: { readonly nodeName: string; readonly nodeHasSynced?: () => boolean },
+  channel: SourceChannel,
+  signal: AbortSignal,
+): Promise<never> {
+  const { clock, trace } = deps;
+  while (options.nodeHasSynced?.() === false) await clock.sleep(WAIT_FOR_API_SERVER_SYNC_PERIOD_MS, signal);
+  for (;;) {
+    try {
+      await watchPods(deps, options.nodeName, channel, signal);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof LabError)) throw error;
+      const hint = `It is tried again in ${REFUSED_RETRY_MS / 1000} s; the pods that are known stay. ${error.hint}`;
+      trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
+    }
+    signal.throwIfAborted();
+    await clock.sleep(REFUSED_RETRY_MS, signal);
+  }
+}
+
+async function watchPods(
+  deps: ApiserverSourceDeps,
+  nodeName: string,
+  channel: SourceChannel,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { path: collectionPath(PODS), fieldSelector: `spec.nodeName=${nodeName}` };
+  let store = new Map<string, V1Pod>();
+  let isListing = false;
+  for await (const event of reflect(deps, options, signal)) {
+    if (event.type === "init") {
+      store = new Map();
+      isListing = true;
+      continue;
+    }
+    if (event.type === "initDone") isListing = false;
+    else {
+      const pod = asPod(event.object);
+      if (pod === undefined) continue;
+      if (event.type === "deleted") store.delete(getPodFullName(pod));
+      else store.set(getPodFullName(pod), pod);
+    }
+    if (!isListing) await channel({ op: "SET", pods: [...store.values()] }, signal);
+  }
+}

@@ -1,0 +1,83 @@
+import { asPod, type V1Pod } from "../../api/pod.js";
+import { setPodDefaults } from "./defaults.js";
+import { applyDefaults, type PodOrigin } from "./static-pod.js";
+import { validatePod } from "./validation.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A manifest that cannot be used; the message says why, for the one who wrote it. */
+export class ManifestError extends Error {
+  override readonly name = "ManifestError";
+}
+
+/**
+ * Reads one pod from a manifest: YAML (the first document) or JSON.
+ *
+ * Mirrors tryDecodeSinglePod in pkg/kubelet/config/common.go.
+ * @throws ManifestError
+ */
+export async function decodeSinglePod(text: string, origin: PodOrigin): Promise<V1Pod> {
+  return podFrom(await parseManifest(text), origin);
+}
+
+/**
+ * Reads one pod, or a list of pods. Mirrors tryDecodeSinglePod and, after it, tryDecodePodList.
+ * @throws ManifestError also when one pod of a list cannot be used: then none is
+ */
+export async function decodePods(text: string, origin: PodOrigin): Promise<V1Pod[]> {
+  const object = await parseManifest(text);
+  const { kind, apiVersion, items } = object;
+  if (apiVersion !== "v1" || (kind !== "PodList" && kind !== "List")) return [podFrom(object, origin)];
+  if (!Array.isArray(items)) throw new ManifestError(`the ${kind} has no items`);
+  const complete = (item: unknown) => (isFields(item) ? { kind: "Pod", apiVersion: "v1", ...item } : item);
+  return items.map((item) => podFrom(complete(item), origin));
+}
+
+async function parseManifest(text: string): Promise<Fields> {
+  if (text.trim() === "") throw new ManifestError("it is empty");
+  const object = await parseFirstDocument(text);
+  if (!isFields(object)) throw new ManifestError("couldn't parse as pod: it is no object");
+  return object;
+}
+
+/** As the YAML that upstream reads: version 1.1 (0644 is octal, yes is true), but times and 1:30 stay texts. */
+async function parseFirstDocument(text: string): Promise<unknown> {
+  try {
+    if (/^\s*\{/.test(text)) return JSON.parse(text);
+  } catch {
+    // YAML has braces as well, and the better message.
+  }
+  const { parseAllDocuments } = await import("../../util/yaml.js");
+  const unwanted = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:binary"]);
+  const documents = parseAllDocuments(text, {
+    version: "1.1",
+    customTags: (tags) =>
+      tags.filter(
+        (tag) => typeof tag === "string" || (!unwanted.has(tag.tag) && !("format" in tag && tag.format === "TIME")),
+      ),
+  });
+  const first = Array.isArray(documents) ? documents[0] : undefined;
+  if (first === undefined) throw new ManifestError("it is empty");
+  const [error] = first.errors;
+  if (error !== undefined) throw new ManifestError(`couldn't parse as YAML: ${error.message.split("\n")[0]}`);
+  return first.toJS();
+}
+
+function podFrom(object: unknown, origin: PodOrigin): V1Pod {
+  if (!isFields(object)) throw new ManifestError("couldn't parse as pod: it is no object");
+  const { kind, apiVersion, metadata, spec } = object;
+  if (apiVersion !== "v1" || kind !== "Pod") {
+    throw new ManifestError(`invalid pod: want apiVersion v1, kind Pod; got ${String(apiVersion)}, ${String(kind)}`);
+  }
+  if (!isFields(metadata) || !isFields(spec)) throw new ManifestError("invalid pod: it needs metadata and a spec");
+  const named = { name: "", namespace: "", uid: "", ...metadata };
+  const pod = asPod({ ...object, apiVersion, kind, metadata: named, spec });
+  if (pod === undefined) throw new ManifestError("invalid pod: name, namespace and uid must be texts");
+  const problems = validatePod(pod);
+  if (problems.length > 0) throw new ManifestError(`invalid pod: ${problems.join(", ")}`);
+  return applyDefaults(setPodDefaults(pod), origin);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

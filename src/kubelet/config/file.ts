@@ -1,0 +1,205 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { describeFileError } from "../../util/files.js";
+import { allUntilOneEnds } from "../../util/loops.js";
+import { Mutex } from "../../util/mutex.js";
+import { getPodFullName, podText } from "../types/pod-update.js";
+import { decodeSinglePod } from "./decode.js";
+import { type PathWatcher, watchPath } from "./file-watch.js";
+import type { SourceChannel } from "./pod-config.js";
+
+const FILE = "pkg/kubelet/config/file.go";
+/** The folder is read again so often, whatever the watch says. Mirrors fileCheckFrequency. */
+export const FILE_CHECK_FREQUENCY_MS = 20_000;
+/** How soon a watch that broke is tried again, and how late at most. Mirrors file_linux.go. */
+export const FILE_WATCH_RETRY_MS = 1_000;
+export const FILE_WATCH_MAX_RETRY_MS = 20_000;
+
+export interface FileSourceDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** default: inotify */
+  readonly watch?: PathWatcher;
+}
+
+export interface FileSourceOptions {
+  /** a folder of manifests, or one manifest */
+  readonly path: string;
+  readonly nodeName: string;
+  /** default: 20 s */
+  readonly periodMs?: number;
+}
+
+/**
+ * Static pods from files: reads them at the start, when the watch tells of a change, and every 20 s.
+ *
+ * A file that cannot be used is reported and left out; the others count. What upstream does, and surprises: a manifest that
+ * breaks keeps its pod until the next full reading, which ends it; and of two files with a pod of the same name the last
+ * one read counts.
+ *
+ * Mirrors pkg/kubelet/config/file.go and file_linux.go (sourceFile).
+ */
+export class FileSource {
+  /** by full name, as upstream's store is */
+  readonly #store = new Map<string, V1Pod>();
+  readonly #fileKeyMapping = new Map<string, string>();
+  /** what is wrong with a file: told once, not every 20 s */
+  readonly #problems = new Map<string, string>();
+  readonly #reading = new Mutex();
+  readonly #path: string;
+
+  constructor(
+    readonly deps: FileSourceDeps,
+    readonly options: FileSourceOptions,
+    readonly channel: SourceChannel,
+  ) {
+    this.#path = options.path.length > 1 ? options.path.replace(/\/+$/, "") : options.path;
+  }
+
+  /** @throws the signal's reason */
+  async run(signal: AbortSignal): Promise<never> {
+    await allUntilOneEnds(signal, [(inner) => this.#listLoop(inner), (inner) => this.#watchLoop(inner)]);
+    signal.throwIfAborted();
+    throw new Error("the file source ended by itself");
+  }
+
+  /** Reads everything anew. Mirrors listConfig. */
+  async listConfig(signal: AbortSignal): Promise<void> {
+    await this.#reading.run(async () => {
+      const files = await this.#files();
+      if (files === undefined) return;
+      const before = new Set(this.#problems.keys());
+      this.#store.clear();
+      this.#fileKeyMapping.clear();
+      for (const file of files) {
+        before.delete(file);
+        await this.#take(file);
+      }
+      for (const file of before) if (file !== this.#path) this.#problems.delete(file);
+      await this.#send(signal);
+    });
+  }
+
+  /** Mirrors consumeWatchEvent. @param file that was made, written, renamed or removed */
+  async consumeWatchEvent(file: string, signal: AbortSignal): Promise<void> {
+    if (basename(file).startsWith(".")) return;
+    await this.#reading.run(async () => {
+      if (await isThere(file)) {
+        if (!(await this.#take(file))) return;
+      } else {
+        const key = this.#fileKeyMapping.get(file);
+        this.#problems.delete(file);
+        if (key === undefined) return;
+        this.#fileKeyMapping.delete(file);
+        this.#store.delete(key);
+        this.#decided(`end the static pod of ${file}`, "the file is gone", "consumeWatchEvent");
+      }
+      await this.#send(signal);
+    });
+  }
+
+  async #listLoop(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.listConfig(signal);
+      await this.deps.clock.sleep(this.options.periodMs ?? FILE_CHECK_FREQUENCY_MS, signal);
+    }
+  }
+
+  /** Mirrors startWatch and doWatch. */
+  async #watchLoop(signal: AbortSignal): Promise<void> {
+    const { clock, watch = watchPath } = this.deps;
+    let backoffMs = FILE_WATCH_RETRY_MS;
+    for (;;) {
+      try {
+        for await (const file of watch(this.#path, signal)) {
+          backoffMs = FILE_WATCH_RETRY_MS;
+          await this.consumeWatchEvent(file, signal);
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#problem(this.#path, describeFileError(error));
+        if ((error as { code?: unknown }).code !== "ENOENT")
+          backoffMs = Math.min(backoffMs * 2, FILE_WATCH_MAX_RETRY_MS);
+      }
+      signal.throwIfAborted();
+      await clock.sleep(backoffMs, signal);
+      // What happened while nobody watched.
+      await this.listConfig(signal);
+    }
+  }
+
+  /** @returns the manifests, sorted; undefined: they cannot be listed, so what is known stays */
+  async #files(): Promise<string[] | undefined> {
+    try {
+      const found = await stat(this.#path);
+      if (found.isFile()) return [this.#path];
+      if (!found.isDirectory()) throw new Error("path is not a directory or file");
+      const names = (await readdir(this.#path)).filter((name) => !name.startsWith("."));
+      this.#problems.delete(this.#path);
+      return names.sort().map((name) => join(this.#path, name));
+    } catch (error) {
+      // A missing folder counts as an empty one: the source has spoken, and has nothing.
+      const isMissing = (error as { code?: unknown }).code === "ENOENT";
+      this.#problem(this.#path, isMissing ? "path does not exist, ignoring" : describeFileError(error));
+      return isMissing ? [] : undefined;
+    }
+  }
+
+  /** @returns false when the file cannot be used */
+  async #take(file: string): Promise<boolean> {
+    try {
+      const found = await stat(file);
+      if (found.isDirectory()) throw new Error("it is a folder, and folders in the manifest folder are not read");
+      if (!found.isFile()) throw new Error("it is not a regular file");
+      const origin = { source: file, isFile: true, nodeName: this.options.nodeName };
+      const pod = await decodeSinglePod(await readFile(file, "utf8"), origin);
+      this.#keep(file, pod);
+      this.#problems.delete(file);
+      return true;
+    } catch (error) {
+      this.#problem(file, describeFileError(error));
+      return false;
+    }
+  }
+
+  #keep(file: string, pod: V1Pod): void {
+    const key = getPodFullName(pod);
+    const existing = this.#store.get(key);
+    const other = [...this.#fileKeyMapping].find(([name, itsKey]) => name !== file && itsKey === key)?.[0];
+    if (existing !== undefined && other !== undefined && existing.metadata.uid !== pod.metadata.uid) {
+      const why = `${other} has a pod of the same name; the file that was read last counts`;
+      this.#decided(`take ${podText(pod)} from ${file}`, why, "extractFromFile");
+    }
+    this.#store.set(key, pod);
+    this.#fileKeyMapping.set(file, key);
+  }
+
+  #send(signal: AbortSignal): Promise<void> {
+    return this.channel({ op: "SET", pods: [...this.#store.values()] }, signal);
+  }
+
+  #problem(file: string, why: string): void {
+    if (this.#problems.get(file) === why) return;
+    this.#problems.set(file, why);
+    const message = `can't process config file ${JSON.stringify(file)}: ${why}`;
+    const hint = "The file is left out until it can be read; other files are not affected.";
+    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
+  }
+
+  #decided(what: string, why: string, func: string): void {
+    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  try {
+    await stat(file);
+    return true;
+  } catch (error) {
+    // Whatever else is wrong with it, reading it will say.
+    return (error as { code?: unknown }).code !== "ENOENT";
+  }
+}

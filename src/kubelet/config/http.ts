@@ -1,0 +1,97 @@
+import type { V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { decodePods } from "./decode.js";
+import type { SourceChannel } from "./pod-config.js";
+
+/** Mirrors httpCheckFrequency, and the client's timeout in http.go. */
+export const HTTP_CHECK_FREQUENCY_MS = 20_000;
+export const HTTP_TIMEOUT_MS = 10_000;
+/** A failure that repeats is told so often, then only to those who want to know all. */
+const LOUD_FAILURES = 3;
+
+export interface HttpSourceDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** default: the platform's */
+  readonly fetch?: typeof fetch;
+}
+
+export interface HttpSourceOptions {
+  readonly url: string;
+  readonly nodeName: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** default: 20 s */
+  readonly periodMs?: number;
+}
+
+/**
+ * Asks a URL for pods, again and again, and hands on what it answers when that has changed. An answer that cannot be used
+ * changes nothing: the pods that are known stay.
+ *
+ * Mirrors pkg/kubelet/config/http.go (sourceURL).
+ * @throws the signal's reason
+ */
+export async function runHttpSource(
+  deps: HttpSourceDeps,
+  options: HttpSourceOptions,
+  channel: SourceChannel,
+  signal: AbortSignal,
+): Promise<never> {
+  const { clock, trace } = deps;
+  let lastText: string | undefined;
+  let failures = 0;
+  for (;;) {
+    try {
+      const text = await getText(deps, options, signal);
+      if (text === "") await channel({ op: "SET", pods: [] }, signal);
+      const pods = text === lastText ? undefined : await podsFrom(text, options, () => (lastText = text));
+      if (pods !== undefined) await channel({ op: "SET", pods }, signal);
+      if (failures > 0) trace.emit({ kind: "note", text: "Successfully read pods from URL." }, { actor: "kubelet" });
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const message = `failed to read pods from URL: ${error instanceof Error ? error.message : String(error)}`;
+      const level = failures++ < LOUD_FAILURES ? 1 : 3;
+      trace.emit({ kind: "error", message, hint: "The pods that are known stay." }, { actor: "kubelet", level });
+    }
+    await clock.sleep(options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, signal);
+  }
+}
+
+/** Bad content is complained of once: it counts as read. */
+async function podsFrom(text: string, { url, nodeName }: HttpSourceOptions, onRead: () => void): Promise<V1Pod[]> {
+  if (text === "") throw new Error(`zero-length data received from ${url}`);
+  onRead();
+  return decodePods(text, { source: url, isFile: false, nodeName });
+}
+
+async function getText(
+  { clock, fetch: get = fetch }: HttpSourceDeps,
+  { url, headers }: HttpSourceOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const request = new AbortController();
+  const stop = () => request.abort(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = new AbortController();
+  const late = clock.sleep(HTTP_TIMEOUT_MS, timer.signal).then(
+    () => request.abort(new Error(`${url}: no answer within ${HTTP_TIMEOUT_MS / 1000} s`)),
+    () => {}, // answered in time
+  );
+  try {
+    const answer = await get(url, { signal: request.signal, ...(headers === undefined ? {} : { headers }) });
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.statusText}`.trimEnd());
+    return text;
+  } catch (error) {
+    // What fetch throws says nothing; its cause does.
+    const cause = error instanceof Error ? error.cause : undefined;
+    throw cause instanceof Error ? new Error(`${url}: ${cause.message}`, { cause: error }) : error;
+  } finally {
+    timer.abort();
+    signal.removeEventListener("abort", stop);
+    await late;
+  }
+}

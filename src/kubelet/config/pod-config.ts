@@ -1,0 +1,218 @@
+import { isDeepStrictEqual } from "node:util";
+import type { V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { Mutex } from "../../util/mutex.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import {
+  CONFIG_FIRST_SEEN_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+  getPodFullName,
+  type PodOperation,
+  type PodSource,
+  type PodUpdate,
+  podText,
+} from "../types/pod-update.js";
+import { Channel } from "./channel.js";
+
+const FILE = "pkg/kubelet/config/config.go";
+/** So many updates may wait for the sync loop; then the sources wait. */
+const UPDATES_CAPACITY = 50;
+/** Annotations that the kubelet itself writes: they come from no source, and no source can change them. */
+const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_FIRST_SEEN_ANNOTATION];
+
+export interface PodConfigDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly recorder: PodEventRecorder;
+}
+
+/** What a source says: all its pods (SET), or what has changed. */
+export interface SourceUpdate {
+  readonly op: Exclude<PodOperation, "RECONCILE">;
+  readonly pods: readonly V1Pod[];
+}
+
+/** Hands an update of one source on. Resolves when the sync loop has room for what follows from it. */
+export type SourceChannel = (update: SourceUpdate, signal: AbortSignal) => Promise<void>;
+
+type Changes = Record<Exclude<PodOperation, "SET">, V1Pod[]>;
+
+/**
+ * Puts the pods of all sources together, and tells what has changed: ADD, UPDATE, DELETE (gracefully), REMOVE (gone from
+ * its source) and RECONCILE (only the status in the API differs).
+ *
+ * Mirrors pkg/kubelet/config/config.go (PodConfig and podStorage, with PodConfigNotificationIncremental).
+ */
+export class PodConfig {
+  readonly #sources = new Set<PodSource>();
+  readonly #sourcesSeen = new Set<PodSource>();
+  readonly #pods = new Map<PodSource, Map<string, V1Pod>>();
+  readonly #updates = new Channel<PodUpdate>(UPDATES_CAPACITY);
+  readonly #merging = new Mutex();
+
+  constructor(readonly deps: PodConfigDeps) {}
+
+  /** Registers a source: from now on it has to speak before all sources have been seen. */
+  channel(source: PodSource): SourceChannel {
+    this.#sources.add(source);
+    return (update, signal) => this.#merging.run(() => this.#merge(source, update, signal));
+  }
+
+  /** Has each source said once what all its pods are, and has that been handled? Mirrors SeenAllSources. */
+  seenAllSources(handled: ReadonlySet<string>): boolean {
+    return [...this.#sources].every((source) => handled.has(source) && this.#sourcesSeen.has(source));
+  }
+
+  /** Changes, in order, for one reader. Ends (normally) when `signal` aborts. */
+  updates(signal: AbortSignal): AsyncGenerator<PodUpdate> {
+    return this.#updates.receive(signal);
+  }
+
+  /** All pods of all sources. */
+  mergedState(): V1Pod[] {
+    return [...this.#pods.values()].flatMap((pods) => [...pods.values()]);
+  }
+
+  /** Mirrors Merge. */
+  async #merge(source: PodSource, update: SourceUpdate, signal: AbortSignal): Promise<void> {
+    const seenBefore = this.#sourcesSeen.has(source);
+    const changes = this.#changes(source, update);
+    const isFirstSet = !seenBefore && this.#sourcesSeen.has(source);
+    const ops: (keyof Changes)[] = ["REMOVE", "ADD", "UPDATE", "DELETE"];
+    for (const op of ops) if (changes[op].length > 0) await this.#send(op, source, changes[op], signal);
+    const isSilent = changes.ADD.length + changes.UPDATE.length + changes.DELETE.length === 0;
+    // An empty update tells that the source is there and has nothing.
+    if (isFirstSet && isSilent) await this.#send("ADD", source, [], signal);
+    if (changes.RECONCILE.length > 0) await this.#send("RECONCILE", source, changes.RECONCILE, signal);
+  }
+
+  async #send(op: PodOperation, source: PodSource, pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
+    const names = pods.map(podText).join(", ");
+    const why = pods.length === 0 ? "the source has spoken for the first time, and has no pods" : reasonFor(op);
+    this.#decided(`${op} from ${source}: [${names}]`, why, op === "RECONCILE" ? 2 : 1);
+    await this.#updates.send({ op, source, pods }, signal);
+  }
+
+  /** Mirrors merge. */
+  #changes(source: PodSource, { op, pods }: SourceUpdate): Changes {
+    const changes: Changes = { ADD: [], UPDATE: [], DELETE: [], REMOVE: [], RECONCILE: [] };
+    const before = this.#pods.get(source) ?? new Map<string, V1Pod>();
+    if (op === "REMOVE") {
+      for (const { metadata } of pods) {
+        const existing = before.get(metadata.uid);
+        if (existing !== undefined && before.delete(metadata.uid)) changes.REMOVE.push(existing);
+      }
+      this.#pods.set(source, before);
+      return changes;
+    }
+    const after = op === "SET" ? new Map<string, V1Pod>() : before;
+    if (op === "SET") this.#sourcesSeen.add(source);
+    for (const pod of this.#filterInvalidPods(pods, source)) this.#updateOne(source, pod, before, after, changes);
+    if (op === "SET") {
+      for (const [uid, existing] of before) if (!after.has(uid)) changes.REMOVE.push(existing);
+    }
+    this.#pods.set(source, after);
+    return changes;
+  }
+
+  #updateOne(
+    source: PodSource,
+    pod: V1Pod,
+    before: ReadonlyMap<string, V1Pod>,
+    after: Map<string, V1Pod>,
+    changes: Changes,
+  ): void {
+    const { uid } = pod.metadata;
+    const ref = withAnnotations(pod, { [CONFIG_SOURCE_ANNOTATION]: source });
+    const existing = before.get(uid);
+    if (existing === undefined) {
+      const seen = new Date(this.deps.clock.now()).toISOString();
+      const added = withAnnotations(ref, { [CONFIG_FIRST_SEEN_ANNOTATION]: seen });
+      after.set(uid, added);
+      changes.ADD.push(added);
+      return;
+    }
+    const { op, pod: latest } = checkAndUpdatePod(existing, ref);
+    after.set(uid, latest);
+    if (op !== undefined) changes[op].push(latest);
+  }
+
+  /** Of two pods with one name the second is left out, with an event. Mirrors filterInvalidPods. */
+  #filterInvalidPods(pods: readonly V1Pod[], source: PodSource): V1Pod[] {
+    const names = new Set<string>();
+    return pods.filter((pod) => {
+      const fullName = getPodFullName(pod);
+      if (!names.has(fullName)) return names.add(fullName);
+      const { name } = pod.metadata;
+      const message = `Error validating pod ${podText(pod)} from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
+      this.#decided(`leave out a pod from ${source}`, `${source} has another pod with the name ${podText(pod)}`);
+      this.deps.recorder.event(pod, "Warning", "FailedValidation", message);
+      return false;
+    });
+  }
+
+  #decided(what: string, why: string, level: 1 | 2 = 1): void {
+    const upstream = { file: FILE, func: "Merge" };
+    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level });
+  }
+}
+
+/**
+ * What a newer state of a known pod means. Pure; mirrors checkAndUpdatePod.
+ * @returns op: undefined when nothing has changed; pod: what is known from now on
+ */
+export function checkAndUpdatePod(
+  existing: V1Pod,
+  ref: V1Pod,
+): { readonly op: "UPDATE" | "DELETE" | "RECONCILE" | undefined; readonly pod: V1Pod } {
+  if (!podsDifferSemantically(existing, ref)) {
+    if (isDeepStrictEqual(existing.status, ref.status)) return { op: undefined, pod: existing };
+    return { op: "RECONCILE", pod: { ...existing, status: ref.status } };
+  }
+  const local = Object.entries(existing.metadata.annotations ?? {}).filter(([key]) => LOCAL_ANNOTATIONS.includes(key));
+  const pod = withAnnotations(
+    { ...existing, metadata: { ...ref.metadata, uid: existing.metadata.uid }, spec: ref.spec, status: ref.status },
+    Object.fromEntries(local),
+  );
+  return { op: isSet(ref.metadata.deletionTimestamp) ? "DELETE" : "UPDATE", pod };
+}
+
+/** Does anything differ that a worker has to act on? The status does not count: the kubelet writes it itself. */
+function podsDifferSemantically(existing: V1Pod, ref: V1Pod): boolean {
+  const said = ({ spec, metadata }: V1Pod) => ({
+    spec,
+    labels: metadata.labels ?? {},
+    deletionTimestamp: metadata.deletionTimestamp ?? null,
+    deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds ?? null,
+    annotations: Object.fromEntries(
+      Object.entries(metadata.annotations ?? {}).filter(([key]) => !LOCAL_ANNOTATIONS.includes(key)),
+    ),
+  });
+  return !isDeepStrictEqual(said(existing), said(ref));
+}
+
+function withAnnotations(pod: V1Pod, annotations: Readonly<Record<string, string>>): V1Pod {
+  const { metadata } = pod;
+  return { ...pod, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
+}
+
+function reasonFor(op: PodOperation): string {
+  switch (op) {
+    case "ADD":
+      return "the source has them, and did not before";
+    case "UPDATE":
+      return "their spec, labels or annotations have changed";
+    case "DELETE":
+      return "they were marked for graceful deletion";
+    case "REMOVE":
+      return "the source has them no more";
+    default:
+      return "only their status in the API has changed";
+  }
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

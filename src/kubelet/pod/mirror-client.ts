@@ -1,0 +1,139 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { V1Pod } from "../../api/pod.js";
+import { isSuccess, statusMessage, statusReason } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { collectionPath, NODES, objectPath, PODS } from "../../client/paths.js";
+import type { Trace } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
+import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, getPodFullName, podText } from "../types/pod-update.js";
+import { isMirrorPodOf } from "./pod-manager.js";
+
+const FILE = "pkg/kubelet/pod/mirror_client.go";
+
+export interface MirrorClientDeps {
+  readonly client: KubeClient;
+  readonly trace: Trace;
+}
+
+/** What became of a wish to create or delete. A failure is not the end: the pod's next sync tries again. */
+export type MirrorOutcome =
+  | { readonly type: "created" | "deleted" | "unchanged" }
+  | { readonly type: "failed"; readonly why: string };
+
+/**
+ * Shows static pods in the API: a mirror pod is a copy that carries the static pod's hash and belongs to the node.
+ *
+ * Mirrors pkg/kubelet/pod/mirror_client.go (basicMirrorClient) and the part of syncPod in pkg/kubelet/kubelet.go that
+ * keeps a mirror pod up to date.
+ */
+export class MirrorClient {
+  constructor(
+    readonly deps: MirrorClientDeps,
+    readonly nodeName: string,
+  ) {}
+
+  /**
+   * Brings the mirror pod of a static pod up to date: makes a missing one, and makes a new one where it is being deleted
+   * or shows what the static pod was before. A pod is never changed in place: its spec cannot be.
+   *
+   * @param mirrorPod as the API server has it; undefined: there is none
+   */
+  async reconcile(pod: V1Pod, mirrorPod: V1Pod | undefined, signal: AbortSignal): Promise<MirrorOutcome> {
+    if (mirrorPod !== undefined) {
+      const { deletionTimestamp, uid } = mirrorPod.metadata;
+      const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
+      if (!isDeleting && isMirrorPodOf(mirrorPod, pod)) return { type: "unchanged" };
+      const why = isDeleting ? "somebody deletes it, and its static pod lives on" : "its static pod has changed";
+      this.#decided(`replace the mirror pod ${podText(pod)}`, why, "syncPod", "pkg/kubelet/kubelet.go");
+      const outcome = await this.deleteMirrorPod(getPodFullName(pod), uid, signal);
+      if (outcome.type !== "deleted") return outcome;
+    }
+    return this.createMirrorPod(pod, signal);
+  }
+
+  /** Mirrors CreateMirrorPod. */
+  async createMirrorPod(pod: V1Pod, signal: AbortSignal): Promise<MirrorOutcome> {
+    const node = await this.#node(signal);
+    if ("why" in node) return this.#failed(`make the mirror pod ${podText(pod)}`, node.why);
+    const { metadata } = pod;
+    const hash = metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
+    const owner = { apiVersion: "v1", kind: "Node", name: this.nodeName, uid: node.uid, controller: true };
+    const body = {
+      apiVersion: "v1",
+      kind: "Pod",
+      // The uid goes along, as upstream sends it; the API server gives the mirror pod one of its own.
+      metadata: {
+        ...metadata,
+        annotations: { ...metadata.annotations, [CONFIG_MIRROR_ANNOTATION]: hash },
+        ownerReferences: [owner],
+      },
+      spec: pod.spec,
+      status: pod.status,
+    };
+    const path = collectionPath({ ...PODS, namespace: metadata.namespace });
+    const answer = await this.#ask({ method: "POST", path, body, signal });
+    if (answer.why !== undefined) return this.#failed(`make the mirror pod ${podText(pod)}`, answer.why);
+    this.#decided(`make the mirror pod ${podText(pod)}`, `its static pod (hash ${hash}) has none`, "CreateMirrorPod");
+    return { type: "created" };
+  }
+
+  /**
+   * Takes a mirror pod out of the API, at once. Mirrors DeleteMirrorPod.
+   * @param uid only this one, not another of the name; undefined: whichever it is (one whose static pod is gone)
+   */
+  async deleteMirrorPod(podFullName: string, uid: string | undefined, signal: AbortSignal): Promise<MirrorOutcome> {
+    const [name = "", namespace = "", ...more] = podFullName.split("_");
+    if (name === "" || namespace === "" || more.length > 0) {
+      return { type: "failed", why: `${JSON.stringify(podFullName)} is no full name of a pod` };
+    }
+    const path = objectPath({ ...PODS, namespace }, name);
+    const body = { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) };
+    const answer = await this.#ask({ method: "DELETE", path, body, signal });
+    if (answer.why === undefined) {
+      this.#decided(
+        `delete the mirror pod ${namespace}/${name}`,
+        "its static pod is not this one any more",
+        "DeleteMirrorPod",
+      );
+      return { type: "deleted" };
+    }
+    // Gone already, or another one has its name by now: both are what was wanted.
+    if (answer.status === 404 || answer.status === 409) return { type: "unchanged" };
+    return this.#failed(`delete the mirror pod ${namespace}/${name}`, answer.why);
+  }
+
+  /** Mirror pods must belong to their node, which must be there. */
+  async #node(signal: AbortSignal): Promise<{ readonly uid: string } | { readonly why: string }> {
+    const answer = await this.#ask<KubeObject>({ method: "GET", path: objectPath(NODES, this.nodeName), signal });
+    if (answer.why !== undefined) return { why: `the node ${this.nodeName} cannot be read: ${answer.why}` };
+    const { uid, deletionTimestamp } = answer.body.metadata;
+    if (deletionTimestamp !== undefined) return { why: `the node ${this.nodeName} is being removed from the cluster` };
+    return { uid: uid ?? "" };
+  }
+
+  async #ask<T>(
+    request: Parameters<KubeClient["request"]>[0] & { readonly signal: AbortSignal },
+  ): Promise<
+    { readonly body: T; readonly why?: undefined } | { readonly status: number | undefined; readonly why: string }
+  > {
+    try {
+      const answer = await this.deps.client.request<T>(request);
+      if (isSuccess(answer)) return { body: answer.body };
+      const reason = statusReason(answer) ?? String(answer.status);
+      return { status: answer.status, why: `${reason}: ${statusMessage(answer)}` };
+    } catch (error) {
+      if (request.signal.aborted || !(error instanceof LabError)) throw error;
+      return { status: undefined, why: error.message };
+    }
+  }
+
+  #failed(what: string, why: string): MirrorOutcome {
+    const hint = "It is tried again with the pod's next sync.";
+    this.deps.trace.emit({ kind: "error", message: `could not ${what}: ${why}`, hint }, { actor: "kubelet", level: 1 });
+    return { type: "failed", why };
+  }
+
+  #decided(what: string, why: string, func: string, file = FILE): void {
+    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file, func } }, { actor: "kubelet" });
+  }
+}

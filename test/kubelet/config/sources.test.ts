@@ -1,0 +1,331 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { runApiserverSource } from "../../../src/kubelet/config/apiserver.js";
+import { FileSource } from "../../../src/kubelet/config/file.js";
+import type { PathWatcher } from "../../../src/kubelet/config/file-watch.js";
+import { runHttpSource } from "../../../src/kubelet/config/http.js";
+import type { SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
+import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { LabError } from "../../../src/util/errors.js";
+import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
+import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
+import { only, recordingTrace } from "../../support/trace.js";
+import { makePod } from "../podworkers/pods.js";
+
+const manifest = (name: string, image = "busybox") =>
+  JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "app", image }] } });
+
+/** A channel that keeps what it is told: pod names, and the image when it matters. */
+function recorded() {
+  const updates: string[] = [];
+  const channel = async ({ op, pods }: SourceUpdate) => {
+    updates.push(
+      `${op} ${pods.map(({ metadata, spec }) => `${metadata.name}=${spec.containers?.[0]?.image}`).join(" ")}`.trim(),
+    );
+  };
+  return { channel, updates, take: () => updates.splice(0) };
+}
+
+describe("file", () => {
+  let folder = "";
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "kubelab-manifests-"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  function start(path = folder) {
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const { channel, take } = recorded();
+    const { signal } = new AbortController();
+    const source = new FileSource({ clock, trace }, { path, nodeName: "n1" }, channel);
+    const write = async (name: string, text: string) => {
+      await writeFile(join(folder, name), text);
+      await source.consumeWatchEvent(join(folder, name), signal);
+    };
+    const remove = async (name: string) => {
+      await rm(join(folder, name));
+      await source.consumeWatchEvent(join(folder, name), signal);
+    };
+    return { source, take, write, remove, list: () => source.listConfig(signal), facts: events };
+  }
+
+  test("YAML and JSON are read; files with a dot in front and folders are not", async () => {
+    const { list, take, facts } = start();
+    await writeFile(join(folder, "b.yaml"), manifest("b"));
+    await writeFile(join(folder, "a.json"), manifest("a"));
+    await writeFile(join(folder, ".hidden"), manifest("hidden"));
+    await list();
+    expect(take()).toEqual(["SET a-n1=busybox b-n1=busybox"]);
+    expect(only(facts, "error")).toEqual([]);
+  });
+
+  test("an empty folder and a missing one count as read; a missing one is told of once", async () => {
+    const { list, take } = start();
+    await list();
+    expect(take()).toEqual(["SET"]);
+    const missing = start(join(folder, "missing"));
+    await missing.list();
+    await missing.list();
+    expect(missing.take()).toEqual(["SET", "SET"]);
+    expect(only(missing.facts, "error")).toHaveLength(1);
+  });
+
+  test("one file by itself", async () => {
+    const { source, take } = start(join(folder, "a.yaml"));
+    await writeFile(join(folder, "a.yaml"), manifest("a"));
+    await source.listConfig(new AbortController().signal);
+    expect(take()).toEqual(["SET a-n1=busybox"]);
+  });
+
+  test("a bad file is reported once and skipped; mended, it counts", async () => {
+    const { list, take, facts } = start();
+    await writeFile(join(folder, "bad.yaml"), '{"kind": "Pod"');
+    await writeFile(join(folder, "good.yaml"), manifest("good"));
+    await list();
+    await list();
+    expect(take()).toEqual(["SET good-n1=busybox", "SET good-n1=busybox"]);
+    expect(only(facts, "error").map(({ message }) => message)).toEqual([expect.stringContaining("bad.yaml")]);
+    await writeFile(join(folder, "bad.yaml"), manifest("bad"));
+    await list();
+    expect(take()).toEqual(["SET bad-n1=busybox good-n1=busybox"]);
+  });
+
+  test("a half written manifest keeps its pod until the next full reading", async () => {
+    const { write, list, take } = start();
+    await write("a.yaml", manifest("a"));
+    await write("a.yaml", manifest("a").slice(0, 40));
+    expect(take()).toEqual(["SET a-n1=busybox"]);
+    await list();
+    expect(take()).toEqual(["SET"]);
+    await write("a.yaml", manifest("a", "nginx"));
+    expect(take()).toEqual(["SET a-n1=nginx"]);
+  });
+
+  test("a removed file ends its pod, and no other", async () => {
+    const { write, remove, take } = start();
+    await write("a.yaml", manifest("a"));
+    await write("b.yaml", manifest("b"));
+    take();
+    await remove("a.yaml");
+    expect(take()).toEqual(["SET b-n1=busybox"]);
+  });
+
+  test("two files with one name: the one read last counts, and that is told", async () => {
+    const { write, list, take, facts } = start();
+    await write("b.yaml", manifest("same", "from-b"));
+    await write("a.yaml", manifest("same", "from-a"));
+    expect(take().at(-1)).toBe("SET same-n1=from-a");
+    await list();
+    expect(take()).toEqual(["SET same-n1=from-b"]);
+    expect(only(facts, "decision").some(({ why }) => why.includes("same name"))).toBe(true);
+  });
+
+  test("run: reads at once, every 20 s, and when the watch tells; a broken watch is made anew", async () => {
+    const clock = new FakeClock();
+    const { trace } = recordingTrace(clock);
+    const { channel, updates } = recorded();
+    const watches: AsyncQueue<string>[] = [];
+    const watch: PathWatcher = (_, inner) => {
+      const queue = new AsyncQueue<string>();
+      watches.push(queue);
+      return queue.iterate(inner);
+    };
+    const stop = new AbortController();
+    const done = new FileSource({ clock, trace, watch }, { path: folder, nodeName: "n1" }, channel).run(stop.signal);
+    const until = async (count: number) => {
+      while (updates.length < count) await settle();
+    };
+    await until(1);
+    await writeFile(join(folder, "a.yaml"), manifest("a"));
+    watches[0]?.push(join(folder, "a.yaml"));
+    await until(2);
+    expect(updates).toEqual(["SET", "SET a-n1=busybox"]);
+    watches[0]?.fail(new Error("inotify is full"));
+    await clock.advance(2000);
+    await until(3);
+    expect(watches).toHaveLength(2);
+    await clock.advance(18_000);
+    await until(4);
+    stop.abort();
+    await expect(done).rejects.toThrow();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test("the file system's own watch tells of files that are made, replaced and removed", async () => {
+    const clock = new SystemClock();
+    const { trace } = recordingTrace(clock);
+    const stop = new AbortController();
+    const { channel, updates } = recorded();
+    const done = new FileSource({ clock, trace }, { path: folder, nodeName: "n1" }, channel).run(stop.signal);
+    // A change that comes before the watch has begun is read 20 s later only: so change until it is seen.
+    while (updates.at(-1) !== "SET a-n1=busybox") {
+      await writeFile(join(folder, ".new"), manifest("a"));
+      await rename(join(folder, ".new"), join(folder, "a.yaml"));
+      await settle();
+    }
+    await rm(join(folder, "a.yaml"));
+    while (updates.at(-1) !== "SET") await settle();
+    stop.abort();
+    await expect(done).rejects.toThrow();
+  });
+});
+
+describe("http", () => {
+  function start(answers: (string | number | Error)[]) {
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const { channel, take } = recorded();
+    const stop = new AbortController();
+    let asked = 0;
+    const get = async (_: unknown, init?: RequestInit): Promise<Response> => {
+      const answer = answers[Math.min(asked++, answers.length - 1)];
+      if (answer === "hang") {
+        return new Promise((_resolve, reject) => {
+          init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+        });
+      }
+      if (answer instanceof Error) throw answer;
+      return new Response(typeof answer === "string" ? answer : "", {
+        status: typeof answer === "number" ? answer : 200,
+      });
+    };
+    const done = runHttpSource(
+      { clock, trace, fetch: get as typeof fetch },
+      { url: "http://x/pods", nodeName: "n1" },
+      channel,
+      stop.signal,
+    );
+    const end = async () => {
+      stop.abort();
+      await expect(done).rejects.toThrow();
+      expect(clock.sleeping).toBe(0);
+    };
+    return { clock, take, facts: events, end };
+  }
+
+  test("hands on what has changed, every 20 s", async () => {
+    const { clock, take, end } = start([manifest("a"), manifest("a"), manifest("b")]);
+    await settle();
+    expect(take()).toEqual(["SET a-n1=busybox"]);
+    await clock.advance(20_000);
+    expect(take()).toEqual([]);
+    await clock.advance(20_000);
+    expect(take()).toEqual(["SET b-n1=busybox"]);
+    await end();
+  });
+
+  const failures: [string, string | number | Error, string][] = [
+    ["the server is gone", new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }), "ECONNREFUSED"],
+    ["the answer is no 200", 503, "http://x/pods: 503"],
+    ["the answer is no pod", "hello", "it is no object"],
+  ];
+  for (const [what, answer, message] of failures) {
+    test(`${what}: is told, and the pods stay`, async () => {
+      const { clock, take, facts, end } = start([manifest("a"), answer]);
+      await settle();
+      await clock.advance(20_000);
+      expect(take()).toEqual(["SET a-n1=busybox"]);
+      expect(only(facts, "error")[0]?.message).toContain(message);
+      await end();
+    });
+  }
+
+  test("no data at all means no pods", async () => {
+    const { clock, take, end } = start([manifest("a"), ""]);
+    await settle();
+    await clock.advance(20_000);
+    expect(take()).toEqual(["SET a-n1=busybox", "SET"]);
+    await end();
+  });
+
+  test("no answer within 10 s is a failure like any other, told loudly three times", async () => {
+    const { clock, facts, end } = start(["hang"]);
+    await clock.advance(150_000);
+    const levels = only(facts, "error").map(({ level }) => level);
+    expect(levels.slice(0, 5)).toEqual([1, 1, 1, 3, 3]);
+    expect(only(facts, "error")[0]?.message).toContain("no answer within 10 s");
+    await end();
+  });
+});
+
+describe("apiserver", () => {
+  function start(answer: () => MemoryAnswer | Error, nodeHasSynced?: () => boolean) {
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const client = new MemoryClient(answer);
+    const { channel, take } = recorded();
+    const stop = new AbortController();
+    const options = { nodeName: "n1", ...(nodeHasSynced === undefined ? {} : { nodeHasSynced }) };
+    const done = runApiserverSource({ client, clock, random: new FakeRandom(), trace }, options, channel, stop.signal);
+    const end = async () => {
+      stop.abort();
+      await expect(done).rejects.toThrow();
+      expect(clock.sleeping).toBe(0);
+    };
+    return { clock, client, take, facts: events, end };
+  }
+  const list = (...names: string[]) => ({
+    status: 200,
+    body: {
+      apiVersion: "v1",
+      kind: "PodList",
+      metadata: { resourceVersion: "1" },
+      items: names.map((name) => makePod(name)),
+    },
+  });
+
+  test("lists and watches the pods of its node, and hands on all of them after each change", async () => {
+    const { client, take, end } = start(() => list("a", "b"));
+    await settle();
+    expect(client.requests[0]).toMatchObject({ path: "/api/v1/pods", query: { fieldSelector: "spec.nodeName=n1" } });
+    expect(take()).toEqual(["SET a=busybox b=busybox"]);
+    client.watches[0]?.queue.push({ type: "ADDED", object: makePod("c") });
+    client.watches[0]?.queue.push({ type: "DELETED", object: makePod("a") });
+    await settle();
+    expect(take()).toEqual(["SET a=busybox b=busybox c=busybox", "SET b=busybox c=busybox"]);
+    await end();
+  });
+
+  test("waits until the node is known", async () => {
+    let hasSynced = false;
+    const { clock, client, end } = start(
+      () => list(),
+      () => hasSynced,
+    );
+    await clock.advance(5000);
+    expect(client.requests).toEqual([]);
+    hasSynced = true;
+    await clock.advance(1000);
+    expect(client.requests).toHaveLength(1);
+    await end();
+  });
+
+  test("forbidden, or gone: what is known stays, and it goes on when the server does", async () => {
+    for (const failure of [{ status: 403, body: {} }, new LabError("CLUSTER_UNREACHABLE", "connection refused", "")]) {
+      let answer: MemoryAnswer | Error = failure;
+      const { clock, take, end } = start(() => answer);
+      await clock.advance(10_000);
+      expect(take()).toEqual([]);
+      answer = list("a");
+      await clock.advance(60_000);
+      expect(take()).toEqual(["SET a=busybox"]);
+      await end();
+    }
+  });
+
+  test("a watch that is too old begins again with a list, and a pod that vanished meanwhile is gone", async () => {
+    let names = ["a", "b"];
+    const { clock, client, take, end } = start(() => list(...names));
+    await settle();
+    names = ["b"];
+    const gone = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", code: 410, reason: "Expired" };
+    client.watches[0]?.queue.push({ type: "ERROR", object: gone });
+    await clock.advance(2000);
+    expect(take()).toEqual(["SET a=busybox b=busybox", "SET b=busybox"]);
+    await end();
+  });
+});
