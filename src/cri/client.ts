@@ -4,14 +4,14 @@ import type { Trace } from "../trace/trace.js";
 import { AsyncQueue } from "../util/async-queue.js";
 import type { Clock } from "../util/clock.js";
 import { CallReport } from "./call-report.js";
-import { AbortWatch, Deadlines } from "./deadline.js";
+import { AbortWatch, Deadlines, grpcTimeout } from "./deadline.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import type { StreamRpc, UnaryRpc } from "./rpc.js";
 import { type CallableRpc, type CallSink, RunningCall } from "./running-call.js";
 import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
 import { BufferPool } from "./transport/buffer-pool.js";
 import { Connection } from "./transport/connection.js";
-import type { GrpcStatus } from "./transport/exchange.js";
+import { callBlock, type GrpcStatus } from "./transport/exchange.js";
 
 export interface CriDeps {
   readonly clock: Clock;
@@ -55,6 +55,8 @@ export interface CriChannel {
 /** Messages of a stream that wait for their reader before the runtime is told to stop. */
 const STREAM_BACKLOG = 256;
 
+const MAX_BLOCKS = 200;
+
 const CLOSED = rpcFailure("Canceled", "the client was closed");
 
 /**
@@ -77,6 +79,8 @@ class GrpcChannel implements CriChannel {
   readonly #deadlines: Deadlines;
   readonly #aborts = new AbortWatch();
   readonly #pool = new BufferPool();
+  /** heads of calls, by path and timeout */
+  readonly #blocks = new Map<string, Buffer>();
   /** gives a message's buffer back once it is read */
   readonly #release = (bytes: Buffer) => this.#pool.give(bytes);
   /** calls that are under way */
@@ -166,19 +170,32 @@ class GrpcChannel implements CriChannel {
   /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
   #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
     const body = rpc.request.encode(request);
+    const block = this.#blockFor(rpc.path, options.timeoutMs);
     const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live, this.#pool);
     if (this.#closing) call.finish(CLOSED);
     else {
       const session = this.#connection.ready;
-      if (session !== undefined) call.begin(session, rpc.path, body);
+      if (session !== undefined) call.begin(session, block, body);
       else {
         this.#connection.connect().then(
-          (fresh) => call.begin(fresh, rpc.path, body),
+          (fresh) => call.begin(fresh, block, body),
           (error: unknown) => call.finish(statusOf(error)),
         );
       }
     }
     return call;
+  }
+
+  /** Made once for each rpc and timeout; timeouts are few, but nobody promises that. */
+  #blockFor(path: string, timeoutMs: number | undefined): Buffer {
+    const key = `${path} ${timeoutMs}`;
+    let block = this.#blocks.get(key);
+    if (block === undefined) {
+      block = callBlock(path, timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs));
+      if (this.#blocks.size >= MAX_BLOCKS) this.#blocks.clear();
+      this.#blocks.set(key, block);
+    }
+    return block;
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,9 @@
-import type { ClientHttp2Session } from "node:http2";
 import type { CallOptions } from "./client.js";
-import { type AbortWatch, type Deadlines, grpcTimeout, type Waiter } from "./deadline.js";
+import type { AbortWatch, Deadlines, Waiter } from "./deadline.js";
 import { MAX_MESSAGE_BYTES } from "./status.js";
 import type { BufferPool } from "./transport/buffer-pool.js";
 import { type Exchange, type ExchangeSink, type GrpcStatus, startExchange } from "./transport/exchange.js";
+import type { Session } from "./transport/session.js";
 
 /** As much of an rpc as sending it takes. */
 export interface CallableRpc {
@@ -47,17 +47,12 @@ export class RunningCall implements ExchangeSink {
   }
 
   /** Sends the request, unless it is too late for that. */
-  begin(session: ClientHttp2Session, path: string, request: Buffer): void {
+  begin(session: Session, block: Buffer, request: Buffer): void {
     if (this.#isOver) return;
-    const { timeoutMs } = this.options;
-    const timeout = timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs);
-    const head = { path, timeout, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
-    try {
-      this.#exchange = startExchange(session, head, request, this);
-    } catch (error) {
-      // The session has ended in this very moment.
-      this.finish({ code: "Unavailable", message: error instanceof Error ? error.message : String(error) });
-    }
+    const head = { block, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
+    const exchange = startExchange(session, head, request, this);
+    if (this.#isOver) return;
+    this.#exchange = exchange;
   }
 
   opened(): void {

@@ -1,8 +1,8 @@
-import { type ClientHttp2Session, connect } from "node:http2";
 import { createConnection, type Socket } from "node:net";
 import type { Clock } from "../../util/clock.js";
 import type { Endpoint } from "../endpoint.js";
 import { RpcError } from "../status.js";
+import { Session } from "./session.js";
 
 /** pkg/kubelet/cri/remote/remote_runtime.go (baseBackoffDelay, maxBackoffDelay, minConnectionTimeout) */
 const BASE_BACKOFF_DELAY_MS = 100;
@@ -10,8 +10,7 @@ const MAX_BACKOFF_DELAY_MS = 3_000;
 const MIN_CONNECTION_TIMEOUT_MS = 5_000;
 /** google.golang.org/grpc/backoff (DefaultConfig). Differs: no jitter, so that two runs print the same trace. */
 const BACKOFF_MULTIPLIER = 1.6;
-/** How much a runtime may send ahead: with HTTP/2's default of 64 KB a list of megabytes would stop a hundred times. */
-const WINDOW_BYTES = 16 * 1024 * 1024;
+const READ_BYTES = 256 * 1024;
 
 /**
  * One HTTP/2 connection to an endpoint, made when it is first needed and again when it was lost.
@@ -20,8 +19,8 @@ const WINDOW_BYTES = 16 * 1024 * 1024;
  * Mirrors google.golang.org/grpc (pick_first, addrConn.resetTransport) as far as one address needs it.
  */
 export class Connection {
-  #session: ClientHttp2Session | undefined;
-  #attempt: Promise<ClientHttp2Session> | undefined;
+  #session: Session | undefined;
+  #attempt: Promise<Session> | undefined;
   #failures = 0;
   #retryAtMs = 0;
   #lastError: RpcError | undefined;
@@ -33,13 +32,12 @@ export class Connection {
   ) {}
 
   /** The session, if there is one that takes calls. */
-  get ready(): ClientHttp2Session | undefined {
-    const session = this.#session;
-    return session === undefined || session.closed || session.destroyed ? undefined : session;
+  get ready(): Session | undefined {
+    return this.#session?.isOpen === true ? this.#session : undefined;
   }
 
   /** @throws RpcError Unavailable */
-  connect(): Promise<ClientHttp2Session> {
+  connect(): Promise<Session> {
     if (this.#lastError !== undefined && this.clock.now() < this.#retryAtMs) return Promise.reject(this.#lastError);
     this.#attempt ??= this.#connect().finally(() => {
       this.#attempt = undefined;
@@ -47,9 +45,10 @@ export class Connection {
     return this.#attempt;
   }
 
-  async #connect(): Promise<ClientHttp2Session> {
+  async #connect(): Promise<Session> {
     try {
       const session = await this.#dial();
+      if (this.#closing.signal.aborted) session.destroy("the client was closed");
       this.#session = session;
       this.#failures = 0;
       this.#lastError = undefined;
@@ -64,45 +63,52 @@ export class Connection {
   }
 
   /** A session counts once the other side has sent its settings: before, anything might be listening there. */
-  #dial(): Promise<ClientHttp2Session> {
+  #dial(): Promise<Session> {
     return new Promise((resolve, reject) => {
       const timer = new AbortController();
-      const fail = (error: Error) => {
-        timer.abort();
-        session.destroy();
-        reject(error);
-      };
-      const session = connect("http://localhost", {
-        createConnection: () => dial(this.endpoint),
-        settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
-        maxSessionMemory: 1024,
-      });
-      session.on("error", fail);
-      session.once("close", () => fail(new Error("the other side closed the connection")));
-      session.once("remoteSettings", () => {
-        timer.abort();
-        session.setLocalWindowSize(WINDOW_BYTES);
-        session.off("error", fail);
-        session.on("error", () => session.destroy()); // its calls are told by their streams
-        resolve(session);
-      });
-      const whenLate = () => fail(new Error(`no HTTP/2 settings within ${MIN_CONNECTION_TIMEOUT_MS / 1000} s`));
-      this.clock
-        .sleep(MIN_CONNECTION_TIMEOUT_MS, AbortSignal.any([timer.signal, this.#closing.signal]))
-        .then(whenLate, () => {
-          if (this.#closing.signal.aborted) fail(new Error("the client was closed"));
-        });
+      const socket = dial(this.endpoint, (chunk) => session.received(chunk));
+      const session: Session = new Session(
+        socket,
+        () => {
+          timer.abort(OVER);
+          resolve(session);
+        },
+        (why) => {
+          timer.abort(OVER);
+          reject(new Error(why));
+        },
+      );
+      this.clock.sleep(MIN_CONNECTION_TIMEOUT_MS, AbortSignal.any([timer.signal, this.#closing.signal])).then(
+        () => session.destroy(`no HTTP/2 settings within ${MIN_CONNECTION_TIMEOUT_MS / 1000} s`),
+        () => {
+          if (this.#closing.signal.aborted) session.destroy("the client was closed");
+        },
+      );
     });
   }
 
   /** Ends the session with everything that is under way on it. */
   close(): void {
     this.#closing.abort();
-    this.#session?.destroy();
+    this.#session?.destroy("the client was closed");
   }
 }
 
-function dial(endpoint: Endpoint): Socket {
-  if (endpoint.kind === "unix") return createConnection({ path: endpoint.path });
-  return createConnection({ host: endpoint.host, port: endpoint.port, noDelay: true });
+/** Why a timer ends that nobody needs any more. */
+const OVER = new Error("connected, or not");
+
+/** One buffer for all that arrives: what is to be kept is copied out of it, once. */
+function dial(endpoint: Endpoint, receive: (chunk: Buffer) => void): Socket {
+  const onread = {
+    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+    callback: (count: number, buffer: Uint8Array) => {
+      receive(Buffer.from(buffer.buffer, buffer.byteOffset, count));
+      return true;
+    },
+  };
+  const socket =
+    endpoint.kind === "unix"
+      ? createConnection({ path: endpoint.path, onread })
+      : createConnection({ host: endpoint.host, port: endpoint.port, noDelay: true, onread });
+  return socket.resume(); // or its end would never be seen
 }

@@ -1,6 +1,8 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { type GrpcCode, grpcCode } from "../status.js";
 import type { BufferPool } from "./buffer-pool.js";
+import { ErrorCode } from "./frames.js";
+import type { Fields } from "./hpack.js";
+import { requestBlock, type Session, type StreamEnd, type StreamHandle, type StreamSink } from "./session.js";
 
 /** How a call ended, in gRPC's terms. */
 export interface GrpcStatus {
@@ -27,10 +29,8 @@ export interface Exchange {
 }
 
 export interface CallHead {
-  /** `/runtime.v1.RuntimeService/Version` */
-  readonly path: string;
-  /** `120000m`: milliseconds */
-  readonly timeout: string | undefined;
+  /** of `callBlock` */
+  readonly block: Buffer;
   readonly maxMessageBytes: number;
   /** where the messages' buffers come from; whoever reads them gives them back */
   readonly pool: BufferPool;
@@ -40,36 +40,40 @@ export interface CallHead {
  * One gRPC call over HTTP/2: a POST whose body is the request message, and whose answer is messages and then, in the
  * trailers, a status. Each message has five bytes before it: a flag for compression (never asked for) and its length.
  */
-export function startExchange(
-  session: ClientHttp2Session,
-  head: CallHead,
-  request: Buffer,
-  sink: ExchangeSink,
-): Exchange {
-  const stream = session.request({
-    ":method": "POST",
-    ":path": head.path,
-    te: "trailers",
-    "content-type": "application/grpc",
-    "user-agent": "kubelab",
-    ...(head.timeout === undefined ? {} : { "grpc-timeout": head.timeout }),
-  });
-  const incoming = new Incoming(stream, head, sink);
-  const framed = Buffer.allocUnsafe(PREFIX_BYTES + request.length);
-  framed[0] = 0;
-  framed.writeUInt32BE(request.length, 1);
-  request.copy(framed, PREFIX_BYTES);
-  stream.end(framed);
+export function startExchange(session: Session, head: CallHead, request: Buffer, sink: ExchangeSink): Exchange {
+  const body = Buffer.allocUnsafe(PREFIX_BYTES + request.length);
+  body[0] = 0;
+  body.writeUInt32BE(request.length, 1);
+  request.copy(body, PREFIX_BYTES);
+  const incoming = new Incoming(head, sink);
+  incoming.stream = session.request(head.block, body, incoming);
   return incoming;
+}
+
+/** The head of a call: the same bytes for each call of an rpc with the same timeout. */
+export function callBlock(path: string, timeout: string | undefined): Buffer {
+  const fields: [string, string][] = [
+    [":method", "POST"],
+    [":scheme", "http"],
+    [":path", path],
+    [":authority", "localhost"],
+    ["te", "trailers"],
+    ["content-type", "application/grpc"],
+    ["user-agent", "kubelab"],
+  ];
+  if (timeout !== undefined) fields.push(["grpc-timeout", timeout]);
+  return requestBlock(fields);
 }
 
 const PREFIX_BYTES = 5;
 
 /** Puts messages together from the pieces that arrive, and finds out how the call ended. */
-class Incoming implements Exchange {
+class Incoming implements Exchange, StreamSink {
+  /** undefined only while the request is being sent */
+  stream: StreamHandle | undefined;
   #isOver = false;
-  #headers: IncomingHttpHeaders = {};
-  #trailers: IncomingHttpHeaders | undefined;
+  #headers: Fields | undefined;
+  #trailers: Fields | undefined;
   /** the length prefix so far, where it came in pieces */
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixBytes = 0;
@@ -77,20 +81,27 @@ class Incoming implements Exchange {
   #messageBytes = 0;
 
   constructor(
-    readonly stream: ClientHttp2Stream,
     readonly head: CallHead,
     readonly sink: ExchangeSink,
-  ) {
-    stream.on("response", (headers) => {
-      this.#headers = headers;
-      sink.opened?.();
-    });
-    stream.on("trailers", (trailers) => {
-      this.#trailers = trailers;
-    });
-    stream.on("data", (piece: Buffer) => this.#take(piece));
-    stream.on("error", () => {}); // "close" follows and tells
-    stream.on("close", () => this.#end(this.#finalStatus()));
+  ) {}
+
+  headers(fields: Fields): void {
+    if (this.#headers !== undefined) {
+      this.#trailers = fields;
+      return;
+    }
+    // 1xx: the real ones follow.
+    if (fields[":status"]?.startsWith("1") === true) return;
+    this.#headers = fields;
+    this.sink.opened?.();
+  }
+
+  data(piece: Buffer): void {
+    this.#take(piece);
+  }
+
+  closed(how: StreamEnd): void {
+    this.#end(this.#finalStatus(how));
   }
 
   #take(piece: Buffer): void {
@@ -134,7 +145,7 @@ class Incoming implements Exchange {
 
   #refuse(code: GrpcCode, message: string): void {
     this.#end({ code, message });
-    this.stream.close(constants.NGHTTP2_CANCEL);
+    this.stream?.cancel();
   }
 
   #end(status: GrpcStatus): void {
@@ -144,33 +155,31 @@ class Incoming implements Exchange {
   }
 
   /** The trailers' status; a server that refuses at once has it in its only headers. */
-  #finalStatus(): GrpcStatus {
-    const { rstCode } = this.stream;
-    const last = this.#trailers ?? this.#headers;
+  #finalStatus(how: StreamEnd): GrpcStatus {
+    const last = this.#trailers ?? this.#headers ?? {};
     const status = last["grpc-status"];
-    if (typeof status === "string" && /^\d+$/.test(status)) {
-      return { code: grpcCode(Number(status)), message: decodeMessage(last["grpc-message"]) };
+    if (status !== undefined && /^\d+$/.test(status)) {
+      return { code: grpcCode(Number(status)), message: decodeMessage(last["grpc-message"] ?? "") };
     }
-    const http = Number(this.#headers[":status"] ?? 200);
+    if (how.by === "connection") return { code: "Unavailable", message: `error reading from server: ${how.why}` };
+    const http = Number(this.#headers?.[":status"] ?? 200);
     if (http !== 200) return { code: codeOfHttp(http), message: `unexpected HTTP status code ${http}` };
-    // The connection ended, not the call: whatever code its streams got.
-    if (this.stream.session?.destroyed !== false) {
-      return { code: "Unavailable", message: "error reading from server: EOF" };
-    }
-    return { code: CODES_OF_RESET[rstCode ?? 0] ?? "Internal", message: `stream terminated by RST_STREAM ${rstCode}` };
+    if (how.by === "end") return { code: "Internal", message: "server closed the stream without sending trailers" };
+    const code = CODES_OF_RESET[how.code] ?? "Internal";
+    return { code, message: `stream terminated by RST_STREAM with error code ${how.code}` };
   }
 
   cancel(): void {
     this.#isOver = true;
-    this.stream.close(constants.NGHTTP2_CANCEL);
+    this.stream?.cancel();
   }
 
   pause(): void {
-    this.stream.pause();
+    this.stream?.pause();
   }
 
   resume(): void {
-    this.stream.resume();
+    this.stream?.resume();
   }
 }
 
@@ -197,16 +206,15 @@ function codeOfHttp(status: number): GrpcCode {
 
 /** Mirrors google.golang.org/grpc/internal/transport/http_util.go (http2ErrConvTab). */
 const CODES_OF_RESET: Readonly<Record<number, GrpcCode>> = {
-  [constants.NGHTTP2_FLOW_CONTROL_ERROR]: "ResourceExhausted",
-  [constants.NGHTTP2_REFUSED_STREAM]: "Unavailable",
-  [constants.NGHTTP2_CANCEL]: "Canceled",
-  [constants.NGHTTP2_ENHANCE_YOUR_CALM]: "ResourceExhausted",
-  [constants.NGHTTP2_INADEQUATE_SECURITY]: "PermissionDenied",
+  [ErrorCode.FLOW_CONTROL_ERROR]: "ResourceExhausted",
+  [ErrorCode.REFUSED_STREAM]: "Unavailable",
+  [ErrorCode.CANCEL]: "Canceled",
+  [ErrorCode.ENHANCE_YOUR_CALM]: "ResourceExhausted",
+  [ErrorCode.INADEQUATE_SECURITY]: "PermissionDenied",
 };
 
 /** gRPC sends what is not plain ASCII as %XX. */
-function decodeMessage(text: string | string[] | undefined): string {
-  const raw = String(text ?? "");
+function decodeMessage(raw: string): string {
   if (!raw.includes("%")) return raw;
   const bytes = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString();

@@ -1,0 +1,136 @@
+import { Http2Error } from "./frames.js";
+import { decodeHuffman } from "./huffman.js";
+
+/** Header fields by name, lower case. Of a name that comes twice the last value stays: gRPC sends each once. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** RFC 7541, appendix A: the header fields that both sides know from the start; `name=value`. */
+const STATIC_TABLE =
+  ":authority|:method=GET|:method=POST|:path=/|:path=/index.html|:scheme=http|:scheme=https|:status=200|:status=204|:status=206|:status=304|:status=400|:status=404|:status=500|accept-charset|accept-encoding=gzip, deflate|accept-language|accept-ranges|accept|access-control-allow-origin|age|allow|authorization|cache-control|content-disposition|content-encoding|content-language|content-length|content-location|content-range|content-type|cookie|date|etag|expect|expires|from|host|if-match|if-modified-since|if-none-match|if-range|if-unmodified-since|last-modified|link|location|max-forwards|proxy-authenticate|proxy-authorization|range|referer|refresh|retry-after|server|set-cookie|strict-transport-security|transfer-encoding|user-agent|vary|via|www-authenticate"
+    .split("|")
+    .map((row): Field => {
+      const [name = "", value = ""] = row.split("=");
+      return [name, value];
+    });
+
+type Field = readonly [name: string, value: string];
+
+/** What RFC 7541 adds to the length of a name and its value to count an entry's size. */
+const ENTRY_OVERHEAD = 32;
+const DEFAULT_TABLE_SIZE = 4096;
+
+/**
+ * Decodes header blocks (HPACK, RFC 7541). Both sides of a connection keep a table of fields sent before, so every block
+ * must be decoded, and in order, also those of calls that nobody waits for any more.
+ */
+export class HeaderDecoder {
+  /** newest last */
+  readonly #table: Field[] = [];
+  #size = 0;
+  #maxSize = DEFAULT_TABLE_SIZE;
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+
+  /** @throws Http2Error for a block that is none: the connection is of no use any more */
+  decode(block: Buffer): Fields {
+    this.#bytes = block;
+    this.#at = 0;
+    const fields: Record<string, string> = {};
+    while (this.#at < block.length) {
+      const first = block[this.#at] as number;
+      if ((first & 0xe0) === 0x20) {
+        this.#resize(this.#integer(5));
+        continue;
+      }
+      const [name, value] = first >= 0x80 ? this.#field(this.#integer(7)) : this.#literal(first);
+      fields[name] = value;
+    }
+    return fields;
+  }
+
+  #literal(first: number): Field {
+    const isRemembered = (first & 0x40) !== 0;
+    const index = this.#integer(isRemembered ? 6 : 4);
+    const name = index === 0 ? this.#text() : this.#field(index)[0];
+    const field: Field = [name, this.#text()];
+    if (isRemembered) this.#remember(field);
+    return field;
+  }
+
+  #field(index: number): Field {
+    const field =
+      index <= STATIC_TABLE.length
+        ? STATIC_TABLE[index - 1]
+        : this.#table[this.#table.length + STATIC_TABLE.length - index];
+    if (field === undefined) throw new Http2Error(`no header field ${index}`);
+    return field;
+  }
+
+  #remember(field: Field): void {
+    this.#table.push(field);
+    this.#size += sizeOf(field);
+    this.#evict();
+  }
+
+  #resize(maxSize: number): void {
+    if (maxSize > DEFAULT_TABLE_SIZE) throw new Http2Error("header table larger than was agreed");
+    this.#maxSize = maxSize;
+    this.#evict();
+  }
+
+  #evict(): void {
+    while (this.#size > this.#maxSize) {
+      const oldest = this.#table.shift();
+      this.#size -= oldest === undefined ? this.#size : sizeOf(oldest);
+    }
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw new Http2Error("header block ends too early");
+    return byte;
+  }
+
+  /** An integer that begins in the low bits of a byte and goes on, where it does not fit, seven bits a byte. */
+  #integer(prefixBits: number): number {
+    const mask = (1 << prefixBits) - 1;
+    let value = this.#byte() & mask;
+    if (value < mask) return value;
+    for (let shift = 0; ; shift += 7) {
+      if (shift > 21) throw new Http2Error("header integer too large");
+      const byte = this.#byte();
+      value += (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  #text(): string {
+    const isHuffman = ((this.#bytes[this.#at] ?? 0) & 0x80) !== 0;
+    const length = this.#integer(7);
+    const start = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) throw new Http2Error("header block ends too early");
+    const raw = this.#bytes.subarray(start, this.#at);
+    return isHuffman ? decodeHuffman(raw) : raw.toString("latin1");
+  }
+}
+
+function sizeOf([name, value]: Field): number {
+  return name.length + value.length + ENTRY_OVERHEAD;
+}
+
+/** One field of a request: never remembered, never compressed, so the same call has the same bytes each time. */
+export function encodeField(name: string, value: string): Buffer {
+  const nameBytes = Buffer.from(name, "latin1");
+  const valueBytes = Buffer.from(value, "latin1");
+  return Buffer.concat([Buffer.from([0]), lengthOf(nameBytes), nameBytes, lengthOf(valueBytes), valueBytes]);
+}
+
+function lengthOf({ length }: Buffer): Buffer {
+  if (length < 0x7f) return Buffer.from([length]);
+  const bytes = [0x7f];
+  let rest = length - 0x7f;
+  for (; rest >= 0x80; rest >>= 7) bytes.push((rest & 0x7f) | 0x80);
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}
