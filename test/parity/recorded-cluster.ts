@@ -59,7 +59,6 @@ export class RecordedCluster implements AsyncDisposable {
     if (topic === "auth") await this.#leaveRequests();
     if (topic === "lease-node") await this.#leaveNode("real-2");
     if (topic === "expiry") await this.#repeat("ADDED", "kw");
-    if (topic === "tables") await this.#leaveCsiNode("real-1");
     if (topic === "watch") await new SystemClock().sleep(FORGOTTEN_MS);
   }
 
@@ -134,12 +133,6 @@ export class RecordedCluster implements AsyncDisposable {
         spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime },
       },
     });
-  }
-
-  async #leaveCsiNode(name: string): Promise<void> {
-    const apiVersion = "storage.k8s.io/v1";
-    const body = { apiVersion, kind: "CSINode", metadata: { name }, spec: { drivers: [] } };
-    await this.admin.expect({ method: "POST", path: `/apis/${apiVersion}/csinodes`, body });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
