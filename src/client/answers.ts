@@ -25,7 +25,7 @@ export function isSuccess(response: KubeResponse): boolean {
  */
 export function refusal(response: KubeResponse, request: string, identity: string): LabError {
   const message = statusMessage(response);
-  const [code, hint] = explanation(response.status, identity);
+  const [code, hint] = explanation(response, message, identity);
   const text =
     response.status === 401
       ? `the API server does not know who is asking (${identity}): 401 ${message}`
@@ -33,7 +33,14 @@ export function refusal(response: KubeResponse, request: string, identity: strin
   return new LabError(code, text, hint);
 }
 
-function explanation(status: number, identity: string): readonly [LabErrorCode, string] {
+/** RBAC, Node and Webhook authorizers all end in these words of the API server; what admission refuses has others. */
+const NOT_AUTHORIZED = / cannot [a-z]+ (resource|path) /;
+
+function explanation(
+  { status, body }: KubeResponse,
+  message: string,
+  identity: string,
+): readonly [LabErrorCode, string] {
   if (status === 401 && identity.startsWith("token ")) {
     return [
       "UNAUTHORIZED",
@@ -44,8 +51,17 @@ function explanation(status: number, identity: string): readonly [LabErrorCode, 
   if (status === 401) {
     return ["UNAUTHORIZED", "The credential is unknown, has expired, or belongs to another cluster: get a new one."];
   }
+  if (status === 403 && !NOT_AUTHORIZED.test(message)) {
+    return [
+      "FORBIDDEN",
+      "The authorizer had let it pass: what was written is refused, by admission. The server's message says what must differ.",
+    ];
+  }
   if (status === 403) {
     return ["FORBIDDEN", `Ask what ${identity} may do: kubectl auth can-i --list, and look at the RBAC bindings.`];
+  }
+  if (status === 404 && !isStatus(body)) {
+    return ["REFUSED", "An API server would have answered with a Status: check the server's address, its path too."];
   }
   return ["REFUSED", "The server's message says what it did not like; -v 4 shows what was sent."];
 }

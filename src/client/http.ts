@@ -125,7 +125,7 @@ function badCredentials(cause: unknown): LabError {
       ? "the client key does not belong to the client certificate"
       : "the CA, client certificate or client key is not readable PEM",
     mismatch
-      ? "Take key and certificate from the same folder, or join the node again: kubelab bootstrap --force"
+      ? "Take key and certificate from the same place: they are made together."
       : "Look at the certificate and key that the kubeconfig holds or names.",
     { cause },
   );

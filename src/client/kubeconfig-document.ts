@@ -58,6 +58,12 @@ function namedEntries(list: unknown, key: string, path: string, folder: string):
   });
 }
 
+/** A file that is whole, and does not hold what was asked for. */
+function lacks(path: string, what: string): LabError {
+  const hint = "Name one that it has with --context, or another file with --kubeconfig.";
+  return new LabError("BAD_FILE", `kubeconfig ${path} ${what}`, hint);
+}
+
 export function damaged(path: string, what: string, cause?: unknown): LabError {
   return new LabError(
     "BAD_FILE",
@@ -100,19 +106,21 @@ export interface ChosenContext {
  */
 export function chooseContext(document: KubeconfigDocument, path: string, contextName?: string): ChosenContext {
   const name = contextName ?? document["current-context"];
-  if (name === undefined) throw damaged(path, "has no current-context: name one with --context");
+  if (name === undefined) throw lacks(path, `has no current-context (contexts: ${contextNames(document)})`);
   const context = document.contexts.find((one) => one.name === name);
   if (context === undefined) {
-    const known = document.contexts.map((one) => one.name).join(", ") || "none";
-    throw damaged(path, `has no context "${name}" (it has: ${known})`);
+    throw lacks(path, `has no context "${name}" (it has: ${contextNames(document)})`);
   }
   const cluster = document.clusters.find((one) => one.name === context.fields["cluster"]);
-  if (cluster === undefined)
-    throw damaged(path, `has no cluster "${context.fields["cluster"]}", which "${name}" names`);
+  if (cluster === undefined) throw lacks(path, `has no cluster "${context.fields["cluster"]}", which "${name}" names`);
   const userName = context.fields["user"];
   const user = document.users.find((one) => one.name === userName);
   if (user === undefined && userName !== undefined && userName !== "") {
-    throw damaged(path, `has no user "${userName}", which "${name}" names`);
+    throw lacks(path, `has no user "${userName}", which "${name}" names`);
   }
   return { name, cluster, user };
+}
+
+function contextNames({ contexts }: KubeconfigDocument): string {
+  return contexts.map((one) => one.name).join(", ") || "none";
 }

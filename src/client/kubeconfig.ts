@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { LabError } from "../util/errors.js";
@@ -128,6 +129,9 @@ async function credentials(user: NamedEntry, path: string): Promise<Partial<Rest
   if ((clientCertificatePem === undefined) !== (clientKeyPem === undefined)) {
     throw damaged(path, `has only one of client-certificate and client-key for user "${user.name}"`);
   }
+  if (clientCertificatePem !== undefined && clientKeyPem !== undefined) {
+    checkPair(clientCertificatePem, clientKeyPem, user, path);
+  }
   const tokenFile = text(user, "tokenFile");
   const token =
     text(user, "token") ??
@@ -148,6 +152,22 @@ async function credentials(user: NamedEntry, path: string): Promise<Partial<Rest
           },
         }),
   };
+}
+
+/** Found here, where the file's name is known; the connection would only say that something does not fit. */
+function checkPair(certificatePem: string, keyPem: string, user: NamedEntry, path: string): void {
+  let isPair: boolean;
+  try {
+    isPair = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
+  } catch {
+    return; // One of them cannot be read: the connection says so, in its own sentence.
+  }
+  if (isPair) return;
+  throw new LabError(
+    "BAD_FILE",
+    `the client key of user "${user.name}" in kubeconfig ${path} does not belong to its client certificate`,
+    "Take key and certificate from the same place, or get the whole kubeconfig anew.",
+  );
 }
 
 function text(entry: NamedEntry, key: string): string | undefined {

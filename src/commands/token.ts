@@ -192,7 +192,7 @@ async function askFirst(context: CliContext, target: Target, options: TargetOpti
     flag: "--yes",
   });
   if (!agreed)
-    throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on without a question.");
+    throw new LabError("DECLINED", "nothing was changed: you did not agree", "Say --yes to go on without a question.");
 }
 
 function parseUsages(text: string): TokenUsage[] {

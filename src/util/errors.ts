@@ -22,6 +22,8 @@ export const LAB_ERRORS = {
   RUNTIME_UNREACHABLE: { exitCode: 3 },
   /** The container runtime answered a call with an error. */
   RUNTIME_FAILED: { exitCode: 1 },
+  /** The person at the terminal answered No; nothing was changed. */
+  DECLINED: { exitCode: 1 },
   CSR_DENIED: { exitCode: 4 },
   CSR_FAILED: { exitCode: 4 },
 } as const;

@@ -6,6 +6,7 @@ import { beforeAll, describe, test } from "vitest";
 import { parse } from "yaml";
 import { loadKubeconfig, loadRealKubeconfig } from "../../src/client/kubeconfig.js";
 import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
+import type { LabError } from "../../src/util/errors.js";
 import { makeAuthority, makeLeaf } from "../support/https-server.js";
 
 let folder: string;
@@ -118,6 +119,27 @@ describe("files that cannot be used say why, before any request", () => {
       await assert.rejects(loadKubeconfig(path), { name: "LabError", code: "BAD_FILE", message: sentence });
     });
   }
+
+  test("a key of another certificate: the file and the user are named, and no node is to blame", async () => {
+    const other = await makeLeaf(await makeAuthority());
+    const user = `client-certificate: node.pem, client-key-data: ${b64(other.keyPem)}`;
+    const path = await file("mixed.config", entry("a", "https://h", user));
+    await assert.rejects(loadKubeconfig(path), (error: LabError) => {
+      assert.equal(error.code, "BAD_FILE");
+      assert.match(error.message, /client key of user "a" in kubeconfig \S*mixed\.config does not belong/);
+      assert.doesNotMatch(error.hint, /bootstrap/);
+      return true;
+    });
+  });
+
+  test("a context that it does not have: its contexts are named, and nobody asks about a cut-off file", async () => {
+    const path = await file("whole.config", entry("a", "https://h"));
+    await assert.rejects(loadKubeconfig(path, { context: "nope" }), (error: LabError) => {
+      assert.match(error.message, /has no context "nope" \(it has: a\)/);
+      assert.doesNotMatch(error.hint, /cut off/);
+      return true;
+    });
+  });
 
   test("a file that is not there, and a folder", async () => {
     await assert.rejects(loadKubeconfig(join(folder, "none")), { code: "BAD_FILE", message: /does not exist/ });

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFile
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, test } from "vitest";
 import { nearestRelease } from "../../src/commands/bootstrap/release.js";
 import { makeAuthority, makeLeaf, startHttpsServer, status } from "../support/https-server.js";
@@ -91,6 +91,21 @@ describe("files that cannot be used: exit 2 before any request", () => {
     const forced = await runInProcess(["bootstrap", "--dir", dir, "--force"]);
     assert.equal(forced.code, 0, forced.stderr);
     assert.deepEqual(readdirSync(dir).sort(), ["kubelet.config", "kubelet.key", "kubelet.pem"]);
+  });
+
+  test("garbage in kubelet.key is not called another certificate's key", async () => {
+    const dir = folder();
+    writeFileSync(join(dir, "kubelet.key"), "garbage");
+    const { code, stderr } = await runInProcess(["bootstrap", "--dir", dir]);
+    assert.equal(code, 2);
+    assert.match(stderr.replace(/\s+/g, " "), /cannot be read as a private key.*--force/);
+  });
+
+  test("a bootstrap that fails leaves no folder behind", async () => {
+    const dir = join(folder(), "nodes", "n1");
+    const { code } = await runInProcess(["bootstrap", "--kubeconfig", "/no/such/file", "--yes", "--dir", dir]);
+    assert.equal(code, 2);
+    assert.throws(() => readdirSync(dirname(dir)), { code: "ENOENT" });
   });
 
   test("a half-written kubelet.config of the node's own counts as none: it bootstraps", async () => {
@@ -182,7 +197,8 @@ describe("approval", () => {
     const { code, stderr } = await runInProcess(args);
     assert.equal(code, 1, stderr);
     assert.match(stderr.replace(/\s+/g, " "), /nobody approved CSR .* within 20 s/);
-    assert.match(stderr.replace(/\s+/g, " "), /kubectl --kubeconfig \S+kubelab-admin\.config certificate approve/);
+    // A long path is broken over lines.
+    assert.match(stderr.replace(/\s+/g, ""), /kubectl--kubeconfig\S+kubelab-admin\.configcertificateapprove/);
     assert.deepEqual(readdirSync(dir), ["kubelet.key"]);
   });
 

@@ -159,7 +159,7 @@ async function discover({ plan, trace, clock, context }: JoinSession): Promise<R
   return discoverCluster(deps, { server, caCertHashes, token: requireToken(plan) }, context.signal);
 }
 
-/** @throws LabError USAGE when the learner does not agree to what will be written to a real cluster */
+/** @throws LabError DECLINED when the learner does not agree to what will be written to a real cluster */
 async function askFirst({ context, plan, trace, target }: JoinSession, decision: BootstrapDecision): Promise<void> {
   if (target?.kind !== "real") return;
   const token = plan.token === undefined ? "a bootstrap token is made and deleted again, and " : "";
@@ -168,7 +168,7 @@ async function askFirst({ context, plan, trace, target }: JoinSession, decision:
   trace.emit({ kind: "note", text: decision.needed ? asAdmin + asNode : asNode }, { actor: "user" });
   const question = `Join node ${plan.nodeName} to ${target.description}?`;
   const agreed = await context.confirm(question, { yes: plan.yes, flag: "--yes" });
-  if (!agreed) throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
+  if (!agreed) throw new LabError("DECLINED", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
 }
 
 async function requestAsNode(

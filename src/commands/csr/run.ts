@@ -185,7 +185,11 @@ async function withCluster(
     const question = `Write to the ${target.description}?`;
     const agreed = await context.confirm(question, { yes: options.yes === true, flag: "--yes" });
     if (!agreed) {
-      throw new LabError("USAGE", "nothing was changed: you did not agree", "Say --yes to go on without a question.");
+      throw new LabError(
+        "DECLINED",
+        "nothing was changed: you did not agree",
+        "Say --yes to go on without a question.",
+      );
     }
   }
   const { trace, clock } = context.session(options);

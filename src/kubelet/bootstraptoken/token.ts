@@ -41,7 +41,13 @@ export function parseToken(text: string): BootstrapToken {
  * @throws LabError USAGE
  */
 export function parseTokenId(text: string): string {
-  return /^[a-z0-9]{6}$/.test(text) ? text : parseToken(text).id;
+  if (/^[a-z0-9]{6}$/.test(text)) return text;
+  if (text.includes(".")) return parseToken(text).id;
+  throw new LabError(
+    "USAGE",
+    `that is no token id: it has ${text.length} characters${text.length === 6 ? ", and not all are a-z or 0-9" : " instead of 6"}`,
+    "Give the id (six of a-z and 0-9), or the whole token: abcdef or abcdef.0123456789abcdef",
+  );
 }
 
 function whatIsWrong(text: string): string {

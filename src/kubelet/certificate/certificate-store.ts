@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
-import { open, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { open, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
@@ -46,11 +46,18 @@ export class CertificateStore {
 
   /**
    * The pair in use; undefined while there is no certificate.
-   * @throws LabError BAD_FILE when the key does not belong to the certificate
+   * @throws LabError BAD_FILE when the key cannot be read (also without a certificate), or is not the certificate's
    */
   async current(): Promise<KeyPair | undefined> {
     const certificatePem = await readIfThere(this.certificatePath);
     const keyPem = await readIfThere(this.keyPath);
+    if (keyPem !== undefined && parsePrivateKey(keyPem) === undefined) {
+      throw new LabError(
+        "BAD_FILE",
+        `${this.keyPath} cannot be read as a private key: it is damaged, encrypted or something else`,
+        "Put the right key back, or get a new one with --force.",
+      );
+    }
     if (certificatePem === undefined || keyPem === undefined) return undefined;
     if (keyMatchesCertificate(keyPem, certificatePem)) return { keyPem, certificatePem };
     throw new LabError(
@@ -73,6 +80,7 @@ export class CertificateStore {
     if (text !== undefined && waiting !== undefined) return { key: waiting, keyPem: text, isReused: true };
     const key = await generatePrivateKey("ec");
     const keyPem = privateKeyPem(key);
+    await makeFolder(this.folder, 0o700);
     await writeFileAtomic(path, keyPem, { mode: 0o600 });
     return { key, keyPem, isReused: false };
   }
@@ -120,11 +128,13 @@ export const ADMIN_KUBECONFIG = "kubelab-admin.config";
 const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\d+)\.tmp$/;
 
 /**
- * Opens (or makes) the folder of a node's files, after making sure that it can be written to.
+ * Opens the folder of a node's files, after making sure that it can be written to. One that is not there is made with the
+ * first file: a run that ends before leaves nothing behind.
  * @throws LabError BAD_FILE
  */
 export async function openCertificateStore(folder: string): Promise<CertificateStore> {
   const probe = join(folder, `.kubelab-${process.pid}.tmp`);
+  const missing = await missingFolders(folder);
   try {
     await makeFolder(folder, 0o700);
     await (await open(probe, "w")).close();
@@ -139,10 +149,38 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
       "Name another folder with --dir.",
       { cause },
     );
+  } finally {
+    await removeEmpty(missing);
   }
   const store = new CertificateStore(folder);
   await store.finishExchange();
   return store;
+}
+
+/** The folder and those above it that are not there yet, the deepest first. */
+async function missingFolders(folder: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (let path = resolve(folder); !(await exists(path)) && dirname(path) !== path; path = dirname(path)) {
+    missing.push(path);
+  }
+  return missing;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function removeEmpty(folders: readonly string[]): Promise<void> {
+  for (const path of folders) {
+    try {
+      await rmdir(path);
+    } catch {
+      return; // It was never made, or another run has put something into it: it stays, and so do those above it.
+    }
+  }
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

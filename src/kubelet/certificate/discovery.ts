@@ -111,6 +111,11 @@ async function getSignedClusterInfo(
       );
     }
     if (answer.status !== 200 && answer.status !== 404) throw refusal(answer, `GET ${path}`, "anonymous");
+    if (answer.status === 200 && answer.body?.kind !== "ConfigMap") {
+      const hint =
+        "Something else than an API server answers there: check the address and port. The token was not sent.";
+      throw notTrusted(`${options.server} answered with something that is no ConfigMap`, hint);
+    }
     if (answer.status === 200 && signatureOf(answer.body, options.token) !== undefined) return answer.body;
     if (deps.clock.now() >= deadlineMs) throw notSigned(answer.status, options);
     deps.trace.emit(
@@ -126,10 +131,9 @@ async function getSignedClusterInfo(
 
 function notSigned(status: number, options: DiscoveryOptions): LabError {
   if (status === 404) {
-    return new LabError(
-      "REFUSED",
+    return notTrusted(
       `${options.server} has no ConfigMap kube-public/cluster-info`,
-      "It was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
+      "Nothing shows that it is the cluster that was meant. If it is, it was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
     );
   }
   return new LabError(

@@ -39,6 +39,12 @@ test("a generated token is well formed, and no two are the same", () => {
 });
 
 test("delete takes an id or a whole token", () => {
+  assert.throws(() => parseTokenId("zzz"), {
+    code: "USAGE",
+    message: /it has 3 characters instead of 6/,
+    hint: /whole token/,
+  });
+  assert.throws(() => parseTokenId("abc_ef"), { code: "USAGE", message: /not all are a-z or 0-9/ });
   assert.equal(parseTokenId("abcdef"), "abcdef");
   assert.equal(parseTokenId("abcdef.0123456789abcdef"), "abcdef");
 });

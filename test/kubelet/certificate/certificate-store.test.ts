@@ -94,6 +94,21 @@ describe("the pending key", () => {
     assert.notEqual((await store.pendingKey({ forget: true })).keyPem, made.keyPem);
   });
 
+  test("a key that cannot be read is said to be so, with and without a certificate", async () => {
+    for (const more of [{}, { "kubelet.pem": old.certificatePem }]) {
+      const store = await openCertificateStore(await folderWith({ "kubelet.key": "garbage", ...more }));
+      await assert.rejects(store.current(), { code: "BAD_FILE", message: /cannot be read as a private key/ });
+    }
+  });
+
+  test("a folder is made with its first file, for its owner only", async () => {
+    const top = join(await folderWith({}), "nodes");
+    const store = await openCertificateStore(join(top, "n1"));
+    await assert.rejects(stat(top), { code: "ENOENT" });
+    await store.pendingKey();
+    assert.equal((await stat(store.folder)).mode & 0o777, 0o700);
+  });
+
   test("commit makes it the pair in use and leaves nothing else", async () => {
     const folder = await folderWith({
       "kubelet.key": old.keyPem,
@@ -139,12 +154,5 @@ describe("what cannot be used", () => {
     });
     await openCertificateStore(folder);
     assert.deepEqual((await readdir(folder)).sort(), [".mine.tmp", "notes"]);
-  });
-
-  test("a folder is made with all above it", async () => {
-    const folder = join(await folderWith({}), "a", "b");
-    await openCertificateStore(folder);
-    assert.deepEqual(await readdir(folder), []);
-    await rename(folder, `${folder}-gone`);
   });
 });

@@ -131,7 +131,12 @@ describe("discovery by CA hash", () => {
       "UNAUTHORIZED",
       /does not know token abcdef\.\*\*\*\*/,
     ],
-    ["no cluster-info", () => ({ status: 404, body: status(404, "NotFound", "no") }), "REFUSED", /has no ConfigMap/],
+    [
+      "no cluster-info",
+      () => ({ status: 404, body: status(404, "NotFound", "no") }),
+      "CLUSTER_NOT_TRUSTED",
+      /has no ConfigMap/,
+    ],
   ] as const) {
     test(`${what}: asked again every second for 5 s, then ${code}`, async () => {
       const clock = new FakeClock();
@@ -148,6 +153,12 @@ describe("discovery by CA hash", () => {
       assert.equal(seen, 6);
     });
   }
+
+  test("an answer that is no ConfigMap is nobody's cluster", async () => {
+    const { settled } = await discover([{ status: 200, body: "<html>" }], ca, new FakeClock());
+    assert.equal(settled?.status, "rejected");
+    assert.equal((settled.reason as { code?: string }).code, "CLUSTER_NOT_TRUSTED");
+  });
 
   test("a signature that comes a moment later is waited for", async () => {
     const clock = new FakeClock();
