@@ -112,3 +112,27 @@ export function findContainer(containers: readonly Container[], containerId: str
   for (const container of containers) if (container.containerId === containerId) return container;
   return undefined;
 }
+
+/** The same containers in the same states, in the same order. */
+export function sameStates(before: readonly Container[], after: readonly Container[]): boolean {
+  if (before === after) return true;
+  if (before.length !== after.length) return false;
+  for (let i = 0; i < before.length; i++) {
+    const one = before[i];
+    const other = after[i];
+    if (one?.containerId !== other?.containerId || one?.state !== other?.state || one?.name !== other?.name)
+      return false;
+  }
+  return true;
+}
+
+export function samePod(before: Pod, after: Pod): boolean {
+  return (
+    before.podUid === after.podUid &&
+    before.name === after.name &&
+    before.namespace === after.namespace &&
+    before.createdAtMs === after.createdAtMs &&
+    sameStates(before.containers, after.containers) &&
+    sameStates(before.sandboxes, after.sandboxes)
+  );
+}

@@ -1,5 +1,5 @@
 import { assertNever } from "../../util/errors.js";
-import { type Container, type ContainerState, findContainer, type Pod } from "../container/runtime.js";
+import { type Container, type ContainerState, findContainer, type Pod, sameStates } from "../container/runtime.js";
 
 /** Mirrors PodLifeCycleEventType in pkg/kubelet/pleg/pleg.go; `PodSync` is not used any more. */
 export type PodLifecycleEventType = "ContainerStarted" | "ContainerDied" | "ContainerRemoved" | "ContainerChanged";
@@ -33,6 +33,7 @@ const NO_CHANGE: readonly ContainerChange[] = [];
  */
 export function computeEvents(before: Pod | undefined, after: Pod | undefined): readonly ContainerChange[] {
   // Nearly always nothing has happened, and the runtime lists in the same order as before.
+  if (before === after) return NO_CHANGE;
   if (
     before !== undefined &&
     after !== undefined &&
@@ -58,16 +59,6 @@ export function computeEvents(before: Pod | undefined, after: Pod | undefined): 
     compare(pod?.sandboxes, true);
   }
   return changes;
-}
-
-function sameStates(before: readonly Container[], after: readonly Container[]): boolean {
-  if (before.length !== after.length) return false;
-  for (let i = 0; i < before.length; i++) {
-    const one = before[i];
-    const other = after[i];
-    if (one?.containerId !== other?.containerId || one?.state !== other?.state) return false;
-  }
-  return true;
 }
 
 /** Mirrors getContainerState: containers are searched before sandboxes. */

@@ -136,12 +136,12 @@ describe("a runtime that hangs", () => {
 });
 
 describe("inspections", () => {
-  test("several at a time, but not more than sixteen", async () => {
+  test("several at a time, but not more than 32", async () => {
     const lab = setUp();
     lab.runtime.pods = Array.from({ length: 40 }, (_, i) => podOf(`p${i}`));
     await lab.relist();
     expect(lab.runtime.inspected).toHaveLength(40);
-    expect(lab.runtime.mostInFlight).toBe(16);
+    expect(lab.runtime.mostInFlight).toBe(32);
   });
 
   test("of many pods are made from the list, where the runtime can, and count as old as the list", async () => {
