@@ -46,6 +46,7 @@ const TOLERATIONS = "plugin/pkg/admission/defaulttolerationseconds/admission.go"
 const EVENTS = "staging/src/k8s.io/client-go/tools/record/events_cache.go";
 const CERT_MANAGER = "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go";
 const BOOTSTRAP = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
+const POD_WORKERS = "pkg/kubelet/pod_workers.go";
 const SCHEDULING_QUEUE = "pkg/scheduler/internal/queue/scheduling_queue.go";
 
 /**
@@ -269,6 +270,11 @@ export const FACTS = {
   eventedPlegMaxStreamRetries: count("eventedPlegMaxStreamRetries", KUBELET, "attempts", ["1.25", 5]),
   plegChannelCapacity: count("plegChannelCapacity", KUBELET, "events", ["1.25", 1_000]),
   globalCacheUpdatePeriod: duration("globalCacheUpdatePeriod", "pkg/kubelet/pleg/evented.go", ["1.25", 5_000]),
+  podResyncInterval: duration("syncFrequency", KUBELET_DEFAULTS, ["1.25", 60_000]),
+  podWorkerBackOffPeriod: duration("backOffPeriod", KUBELET, ["1.25", 10_000]),
+  podWorkerResyncJitterFactor: count("workerResyncIntervalJitterFactor", POD_WORKERS, "", ["1.25", 0.5]),
+  podWorkerBackOffJitterFactor: count("workerBackOffPeriodJitterFactor", POD_WORKERS, "", ["1.25", 0.5]),
+  podWorkerTransientBackOffPeriod: duration("backOffOnTransientErrorPeriod", POD_WORKERS, ["1.25", 1_000]),
   execProtocol: word<"SPDY/3.1" | "WebSocket v5">(
     "exec, attach",
     "staging/src/k8s.io/client-go/tools/remotecommand/websocket.go",

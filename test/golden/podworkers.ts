@@ -127,7 +127,7 @@ class Stage {
         random: new FakeRandom(),
         trace: new Trace(this.clock),
       },
-      { resyncIntervalMs: RESYNC_MS, backOffPeriodMs: BACK_OFF_MS },
+      { kubeVersion: "1.25", resyncIntervalMs: RESYNC_MS },
     );
   }
 

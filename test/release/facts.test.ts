@@ -102,6 +102,9 @@ describe.skipIf(!existsSync(GOLDEN))(`constants of the real kubelet (${GOLDEN}; 
     csrRotationTimeout: "csr.rotationTimeout",
     plegRelistPeriod: "pleg.relistPeriod",
     plegRelistThreshold: "pleg.relistThreshold",
+    podResyncInterval: "kubelet.resyncInterval",
+    podWorkerBackOffPeriod: "podWorkers.backOffPeriod",
+    podWorkerTransientBackOffPeriod: "podWorkers.backOffOnTransientErrorPeriod",
   };
   const PLAIN: Partial<Record<FactName, string>> = {
     leaseDurationSeconds: "node.leaseDurationSeconds",
@@ -110,6 +113,8 @@ describe.skipIf(!existsSync(GOLDEN))(`constants of the real kubelet (${GOLDEN}; 
     leaseMaxUpdateRetries: "node.leaseMaxUpdateRetries",
     nodeStatusUpdateRetry: "node.statusUpdateRetry",
     nodeEvictionRate: "node.evictionRate",
+    podWorkerResyncJitterFactor: "podWorkers.resyncJitterFactor",
+    podWorkerBackOffJitterFactor: "podWorkers.backOffJitterFactor",
     defaultNotReadyTolerationSeconds: "pod.defaultNotReadyTolerationSeconds",
     defaultUnreachableTolerationSeconds: "pod.defaultUnreachableTolerationSeconds",
   };

@@ -2,7 +2,7 @@ import type { V1Pod } from "../../api/pod.js";
 import type { KillPodOptions } from "./update.js";
 
 /** Whoever terminates a pod gets at least this much, whatever was asked for. */
-const MIN_GRACE_PERIOD_SECONDS = 1;
+export const MIN_GRACE_PERIOD_SECONDS = 1;
 const MIN_KILL_TIMEOUT_SECONDS = 10;
 
 /**

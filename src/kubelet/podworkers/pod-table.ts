@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../api/pod.js";
+import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
@@ -131,9 +132,10 @@ export class PodTable {
     this.workers.delete(podUid);
   }
 
-  decided(what: string, why: string, func: string, level: 1 | 2 | 3 = 1): void {
+  decided(what: string, why: string, func: string, level: 1 | 2 | 3 = 1, constants?: readonly Constant[]): void {
     const upstream = { file: FILE, func };
-    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level });
+    const because = constants === undefined ? {} : { constants };
+    this.deps.trace.emit({ kind: "decision", what, why, upstream, ...because }, { actor: "kubelet", level });
   }
 
   /** Tells of a state that changed, if it did. */

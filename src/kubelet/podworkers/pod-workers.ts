@@ -14,7 +14,7 @@ import {
   workerStateOf,
 } from "./sync-status.js";
 import { type PodWork, toApiPod, type UpdatePodOptions } from "./update.js";
-import { managePodLoop, type WorkerDeps, type WorkerPeriods } from "./worker-loop.js";
+import { managePodLoop, type WorkerDeps, type WorkerOptions } from "./worker-loop.js";
 
 export interface PodWorkersDeps extends WorkerDeps {
   readonly trace: Trace;
@@ -51,7 +51,7 @@ export class PodWorkers {
 
   constructor(
     readonly deps: PodWorkersDeps,
-    readonly periods: WorkerPeriods,
+    readonly options: WorkerOptions,
   ) {
     this.#table = new PodTable(deps);
   }
@@ -267,7 +267,7 @@ export class PodWorkers {
   #startWorker(status: PodSyncStatus, pod: V1Pod) {
     const worker = this.#table.addWorker(pod);
     if (isStaticPod(pod)) this.#table.order.wait(status.fullName, pod.metadata.uid);
-    const start = () => managePodLoop(this.deps, this.periods, this.#table, worker, this.#stop.signal);
+    const start = () => managePodLoop(this.deps, this.options, this.#table, worker, this.#stop.signal);
     const loop = this.deps.trace.detached(start);
     this.#loops.add(loop);
     void loop.finally(() => this.#loops.delete(loop));

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../api/pod.js";
+import { constantsFor, factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
@@ -11,11 +12,6 @@ import { isTerminationRequested } from "./sync-status.js";
 import { NETWORK_NOT_READY_ERROR_MSG, type PodSyncer, type PodWork } from "./update.js";
 import type { WorkQueue } from "./work-queue.js";
 
-/** Jitter: so much of a delay is added at most, by chance. */
-export const WORKER_RESYNC_INTERVAL_JITTER_FACTOR = 0.5;
-export const WORKER_BACK_OFF_PERIOD_JITTER_FACTOR = 0.5;
-export const BACK_OFF_ON_TRANSIENT_ERROR_PERIOD_MS = 1_000;
-
 export interface WorkerDeps {
   readonly syncer: PodSyncer;
   readonly podCache: Pick<PodCache, "get" | "getNewerThan">;
@@ -25,11 +21,10 @@ export interface WorkerDeps {
   readonly random: Random;
 }
 
-export interface WorkerPeriods {
-  /** ms after which a pod that is well is synced again */
-  readonly resyncIntervalMs: number;
-  /** ms after which a sync that failed is tried again */
-  readonly backOffPeriodMs: number;
+export interface WorkerOptions {
+  readonly kubeVersion: string;
+  /** ms after which a pod that is well is synced again; default: the kubelet's syncFrequency */
+  readonly resyncIntervalMs?: number;
 }
 
 type SyncOutcome =
@@ -43,7 +38,7 @@ type SyncOutcome =
  */
 export async function managePodLoop(
   deps: WorkerDeps,
-  periods: WorkerPeriods,
+  options: WorkerOptions,
   table: PodTable,
   worker: Worker,
   signal: AbortSignal,
@@ -52,7 +47,7 @@ export async function managePodLoop(
   let podStarted = false;
   for await (const work of worker.queue.iterate(signal)) {
     if (!podStarted) {
-      const start = allowPodStart(deps, periods, table, work.pod);
+      const start = allowPodStart(deps, options, table, work.pod);
       if (start === "never") {
         table.completeUnstartedTerminated(work.pod);
         return;
@@ -66,7 +61,7 @@ export async function managePodLoop(
     if (signal.aborted) return;
     if (outcome.syncedAtMs !== undefined) lastSyncTimeMs = outcome.syncedAtMs;
     if (completeStep(table, work, outcome) === "worker-ends") return;
-    requeue(deps, periods, table, work, outcome);
+    requeue(deps, options, table, work, outcome);
     table.completeWorkQueueNext(work.pod.metadata.uid);
   }
 }
@@ -74,7 +69,7 @@ export async function managePodLoop(
 /** Mirrors allowPodStart: static pods of one name start one after the other. */
 function allowPodStart(
   deps: WorkerDeps,
-  periods: WorkerPeriods,
+  options: WorkerOptions,
   table: PodTable,
   pod: V1Pod,
 ): "now" | "not-yet" | "never" {
@@ -83,7 +78,7 @@ function allowPodStart(
   const status = table.statuses.get(uid);
   if (status === undefined || isTerminationRequested(status)) return "never";
   if (table.order.allow(status.fullName, uid)) return "now";
-  const delayMs = jitter(deps.random, periods.backOffPeriodMs, WORKER_BACK_OFF_PERIOD_JITTER_FACTOR);
+  const delayMs = backOffMs(deps.random, "podWorkerBackOffPeriod", options.kubeVersion);
   const why = `another static pod of that name (uid ${table.order.startedUid(status.fullName) ?? "?"}) has not finished`;
   table.decided(`do not start ${podText(pod)} (uid ${uid}) yet`, why, "allowPodStart");
   deps.workQueue.enqueue(uid, delayMs);
@@ -187,25 +182,33 @@ function completeStep(table: PodTable, { workType, pod, runningPod }: PodWork, o
 /** When to look at the pod again. Mirrors completeWork. */
 function requeue(
   { workQueue, random }: WorkerDeps,
-  { resyncIntervalMs, backOffPeriodMs }: WorkerPeriods,
+  { kubeVersion, resyncIntervalMs = factFor("podResyncInterval", kubeVersion) }: WorkerOptions,
   table: PodTable,
   { workType, pod }: PodWork,
   outcome: SyncOutcome,
 ): void {
-  const enqueue = (delayMs: number) => workQueue.enqueue(pod.metadata.uid, delayMs);
+  const { uid } = pod.metadata;
   if (outcome.kind === "ok") {
     const phaseTransition = workType === "terminating" || outcome.isTerminal;
-    enqueue(phaseTransition ? 0 : jitter(random, resyncIntervalMs, WORKER_RESYNC_INTERVAL_JITTER_FACTOR));
+    const factor = factFor("podWorkerResyncJitterFactor", kubeVersion);
+    workQueue.enqueue(uid, phaseTransition ? 0 : jitter(random, resyncIntervalMs, factor));
     return;
   }
   const text = textOf(outcome.error);
   const isTransient = text.includes(NETWORK_NOT_READY_ERROR_MSG);
-  const periodMs = isTransient ? BACK_OFF_ON_TRANSIENT_ERROR_PERIOD_MS : backOffPeriodMs;
-  const delayMs = jitter(random, periodMs, WORKER_BACK_OFF_PERIOD_JITTER_FACTOR);
-  enqueue(delayMs);
+  const period = isTransient ? "podWorkerTransientBackOffPeriod" : "podWorkerBackOffPeriod";
+  const delayMs = backOffMs(random, period, kubeVersion);
+  workQueue.enqueue(uid, delayMs);
   const why = outcome.kind === "canceled" ? "its sync was cancelled: newer work waits" : `its sync failed: ${text}`;
   const what = `sync ${podText(pod)} again in ${(delayMs / 1000).toFixed(1)} s at the latest`;
-  table.decided(what, why, "completeWork", outcome.kind === "canceled" ? 2 : 1);
+  const constants = constantsFor(kubeVersion, period, "podWorkerBackOffJitterFactor");
+  table.decided(what, why, "completeWork", outcome.kind === "canceled" ? 2 : 1, constants);
+}
+
+type BackOff = "podWorkerBackOffPeriod" | "podWorkerTransientBackOffPeriod";
+
+function backOffMs(random: Random, period: BackOff, kubeVersion: string): number {
+  return jitter(random, factFor(period, kubeVersion), factFor("podWorkerBackOffJitterFactor", kubeVersion));
 }
 
 function outcomeOf(error: unknown): SyncOutcome {

@@ -39,7 +39,7 @@ function start(syncer: Partial<PodSyncer> = {}) {
       random: new FakeRandom(),
       trace,
     },
-    { resyncIntervalMs: 60_000, backOffPeriodMs: 10_000 },
+    { kubeVersion: "1.25" },
   );
   const seen = (podUid: string) => cache.set(podUid, emptyPodStatus(podUid), undefined, clock.now());
   return { clock, calls, cache, seen, workQueue, workers, recorder, events, facts };
@@ -81,11 +81,16 @@ describe("waiting for the cache", () => {
   });
 
   test("an inspection that failed is an event and a retry, not a sync", async () => {
-    const { workers, cache, events, calls, workQueue, clock } = start();
+    const { workers, cache, events, calls, workQueue, clock, facts } = start();
     cache.set("uid-a", undefined, new Error("inspect failed"), clock.now());
     workers.updatePod({ pod: makePod("a"), updateType: "create" });
     await settle();
     expect([calls, events, workQueue.size]).toEqual([[], ["a FailedSync"], 1]);
+    const { constants } = only(facts, "decision").find(({ what }) => what.startsWith("sync default/a again")) ?? {};
+    expect(constants?.map(({ name, value }) => `${name} ${value}`)).toEqual([
+      "backOffPeriod 10 s",
+      "workerBackOffPeriodJitterFactor 0.5",
+    ]);
     await workers.close();
   });
 });
