@@ -26,6 +26,8 @@ const RULES: readonly Rule[] = [
   { apply: (item) => texts(item, (text) => text.replace(PEM_CERTIFICATE, "<certificate>")) },
   // Events are named by the nanosecond.
   { apply: (item) => texts(item, (text) => text.replace(EVENT_NAME, "$1.<time>")) },
+  // Whole seconds pass between a restart and the table that tells of it. The normaliser replaces ages that stand alone.
+  { apply: (item) => texts(item, (text) => text.replace(RESTART_AGE, "(<age> ago)")) },
   // A seeded object's may happen to be one of those that the recorder asks for by number: these stay as they are.
   { topics: ["tables"], apply: (item) => deep(item, seededVersion) as Item },
   // The next free range of the cluster. The normaliser replaces it where it is a field, not inside a text.
@@ -51,6 +53,7 @@ const RULES: readonly Rule[] = [
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const EVENT_NAME = /^([a-z0-9.-]+)\.1[0-9a-f]{15}$/;
+const RESTART_AGE = /\((\d+[dhms])+ ago\)$/;
 const POD_CIDR = /\b10\.244\.\d+\.0\/24\b/g;
 const YAML_RESOURCE_VERSION = /(^ +resourceVersion: )"\d+"/gm;
 const EMBEDDED_OBJECT = /\{\\*"(?:kind|apiVersion|metadata)\\*":/;

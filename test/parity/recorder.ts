@@ -16,9 +16,12 @@ export const hasRecordings = existsSync(join(RECORDINGS, "recorder", "record.py"
 
 /**
  * Topics that the recorded cluster had been through already, where answers tell of it: which changes a watch may still
- * begin with, and what they were.
+ * begin with, and what they were, and which events there are.
  */
-const BEFORE: Readonly<Record<string, readonly string[]>> = { watch: ["auth", "auth", "pods"] };
+const BEFORE: Readonly<Record<string, readonly string[]>> = {
+  watch: ["auth", "auth", "pods"],
+  tables: ["auth", "pods"],
+};
 
 /**
  * Starts an embedded control plane that is like the recorded one, lets the recorder ask it all that it asked the real one,
