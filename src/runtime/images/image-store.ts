@@ -86,7 +86,7 @@ export class ImageStore {
 
   /**
    * The image that a name, digest or ID (or the beginning of one) means.
-   * Mirrors containerd's LocalResolve. @returns undefined when it is not here @throws RpcError InvalidArgument
+   * Mirrors containerd's LocalResolve. @returns undefined when it is not here, also for what is no name at all
    */
   find(nameOrId: string): StoredImage | undefined {
     const id = this.#byId.get(nameOrId) ?? this.#byId.get(`sha256:${nameOrId}`);
@@ -94,9 +94,8 @@ export class ImageStore {
     let name: string;
     try {
       name = formatReference(parseReference(nameOrId));
-    } catch (error) {
-      if (/^[0-9a-f]{64}$/.test(nameOrId)) return undefined;
-      throw error;
+    } catch {
+      return undefined; // what is no name, no image has
     }
     const known = this.#idOfName.get(name);
     if (known !== undefined) return this.#byId.get(known);

@@ -17,7 +17,7 @@ const MAX_NAME_LENGTH = 255;
 const DOMAIN_PART = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
 const DOMAIN = `(?:${DOMAIN_PART}(?:\\.${DOMAIN_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const PATH_PART = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
-const NAME = `(?:(${DOMAIN})/)?(${PATH_PART}(?:/${PATH_PART})*)`;
+const NAME = `(${DOMAIN})/(${PATH_PART}(?:/${PATH_PART})*)`;
 const REFERENCE = new RegExp(`^${NAME}(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][\\w.+-]*:[0-9a-fA-F]{32,}))?$`);
 const SHA256 = /^sha256:[0-9a-f]{64}$/;
 

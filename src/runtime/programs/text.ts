@@ -193,16 +193,13 @@ function lastLines(bytes: Buffer, count: number): Buffer {
 }
 
 const YES_LINES_BYTES = 8192;
-/** How often `yes` writes: a machine of ours has one thread, and other containers want it too. */
-const YES_PAUSE_MS = 1;
-
 /** `yes [TEXT]` */
 export async function yes(self: Self): Promise<number> {
   const line = `${self.argv.length > 1 ? self.argv.slice(1).join(" ") : "y"}\n`;
   const block = Buffer.from(line.repeat(Math.max(1, Math.floor(YES_LINES_BYTES / line.length))));
   for (;;) {
     await self.stdout.write(block, self.signal);
-    await self.machine.clock.sleep(YES_PAUSE_MS, self.signal);
+    await breathe(self.signal);
   }
 }
 

@@ -8,6 +8,10 @@ import { type ByteSink, type ByteSource, BytesSource } from "../process/streams.
 import type { Container } from "./container.js";
 import { type ContainerSpec, containerSpec, type SpecDeps } from "./spec.js";
 
+/** A container that writes without end must leave the others, and the disk, some time: some 25 MB/s at most. */
+const BURST_BYTES = 256 * 1024;
+const BURST_PAUSE_MS = 10;
+
 /** How the first process of a container ended. */
 export interface ContainerEnd {
   readonly exitCode: number;
@@ -59,11 +63,16 @@ export class RunningContainer {
   }
 
   #sink(stream: LogStream, isTerminal: boolean): ByteSink {
+    let burst = 0;
     return {
       isTerminal,
-      write: (bytes) => {
+      write: (bytes, signal) => {
         this.log?.write(stream, bytes);
         for (const listener of this.#listeners) listener(stream, bytes);
+        burst += bytes.length;
+        if (burst < BURST_BYTES) return;
+        burst = 0;
+        return this.machine.clock.sleep(BURST_PAUSE_MS, signal);
       },
       retain: () => {},
       release: () => {},

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "vitest";
+import { ContainerFs } from "../../src/runtime/fs/container-fs.js";
+import { ImageStore } from "../../src/runtime/images/image-store.js";
+import { parseReference } from "../../src/runtime/images/reference.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { newFolder, RuntimeLab } from "./lab.js";
+
+const images = new ImageStore();
+const image = images.tree(images.add(parseReference("busybox")));
+
+interface HostMountInit {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly isReadonly?: boolean;
+}
+
+function open(mounts: readonly HostMountInit[] = [], isReadonly = false): ContainerFs {
+  const all = mounts.map((mount) => ({ isReadonly: false, ...mount }));
+  return new ContainerFs({ image, mounts: all, clock: new FakeClock(), isReadonly });
+}
+
+test("what one container writes, another of the same image does not see", () => {
+  const [one, other] = [open(), open()];
+  one.write("/etc/passwd", Buffer.from("mine"), { truncate: true });
+  one.mkdir("/data");
+  one.remove("/bin/ls");
+  assert.equal(one.readFile("/etc/passwd").toString(), "mine");
+  assert.match(other.readFile("/etc/passwd").toString(), /^root:/);
+  assert.deepEqual([other.exists("/data"), other.exists("/bin/ls"), one.exists("/bin/ls")], [false, true, false]);
+});
+
+test("files: append, offset, rename, link, symbolic links, folders", () => {
+  const fs = open();
+  fs.write("/tmp/a", Buffer.from("hello"));
+  fs.write("/tmp/a", Buffer.from(" you"));
+  fs.write("/tmp/a", Buffer.from("J"), { offset: 0 });
+  assert.equal(fs.readFile("/tmp/a").toString(), "Jello you");
+  fs.link("/tmp/a", "/tmp/hard");
+  fs.symlink("a", "/tmp/soft");
+  fs.rename("/tmp/a", "/tmp/b");
+  assert.equal(fs.readFile("/tmp/hard").toString(), "Jello you");
+  assert.throws(() => fs.readFile("/tmp/soft"), { code: "ENOENT" });
+  fs.mkdir("/x/y/z", { recursive: true });
+  assert.throws(() => fs.remove("/x/y"), { code: "ENOTEMPTY" });
+  assert.throws(() => fs.rename("/x", "/x/y/w"), { code: "EINVAL" });
+  assert.throws(() => fs.readdir("/tmp/b"), { code: "ENOTDIR" });
+  assert.throws(() => fs.write("/tmp/b/c", Buffer.from("")), { code: "ENOTDIR" });
+  assert.throws(() => fs.mkdir("/tmp"), { code: "EEXIST" });
+  assert.throws(() => fs.readFile("/tmp"), { code: "EISDIR" });
+  fs.symlink("loop", "/tmp/loop");
+  assert.throws(() => fs.readFile("/tmp/loop"), { code: "ELOOP" });
+  assert.equal(fs.realpath("/x/../x/./y/z/.."), "/x/y");
+});
+
+test("a read-only root: nothing in it can be changed, a mount in it can", () => {
+  const hostPath = newFolder();
+  const fs = open([{ containerPath: "/data", hostPath }], true);
+  assert.throws(() => fs.write("/tmp/a", Buffer.from("")), { code: "EROFS" });
+  assert.throws(() => fs.write("/etc/passwd", Buffer.from("")), { code: "EROFS" });
+  assert.throws(() => fs.mkdir("/new"), { code: "EROFS" });
+  assert.throws(() => fs.remove("/bin/ls"), { code: "EROFS" });
+  fs.write("/data/a", Buffer.from("ok"));
+  assert.equal(readFileSync(join(hostPath, "a"), "utf8"), "ok");
+});
+
+test("mounts: read, write, read-only, a single file, a mount in a mount", () => {
+  const hostPath = newFolder();
+  const inner = newFolder();
+  writeFileSync(join(hostPath, "file"), "from the host");
+  mkdirSync(join(hostPath, "inner"));
+  writeFileSync(join(inner, "deep"), "deep");
+  const fs = open([
+    { containerPath: "/rw", hostPath },
+    { containerPath: "/ro", hostPath, isReadonly: true },
+    { containerPath: "/etc/one", hostPath: join(hostPath, "file"), isReadonly: true },
+  ]);
+  assert.equal(fs.readFile("/ro/file").toString(), "from the host");
+  assert.equal(fs.readFile("/etc/one").toString(), "from the host");
+  fs.write("/rw/new", Buffer.from("x"));
+  fs.mkdir("/rw/folder");
+  fs.rename("/rw/new", "/rw/folder/new");
+  assert.equal(readFileSync(join(hostPath, "folder/new"), "utf8"), "x");
+  assert.deepEqual(fs.readdir("/ro"), ["file", "folder", "inner"]);
+  for (const change of [
+    () => fs.write("/ro/file", Buffer.from("y")),
+    () => fs.write("/ro/other", Buffer.from("y")),
+    () => fs.remove("/ro/file"),
+    () => fs.mkdir("/ro/new"),
+    () => fs.symlink("x", "/ro/link"),
+    () => fs.write("/etc/one", Buffer.from("y")),
+  ]) {
+    assert.throws(change, { code: "EROFS" });
+  }
+  assert.equal(readFileSync(join(hostPath, "file"), "utf8"), "from the host");
+  assert.throws(() => fs.rename("/rw/file", "/tmp/file"), { code: "EXDEV" });
+  assert.throws(() => fs.remove("/rw"), { code: "EBUSY" });
+});
+
+test("mounts: symbolic links lead through the container, never to the machine", () => {
+  const hostPath = newFolder();
+  const secret = join(newFolder(), "secret");
+  writeFileSync(secret, "of the machine");
+  mkdirSync(join(hostPath, "..2026"));
+  writeFileSync(join(hostPath, "..2026", "key"), "value");
+  symlinkSync("..2026", join(hostPath, "..data"));
+  symlinkSync("..data/key", join(hostPath, "key"));
+  symlinkSync(secret, join(hostPath, "absolute"));
+  symlinkSync("../../../../../../../../../../../../etc/shadow", join(hostPath, "relative"));
+  symlinkSync("/etc/passwd", join(hostPath, "passwd"));
+  const fs = open([{ containerPath: "/config", hostPath }]);
+  assert.equal(fs.readFile("/config/key").toString(), "value", "as config maps are laid out");
+  assert.throws(() => fs.readFile("/config/absolute"), { code: "ENOENT" });
+  assert.throws(() => fs.readFile("/config/relative"), { code: "ENOENT" });
+  assert.deepEqual(fs.readFile("/config/passwd"), fs.readFile("/etc/passwd"));
+  fs.symlink(secret, "/config/made");
+  assert.throws(() => fs.readFile("/config/made"), { code: "ENOENT" });
+  assert.throws(() => fs.write("/config/made", Buffer.from("x")), { code: "ENOENT" });
+  assert.equal(readFileSync(secret, "utf8"), "of the machine");
+  assert.ok(!fs.exists("/config/../../../../../../etc/shadow-of-the-machine"));
+});
+
+test("mounts: pipes and other things that would block are not opened", () => {
+  const hostPath = newFolder();
+  execFileSync("mkfifo", [join(hostPath, "fifo")]);
+  const fs = open([{ containerPath: "/m", hostPath }]);
+  assert.throws(() => fs.read("/m/fifo", 0, 10));
+  assert.throws(() => fs.write("/m/fifo", Buffer.from("x")));
+});
+
+test("the writable layer has an end", () => {
+  const fs = open();
+  const block = Buffer.alloc(16 * 1024 * 1024);
+  assert.throws(
+    () => {
+      for (let count = 0; count < 20; count++) fs.write("/tmp/big", block);
+    },
+    { code: "ENOSPC" },
+  );
+  fs.remove("/tmp/big");
+  fs.write("/tmp/small", Buffer.from("fits again"));
+});
+
+test("a container: programs work on mounts, and files of the runtime are made where nothing is mounted", async () => {
+  const lab = new RuntimeLab();
+  const hostPath = newFolder();
+  writeFileSync(join(hostPath, "hosts"), "mounted hosts\n");
+  const mount = { containerPath: "/etc/hosts", hostPath: join(hostPath, "hosts"), readonly: false };
+  const data = { containerPath: "/data", hostPath, readonly: false };
+  const sandbox = lab.sandbox({
+    hostname: "web-0",
+    dnsConfig: { servers: ["10.96.0.10"], searches: ["default.svc"], options: ["ndots:5"] },
+  });
+  const container = lab.run(
+    { command: ["sleep", "infinity"], mounts: [mount, data], workingDir: "/made/here" },
+    sandbox,
+  );
+  const run = async (script: string) => (await lab.sh(script, container)).stdout.toString();
+  assert.equal(await run("cat /etc/hosts"), "mounted hosts\n");
+  assert.equal(await run("hostname; cat /etc/hostname; pwd"), "web-0\nweb-0\n/made/here\n");
+  assert.equal(await run("cat /etc/resolv.conf"), "search default.svc\nnameserver 10.96.0.10\noptions ndots:5\n");
+  await run(
+    "echo out > /data/file; grep mounted /data/hosts > /data/found; ln -s file /data/link; sed -i s/out/changed/ /data/file",
+  );
+  assert.equal(readFileSync(join(hostPath, "file"), "utf8"), "changed\n");
+  assert.equal(readFileSync(join(hostPath, "found"), "utf8"), "mounted hosts\n");
+  assert.equal(await run("cat /data/link"), "changed\n");
+  assert.equal(
+    await run("cat /proc/version /root/.ssh/id_rsa 2>/dev/null; ls /"),
+    await run("ls /"),
+    "nothing of the machine",
+  );
+  assert.ok(!existsSync(join(hostPath, "made")));
+  lab.stop();
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { IMAGE_SERVICE } from "../../src/cri/services.js";
+import { formatReference, parseReference } from "../../src/runtime/images/reference.js";
+import { only } from "../support/trace.js";
+import { never, RuntimeLab } from "./lab.js";
+
+const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+
+const REFERENCES: readonly (readonly [string, string | undefined])[] = [
+  ["nginx", "docker.io/library/nginx:latest"],
+  ["nginx:1.25", "docker.io/library/nginx:1.25"],
+  ["team/app", "docker.io/team/app:latest"],
+  ["docker.io/nginx", "docker.io/library/nginx:latest"],
+  ["index.docker.io/team/app:2", "docker.io/team/app:2"],
+  ["registry.k8s.io/pause:3.8", "registry.k8s.io/pause:3.8"],
+  ["localhost/app", "localhost/app:latest"],
+  ["localhost:5000/app:v1", "localhost:5000/app:v1"],
+  ["[::1]:5000/app", "[::1]:5000/app:latest"],
+  [`nginx@${digest}`, `docker.io/library/nginx@${digest}`],
+  [`nginx:1.25@${digest}`, `docker.io/library/nginx@${digest}`],
+  ["a-b__c/d.e_f", "docker.io/a-b__c/d.e_f:latest"],
+  ["under_score.example/app", undefined],
+  ["../../etc", undefined],
+  ["/etc/passwd", undefined],
+  ["./nginx", undefined],
+  ["nginx/", undefined],
+  ["a//b", undefined],
+  ["Nginx", undefined],
+  ["registry.k8s.io/Pause", undefined],
+  ["nginx:", undefined],
+  ["nginx:-bad", undefined],
+  [`nginx:${"t".repeat(129)}`, undefined],
+  ["nginx@sha256:abc", undefined],
+  [`nginx@md5:${"a".repeat(32)}`, undefined],
+  ["http://nginx", undefined],
+  ["ngi nx", undefined],
+  ["nginx\0", undefined],
+  ["", undefined],
+  ["a".repeat(64), undefined],
+  [`${"a/".repeat(130)}b`, undefined],
+];
+for (const [text, want] of REFERENCES) {
+  test(`reference: ${JSON.stringify(text.slice(0, 80))} is ${want ?? "refused"}`, () => {
+    if (want === undefined) assert.throws(() => parseReference(text), { code: "InvalidArgument" });
+    else assert.equal(formatReference(parseReference(text)), want);
+  });
+}
+
+function context() {
+  return { rpc: IMAGE_SERVICE.pullImage, signal: never };
+}
+
+async function pull(lab: RuntimeLab, image: string): Promise<unknown> {
+  const pulled = lab.runtime.handlers.image.pullImage?.(
+    { image: spec(image), auth: undefined, sandboxConfig: undefined },
+    context(),
+  );
+  const result = Promise.resolve(pulled).then(
+    () => "pulled",
+    (error: unknown) => error,
+  );
+  await lab.clock.advance(400);
+  return result;
+}
+
+function spec(image: string) {
+  return { image, annotations: {}, userSpecifiedImage: "", runtimeHandler: "", imageRef: "" };
+}
+
+function statusOf(lab: RuntimeLab, image: string) {
+  const answer = lab.runtime.handlers.image.imageStatus?.({ image: spec(image), verbose: false }, context());
+  return (answer as { image?: { id: string; repoTags: string[]; repoDigests: string[]; pinned: boolean } }).image;
+}
+
+test("pull: takes its time, shows progress, and then the image is there under its names", async () => {
+  const lab = new RuntimeLab();
+  const result = pull(lab, "example.com/team/app:v1");
+  assert.equal(statusOf(lab, "example.com/team/app:v1"), undefined);
+  assert.equal(await result, "pulled");
+  const image = statusOf(lab, "example.com/team/app:v1");
+  assert.deepEqual(image?.repoTags, ["example.com/team/app:v1"]);
+  assert.match(image?.repoDigests[0] ?? "", /^example\.com\/team\/app@sha256:[0-9a-f]{64}$/);
+  for (const name of [image?.id, image?.id.slice("sha256:".length), image?.id.slice(7, 20), image?.repoDigests[0]]) {
+    assert.equal(statusOf(lab, name ?? "")?.id, image?.id, `found as ${name}`);
+  }
+  const notes = only(lab.recorded.events, "note").map(({ text }) => text);
+  assert.equal(notes.filter((text) => /layer \d of 4/.test(text)).length, 4);
+});
+
+test("pull: the same name is the same image, tags of unknown images are not", async () => {
+  const lab = new RuntimeLab();
+  for (const name of ["app:1", "app:2", "app:1"]) await pull(lab, name);
+  assert.notEqual(statusOf(lab, "app:1")?.id, statusOf(lab, "app:2")?.id);
+  assert.equal(statusOf(new RuntimeLab(), "app:1"), undefined);
+});
+
+const FAILURES = [
+  ["registry.invalid/app", "Unknown", /no such host/],
+  ["example.com/does-not-exist:1", "NotFound", /not found/],
+] as const;
+for (const [name, code, message] of FAILURES) {
+  test(`pull: ${name} fails with ${code}`, async () => {
+    const error = (await pull(new RuntimeLab(), name)) as { code: string; message: string };
+    assert.equal(error.code, code);
+    assert.match(error.message, message);
+  });
+}
+
+test("pull: fails as the control asks, until it does not any more", async () => {
+  const lab = new RuntimeLab();
+  lab.runtime.control.setPullFault("team/", "denied");
+  assert.match(String(await pull(lab, "example.com/team/app")), /pull access denied/);
+  assert.equal(await pull(lab, "example.com/other/app"), "pulled");
+  lab.runtime.control.setPullFault("team/", undefined);
+  assert.equal(await pull(lab, "example.com/team/app"), "pulled");
+});
+
+test("remove: an image goes with all its names, and a container made of it stays", async () => {
+  const lab = new RuntimeLab();
+  const container = lab.run({ command: ["sleep", "infinity"] });
+  const { removeImage } = lab.runtime.handlers.image;
+  await removeImage?.({ image: spec("busybox") }, context());
+  assert.equal(statusOf(lab, "docker.io/library/busybox:latest"), undefined);
+  assert.equal(container.phase.state, "running");
+  assert.throws(() => lab.create(), { code: "NotFound" });
+});
+
+test("pause is there from the start, and pinned", () => {
+  assert.equal(statusOf(new RuntimeLab(), "registry.k8s.io/pause:3.8")?.pinned, true);
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ContainerConfig } from "../../src/cri/messages/container.js";
+import { ContainerConfig as ContainerConfigMessage } from "../../src/cri/messages/container.js";
+import { NamespaceMode } from "../../src/cri/messages/enums.js";
+import { PodSandboxConfig } from "../../src/cri/messages/sandbox.js";
+import type { Init } from "../../src/protobuf/fields.js";
+import { type ExecResult, execSync } from "../../src/runtime/calls/exec.js";
+import { createRuntime, type RuntimeOptions } from "../../src/runtime/start.js";
+import type { Container } from "../../src/runtime/state/container.js";
+import { Containers } from "../../src/runtime/state/containers.js";
+import type { Sandbox } from "../../src/runtime/state/sandbox.js";
+import { Sandboxes } from "../../src/runtime/state/sandboxes.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { FakeClock, settle } from "../support/fake-clock.js";
+import { recordingTrace } from "../support/trace.js";
+
+export const never = new AbortController().signal;
+
+/** A folder of the test's own. */
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), "kubelab-runtime-test-"));
+}
+
+/** An embedded runtime without a server, on a clock that stands still until it is moved. */
+export class RuntimeLab {
+  readonly clock = new FakeClock();
+  readonly recorded = recordingTrace(this.clock);
+  readonly runtime;
+  readonly core;
+  readonly containers;
+  readonly sandboxes;
+  #count = 0;
+
+  constructor(options: Partial<RuntimeOptions> = {}) {
+    const deps = { clock: this.clock, random: new SystemRandom(), trace: this.recorded.trace };
+    this.runtime = createRuntime({ ...deps, images: ["busybox", "nginx", "stress"], ...options }, "/nonexistent");
+    this.core = this.runtime.core;
+    this.containers = new Containers(this.core);
+    this.sandboxes = new Sandboxes(this.core, this.containers);
+  }
+
+  sandbox(more: Init<typeof PodSandboxConfig> = {}): Sandbox {
+    this.#count++;
+    const metadata = { name: `pod-${this.#count}`, namespace: "default", uid: `uid-${this.#count}`, attempt: 0 };
+    return this.sandboxes.run(PodSandboxConfig.create({ metadata, ...more }), "");
+  }
+
+  create(more: Init<typeof ContainerConfig> = {}, sandbox = this.sandbox()): Container {
+    this.#count++;
+    const config = ContainerConfigMessage.create({
+      metadata: { name: `c-${this.#count}` },
+      image: { image: "busybox" },
+      linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.CONTAINER } } },
+      ...more,
+    });
+    return this.containers.create(sandbox, config, undefined);
+  }
+
+  run(more: Init<typeof ContainerConfig> = {}, sandbox = this.sandbox()): Container {
+    const container = this.create(more, sandbox);
+    this.containers.start(container);
+    return container;
+  }
+
+  /** What a container writes to a stream from now on. */
+  output(container: Container, wanted: "stdout" | "stderr" = "stdout"): () => string {
+    let text = "";
+    container.running?.listen((stream, bytes) => {
+      if (stream === wanted) text += Buffer.from(bytes).toString();
+    });
+    return () => text;
+  }
+
+  /** Runs a script in a container that does nothing else; time stands still unless the script's test moves it. */
+  async sh(script: string, container?: Container): Promise<ExecResult> {
+    const home = container ?? this.run({ command: ["sleep", "infinity"] });
+    const running = home.running;
+    assert.ok(running !== undefined);
+    return execSync(running, { cmd: ["sh", "-c", script], timeout: 0n }, this.clock, never);
+  }
+
+  /** Lets everything run that needs no time. */
+  async settle(): Promise<void> {
+    await loadPrograms();
+    await settle(10);
+  }
+
+  stop(): void {
+    this.runtime.stop();
+  }
+}
+
+/** Some programs are loaded when they first run: that takes real time, which a clock that stands still does not see. */
+export async function loadPrograms(): Promise<void> {
+  await Promise.all([
+    import("just-bash"),
+    import("../../src/runtime/shell/run.js"),
+    import("../../src/runtime/shell/utilities.js"),
+    import("../../src/runtime/shell/as-program.js"),
+    import("../../src/runtime/programs/nginx.js"),
+    import("../../src/runtime/programs/fetch.js"),
+    import("../../src/runtime/programs/stress.js"),
+  ]);
+}
+
+/** `exited (0, Completed)` */
+export function stateOf({ phase }: Container): string {
+  return phase.state === "exited" ? `exited (${phase.exitCode}, ${phase.reason})` : phase.state;
+}
