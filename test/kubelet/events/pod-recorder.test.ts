@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { ApiPodEventRecorder } from "../../../src/kubelet/events/pod-recorder.js";
+import { LabError } from "../../../src/util/errors.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
+import { only, recordingTrace } from "../../support/trace.js";
+import { makePod } from "../podworkers/pods.js";
+
+function start(answer: (method: string) => MemoryAnswer | Error = () => ({ status: 201, body: {} })) {
+  const clock = new FakeClock();
+  const client = new MemoryClient(({ method }) => answer(method));
+  const { trace, events } = recordingTrace(clock);
+  const recorder = new ApiPodEventRecorder({ client, clock, trace }, { nodeName: "n1", kubeVersion: "1.25" });
+  const methods = async () => {
+    await recorder.flush();
+    return client.requests.map(({ method }) => method);
+  };
+  return { clock, client, recorder, methods, facts: events };
+}
+
+const POD = makePod("a");
+
+test("an event names the pod, its part and the node", async () => {
+  const { client, recorder, facts } = start();
+  recorder.event(POD, "Normal", "Started", "Started container app", { fieldPath: "spec.containers{app}" });
+  await recorder.flush();
+  expect(client.requests[0]).toMatchObject({
+    method: "POST",
+    path: "/api/v1/namespaces/default/events",
+    body: {
+      kind: "Event",
+      metadata: { name: expect.stringMatching(/^a\.[0-9a-f]+$/), namespace: "default" },
+      involvedObject: { kind: "Pod", name: "a", uid: "uid-a", fieldPath: "spec.containers{app}" },
+      source: { component: "kubelet", host: "n1" },
+      count: 1,
+      firstTimestamp: "2026-01-01T00:00:00Z",
+    },
+  });
+  expect(only(facts, "event")).toMatchObject([{ object: "Pod/default/a", reason: "Started" }]);
+});
+
+describe("counting", () => {
+  test("the same again is a PATCH of the first; another message is another event", async () => {
+    const { client, clock, recorder, methods } = start();
+    recorder.event(POD, "Warning", "BackOff", "again");
+    await clock.advance(5000);
+    recorder.event(POD, "Warning", "BackOff", "again");
+    recorder.event(POD, "Warning", "BackOff", "other");
+    expect(await methods()).toEqual(["POST", "PATCH", "POST"]);
+    const first = client.requests[0]?.body as { metadata: { name: string } };
+    expect(client.requests[1]).toMatchObject({
+      path: `/api/v1/namespaces/default/events/${first.metadata.name}`,
+      body: { count: 2, lastTimestamp: "2026-01-01T00:00:05Z", message: "again" },
+    });
+  });
+
+  test("one that the API server has forgotten is written anew, with its count", async () => {
+    const { client, recorder, methods } = start((method) => ({ status: method === "PATCH" ? 404 : 201, body: {} }));
+    recorder.event(POD, "Warning", "BackOff", "again");
+    recorder.event(POD, "Warning", "BackOff", "again");
+    expect(await methods()).toEqual(["POST", "PATCH", "POST"]);
+    expect(client.requests[2]?.body).toMatchObject({ count: 2 });
+  });
+
+  test("the tenth that differs in its words only stands for those that follow", async () => {
+    const { client, recorder } = start();
+    for (let i = 1; i <= 12; i++) recorder.event(POD, "Warning", "Failed", `message ${i}`);
+    await recorder.flush();
+    expect(client.requests.map(({ method }) => method)).toEqual([...Array<string>(10).fill("POST"), "PATCH", "PATCH"]);
+    expect(client.requests[11]?.body).toMatchObject({
+      count: 3,
+      message: "(combined from similar events): message 12",
+    });
+  });
+
+  test("after 25 about one pod it is quiet, but for one in five minutes; other pods are not affected", async () => {
+    const { clock, recorder, methods } = start();
+    for (let i = 0; i < 40; i++) recorder.event(POD, "Warning", "BackOff", "again");
+    expect(await methods()).toHaveLength(25);
+    recorder.event(makePod("b"), "Warning", "BackOff", "again");
+    expect(await methods()).toHaveLength(26);
+    await clock.advance(300_000);
+    recorder.event(POD, "Warning", "BackOff", "again");
+    recorder.event(POD, "Warning", "BackOff", "again");
+    expect(await methods()).toHaveLength(27);
+  });
+});
+
+test("an API server that is gone, or says no, is nobody's failure", async () => {
+  for (const failure of [new LabError("CLUSTER_UNREACHABLE", "refused", ""), { status: 403, body: {} }]) {
+    const { recorder, methods } = start(() => failure);
+    recorder.event(POD, "Normal", "Pulled", "x");
+    recorder.event(POD, "Normal", "Pulled", "x");
+    expect(await methods()).toEqual(["POST", "POST"]);
+  }
+});
