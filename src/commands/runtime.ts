@@ -1,0 +1,128 @@
+import { join } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addOutputOptions, parseDuration, parseSpeed } from "../cli/options.js";
+import { RpcError } from "../cri/status.js";
+import { parseReference } from "../runtime/images/reference.js";
+import type { RunningRuntime } from "../runtime/start.js";
+import { parseCidr } from "../runtime/state/cidr.js";
+import type { Trace } from "../trace/trace.js";
+import { allUntilOneEnds } from "../util/loops.js";
+
+interface UpOptions {
+  readonly listen?: string;
+  readonly control?: string;
+  readonly rootDir?: string;
+  readonly pullTime: number;
+  readonly image: readonly string[];
+  readonly podCidr: string;
+  readonly seed?: number;
+  readonly speed?: number;
+}
+
+/** `kubelab runtime up`: the embedded container runtime as a server of its own. */
+export function addRuntimeCommand(program: Command, context: CliContext): void {
+  const runtime = program
+    .command("runtime")
+    .summary("run the embedded container runtime for a kubelet or crictl")
+    .description(
+      "Runs the embedded container runtime. It speaks the Container Runtime Interface: crictl, a kubelet and\n`kubelab pleg --cri` can use it. Its containers are simulated: they touch nothing of this machine but the\nlogs and the mounts that their kubelet names.",
+    );
+  addOutputOptions(runtime.command("up").description("start it; Ctrl-C ends it. Prints its endpoint"))
+    .addOption(
+      new Option("--listen <endpoint>", "unix:///path or tcp://127.0.0.1:PORT; default: a socket in the state folder"),
+    )
+    .addOption(new Option("--control <address>", "serve the control API there: 127.0.0.1:PORT, 0 for a free one"))
+    .addOption(new Option("--root-dir <folder>", "where its own files go (default: a temporary folder)"))
+    .addOption(
+      new Option("--pull-time <duration>", "how long a pull takes").argParser(parseDuration).default(400, "400ms"),
+    )
+    .addOption(
+      new Option("--image <name>", "an image that is there from the start; may be repeated")
+        .argParser((name: string, before: readonly string[]) => [...before, parseImage(name)])
+        .default([], "none but pause"),
+    )
+    .addOption(new Option("--pod-cidr <network>", "addresses of pods").argParser(parseNetwork).default("10.244.0.0/16"))
+    .addOption(new Option("--seed <number>", "make IDs follow from this number").argParser(parseSeed))
+    .addOption(new Option("--speed <factor>", "run its clock this many times as fast").argParser(parseSpeed))
+    .action((options: UpOptions) => runUp(context, options));
+}
+
+/** @throws InvalidArgumentError for what no registry could have */
+function parseImage(text: string): string {
+  return checked(text, parseReference);
+}
+
+function parseNetwork(text: string): string {
+  return checked(text, parseCidr);
+}
+
+function checked(text: string, check: (text: string) => unknown): string {
+  try {
+    check(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    throw new InvalidArgumentError(`${error.message}.`);
+  }
+}
+
+function parseSeed(text: string): number {
+  const seed = Number(text);
+  if (Number.isSafeInteger(seed) && seed >= 0) return seed;
+  throw new InvalidArgumentError("expected a whole number from 0.");
+}
+
+/** `$XDG_STATE_HOME/kubelab/runtime.sock`, by default below `~/.local/state`. */
+function defaultEndpoint(env: CliContext["env"]): string {
+  const state = env["XDG_STATE_HOME"] || join(env["HOME"] ?? ".", ".local", "state");
+  return `unix://${join(state, "kubelab", "runtime.sock")}`;
+}
+
+async function runUp(context: CliContext, options: UpOptions): Promise<void> {
+  const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
+  const { startRuntime } = await import("../runtime/start.js");
+  const listen = options.listen ?? defaultEndpoint(context.env);
+  if (options.listen === undefined) await makeFolder(listen.slice("unix://".length));
+  await using runtime = await startRuntime({
+    clock,
+    trace,
+    random: context.random,
+    listen,
+    pullMs: options.pullTime,
+    podCidr: options.podCidr,
+    images: options.image,
+    ...(options.rootDir === undefined ? {} : { rootDir: options.rootDir }),
+    ...(options.seed === undefined ? {} : { seed: options.seed }),
+  });
+  await using control = await openControl(runtime, options);
+  announce(context, trace, runtime, control?.url);
+  await allUntilOneEnds(context.signal, [untilAborted]);
+}
+
+async function makeFolder(socket: string): Promise<void> {
+  const { mkdir } = await import("node:fs/promises");
+  const { dirname } = await import("node:path");
+  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
+}
+
+async function openControl(runtime: RunningRuntime, { control }: UpOptions) {
+  if (control === undefined) return undefined;
+  const { serveControl } = await import("../runtime/control/http.js");
+  return serveControl(runtime.control, control);
+}
+
+/** What a script needs is on stdout: the endpoint. */
+function announce(context: CliContext, trace: Trace, { endpoint }: RunningRuntime, control: string | undefined): void {
+  const say = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  say(`the embedded runtime listens; look with: crictl --runtime-endpoint ${endpoint} pods`);
+  if (control !== undefined) say(`change it with: curl ${control}/state`);
+  context.print({ text: endpoint, json: { endpoint, ...(control === undefined ? {} : { control }) } });
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
