@@ -1,7 +1,6 @@
 import type { Level, Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Container } from "./container.js";
-import { shortId } from "./ids.js";
 import type { Sandbox } from "./sandbox.js";
 
 /** Something in the runtime is another than before. */
@@ -30,32 +29,27 @@ export class Changes {
   ) {}
 
   sandbox(sandbox: Sandbox, from: string, to: string): void {
-    this.#report(
-      { kind: "sandbox", id: sandbox.sandboxId, pod: sandbox.podName, from, to },
-      () => `sandbox of ${sandbox.podName}`,
-    );
+    const { sandboxId: id, podName: pod } = sandbox;
+    this.#report({ kind: "sandbox", id, pod, from, to }, pod, "sandbox");
   }
 
   container(container: Container, from: string, to: string): void {
-    const { sandbox, metadata, containerId } = container;
-    const change = { kind: "container", id: containerId, pod: sandbox.podName, name: metadata.name, from, to } as const;
-    this.#report(change, () => `container ${sandbox.podName}/${metadata.name} ${shortId(containerId)}`);
+    const { sandbox, metadata, containerId: id } = container;
+    const { podName: pod } = sandbox;
+    this.#report({ kind: "container", id, pod, name: metadata.name, from, to }, `${pod}/${metadata.name}`, "container");
   }
 
   image(name: string, from: string, to: string): void {
-    this.#report({ kind: "image", id: name, from, to }, () => `image ${name}`);
+    this.#report({ kind: "image", id: name, from, to }, name, "image");
   }
 
   condition(type: string, from: string, to: string): void {
-    this.#report({ kind: "runtime", id: type, from, to }, () => "runtime");
+    this.#report({ kind: "runtime", id: type, from, to }, "runtime", type);
   }
 
-  #report(change: RuntimeChange, subject: () => string): void {
+  #report(change: RuntimeChange, subject: string, what: string): void {
     const { from, to } = change;
-    this.trace.emit(
-      { kind: "state", subject: subject(), what: change.kind === "runtime" ? change.id : "state", from, to },
-      { actor: "runtime", level: this.level },
-    );
+    this.trace.emit({ kind: "state", subject, what, from, to }, { actor: "runtime", level: this.level });
     for (const queue of this.#queues) queue.push(change);
   }
 

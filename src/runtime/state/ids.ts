@@ -15,8 +15,3 @@ export function newId(random: Random, isTaken: (id: string) => boolean): string 
   for (let count = 1; isTaken(id); count++) id = createHash("sha256").update(bytes).update(String(count)).digest("hex");
   return id;
 }
-
-/** What people are shown of an ID, as crictl does. */
-export function shortId(id: string): string {
-  return id.slice(0, 13);
-}

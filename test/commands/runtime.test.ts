@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "vitest";
+import { openCriChannel } from "../../src/cri/client.js";
+import { RUNTIME_SERVICE } from "../../src/cri/services.js";
+import { Trace } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { CliProcess, newHome } from "../support/cli-process.js";
+import { runInProcess } from "../support/run-cli.js";
+
+const clock = new SystemClock();
+
+async function version(endpoint: string): Promise<string> {
+  const channel = openCriChannel(endpoint, { clock, trace: new Trace(clock), actor: "kubelet" });
+  const result = await channel.call(RUNTIME_SERVICE.version, {}, { timeoutMs: 5000 });
+  await channel.close();
+  return result.outcome === "ok" ? result.value.runtimeName : result.text;
+}
+
+test("runtime up: prints its endpoint, serves, tells what changes, and cleans up on Ctrl-C", async () => {
+  const home = newHome();
+  const cli = new CliProcess(home, ["runtime", "up", "--image", "busybox", "--control", "127.0.0.1:0"]);
+  await cli.printed(/^unix:\/\/.*runtime\.sock$/m);
+  const endpoint = `unix://${join(home, "state", "kubelab", "runtime.sock")}`;
+  assert.equal(await version(endpoint), "kubelab");
+  await cli.printed(/curl http:\/\/127\.0\.0\.1:\d+\/state/);
+  const output = cli.kill("SIGINT");
+  const { code, stdout, stderr } = await output;
+  assert.equal(stdout.trim(), endpoint);
+  assert.match(stderr, /the embedded runtime listens; look with: crictl/);
+  assert.equal(code, 130);
+  assert.ok(!existsSync(endpoint.slice("unix://".length)), "the socket is gone");
+});
+
+test("runtime up: a control that is asked for a pod runs it, and the trace tells", async () => {
+  const cli = new CliProcess(newHome(), ["runtime", "up", "--control", "127.0.0.1:0", "--json"]);
+  const stdout = collect(cli);
+  await cli.printed(/"control": "http:.*\n\}\n$/);
+  const { control } = JSON.parse(stdout()) as { control: string };
+  const pod = {
+    name: "web",
+    namespace: "default",
+    uid: "u1",
+    containers: [{ name: "main", image: "busybox", command: ["sh", "-c", "exit 3"] }],
+  };
+  const response = await fetch(`${control}/pods`, { method: "POST", body: JSON.stringify(pod) });
+  assert.equal(response.status, 200);
+  await cli.printed(/default\/web\/main: container running . exited \(3, Error\)/);
+  await cli.kill("SIGTERM");
+});
+
+/** What it has printed on stdout so far. */
+function collect(cli: CliProcess): () => string {
+  let text = "";
+  cli.child.stdout?.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  return () => text;
+}
+
+const REFUSED: readonly (readonly [readonly string[], number, RegExp])[] = [
+  [["--listen", "tcp://0.0.0.0:0"], 2, /could be reached by other machines/],
+  [["--listen", "http://x"], 2, /protocol "http" is not supported/],
+  [["--listen", `unix://${join(tmpdir(), "x".repeat(120))}`], 2, /at most 107 bytes/],
+  [
+    ["--listen", `unix://${mkdtempSync(join(tmpdir(), "kubelab-"))}/no/such/folder.sock`],
+    2,
+    /its folder does not exist/,
+  ],
+  [["--control", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /no address of this machine/],
+  [["--pod-cidr", "10.0.0.0/33", "--listen", "tcp://127.0.0.1:0"], 2, /pod CIDR/],
+  [["--image", "../../etc", "--listen", "tcp://127.0.0.1:0"], 2, /invalid reference format/],
+  [["--seed", "x"], 2, /whole number/],
+];
+for (const [args, code, message] of REFUSED) {
+  test(`runtime up ${args.join(" ").slice(0, 60)}: exit ${code}`, async () => {
+    const run = await runInProcess(["runtime", "up", ...args]);
+    assert.match(run.stderr, message);
+    assert.equal(run.code, code);
+    assert.doesNotMatch(run.stderr, /\n\s+at /, "no stack trace");
+  });
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { afterAll, beforeAll, test } from "vitest";
+import { type ControlServer, serveControl } from "../../src/runtime/control/http.js";
+import { RuntimeLab, stateOf } from "./lab.js";
+
+const lab = new RuntimeLab();
+let server: ControlServer;
+beforeAll(async () => {
+  server = await serveControl(lab.runtime.control, "127.0.0.1:0");
+});
+afterAll(async () => {
+  await server.close();
+  lab.stop();
+});
+
+async function ask(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; value: Record<string, unknown> }> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const response = await fetch(`${server.url}${path}`, { method, ...(body === undefined ? {} : { body: text }) });
+  return { status: response.status, value: (await response.json()) as Record<string, unknown> };
+}
+
+test("a pod's life by HTTP: run, look, kill, remove", async () => {
+  const pod = {
+    name: "web",
+    namespace: "default",
+    uid: "u1",
+    sandboxId: "5a1d",
+    containers: [{ name: "main", image: "busybox", id: "c0de", command: ["sleep", "600"], env: { A: "1" } }],
+  };
+  assert.deepEqual((await ask("POST", "/pods", pod)).value, { sandboxId: "5a1d", containerIds: ["c0de"] });
+  const container = lab.core.container("c0de");
+  const state = (await ask("GET", "/state")).value as { sandboxes: { containers: { state: string }[] }[] };
+  assert.equal(state.sandboxes[0]?.containers[0]?.state, "running");
+  assert.equal((await ask("POST", "/containers/c0de/kill?oom=true")).status, 200);
+  assert.equal(stateOf(container), "exited (137, OOMKilled)");
+  const again = await ask("POST", "/sandboxes/5a1d/containers", { name: "main", image: "busybox", attempt: 1 });
+  assert.equal(again.status, 200);
+  assert.equal((await ask("POST", "/sandboxes/5a1d/not-ready")).status, 200);
+  assert.equal((await ask("POST", "/sandboxes/5a1d/remove", { silently: true })).status, 200);
+  assert.equal(lab.core.containers.size, 0);
+});
+
+test("faults, events, conditions, pulls: set by POST, taken back by DELETE", async () => {
+  const snapshot = async () => (await ask("GET", "/state")).value;
+  await ask("POST", "/faults/ListContainers", { delayMs: 5, code: "Internal", message: "no" });
+  assert.deepEqual((await snapshot())["faults"], {
+    ListContainers: { delayMs: 5, hangs: false, fail: { code: "Internal", message: "no" } },
+  });
+  await ask("DELETE", "/faults/ListContainers");
+  assert.deepEqual((await snapshot())["faults"], {});
+  await ask("POST", "/events/drop");
+  assert.equal((await snapshot())["dropsEvents"], true);
+  await ask("DELETE", "/events/drop");
+  await ask("POST", "/conditions/NetworkReady?message=down");
+  assert.deepEqual((await snapshot())["conditions"], { RuntimeReady: true, NetworkReady: false });
+  await ask("DELETE", "/conditions/NetworkReady");
+  await ask("POST", "/pulls", { image: "team/", fail: "denied", ms: 10 });
+  assert.equal(lab.core.puller.faults.get("team/")?.how, "denied");
+  await ask("DELETE", "/pulls?image=team/");
+  assert.equal(lab.core.puller.faults.size, 0);
+});
+
+const REFUSED = [
+  ["GET", "/containers/x/kill", undefined, 405],
+  ["GET", "/pods", undefined, 405],
+  ["GET", "/nothing", undefined, 404],
+  ["POST", "/containers/none/kill", undefined, 404],
+  ["POST", "/faults/NoSuchRpc", {}, 400],
+  ["POST", "/faults/Version", { code: "Nope" }, 400],
+  ["POST", "/pods", { name: "x" }, 400],
+  ["POST", "/pods", "not json", 400],
+  ["POST", "/pods", "[]", 400],
+  ["POST", "/pods", { name: "x", namespace: "y", uid: "z", containers: [7] }, 400],
+  ["POST", "/containers/%zz/kill", undefined, 400],
+] as const;
+for (const [method, path, body, status] of REFUSED) {
+  test(`${method} ${path} ${JSON.stringify(body) ?? ""}: ${status}`, async () => {
+    const answer = await ask(method, path, body);
+    assert.equal(answer.status, status);
+    assert.equal(typeof answer.value["error"], "string");
+  });
+}
+
+/** fetch() does not let a test lie about Host. */
+function statusWith(headers: Readonly<Record<string, string>>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(server.url);
+    const sent = request({ host: "127.0.0.1", port, path: "/state", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.once("error", reject);
+    sent.end();
+  });
+}
+
+test("pages of elsewhere may not ask", async () => {
+  const { host } = new URL(server.url);
+  assert.equal(await statusWith({ host: "evil.example" }), 403);
+  assert.equal(await statusWith({ host, origin: "http://evil.example" }), 403);
+  assert.equal(await statusWith({ host, origin: `http://${host}` }), 200);
+});
+
+test("changes come as lines while they happen", async () => {
+  const stop = new AbortController();
+  const response = await fetch(`${server.url}/changes`, { signal: stop.signal });
+  const reader = response.body?.getReader();
+  lab.sandbox();
+  const { value } = (await reader?.read()) ?? {};
+  assert.match(Buffer.from(value ?? []).toString(), /^\{"kind":"sandbox",.*"to":"ready"\}\n$/);
+  stop.abort();
+});
+
+test("only addresses of this machine, and free ports", async () => {
+  await assert.rejects(serveControl(lab.runtime.control, "0.0.0.0:0"), { code: "USAGE" });
+  await assert.rejects(serveControl(lab.runtime.control, new URL(server.url).host), { code: "USAGE" });
+});
