@@ -133,14 +133,20 @@ export function isContext(node: DerNode | undefined, tag: number): node is DerNo
   return node !== undefined && node.tagClass === "context" && node.tag === tag;
 }
 
-/** The content of an OBJECT IDENTIFIER as `1.2.840.10045.2.1`. */
+/** An arc may hold a UUID (128 bits) and no more: numbers without end are work without end. */
+const MAX_ARC_BYTES = 19;
+
+/** The content of an OBJECT IDENTIFIER as `1.2.840.10045.2.1`. @throws DerError */
 export function oidText(content: Buffer): string {
   const parts: bigint[] = [];
   let value = 0n;
   let first = true;
+  let arcBytes = 0;
   for (const byte of content) {
+    if (++arcBytes > MAX_ARC_BYTES) throw new DerError("asn1: structure error: base 128 integer too large", 0);
     value = (value << 7n) | BigInt(byte & 0x7f);
     if ((byte & 0x80) !== 0) continue;
+    arcBytes = 0;
     if (first) {
       const top = value < 40n ? 0n : value < 80n ? 1n : 2n;
       parts.push(top, value - top * 40n);

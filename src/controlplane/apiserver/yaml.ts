@@ -1,5 +1,6 @@
-import { Document, isScalar, parse, Scalar, visit } from "yaml";
+import { Document, isScalar, Lexer, Parser, parse, Scalar, visit } from "yaml";
 import { badRequest } from "../errors.js";
+import { MAX_DEPTH } from "../schema/json-syntax.js";
 
 /** What YAML 1.1 would read as something else than a string: go-yaml puts it in double quotes. */
 const OTHER_TYPE =
@@ -60,9 +61,19 @@ function styleOf(text: string): Scalar.Type {
 /** A YAML document as JSON text. @throws StatusError 400 */
 export function fromYaml(text: string): string {
   try {
+    requireShallow(text);
     // Aliases that multiply each other would make megabytes out of a few lines.
     return JSON.stringify(parse(text, { version: "1.1", maxAliasCount: 100 }) ?? null);
   } catch (error) {
     throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The parser keeps a stack of its own; what composes its nodes calls itself for each level. Mirrors max_depth of go-yaml. */
+function requireShallow(text: string): void {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const _document of parser.next(lexeme));
+    if (parser.stack.length > 2 * MAX_DEPTH) throw new Error(`yaml: exceeded max depth of ${MAX_DEPTH}`);
   }
 }

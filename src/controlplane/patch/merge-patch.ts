@@ -1,3 +1,4 @@
+import { ownValue, setOwnValue } from "../../util/own.js";
 import { sortKeys } from "./json-patch.js";
 
 /**
@@ -11,7 +12,7 @@ export function applyMergePatch(document: unknown, patch: unknown): unknown {
   const merged: Record<string, unknown> = isObject(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
-    else merged[key] = applyMergePatch(merged[key], value);
+    else setOwnValue(merged, key, applyMergePatch(ownValue(merged, key), value));
   }
   return sortKeys(merged);
 }

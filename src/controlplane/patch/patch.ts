@@ -3,7 +3,7 @@ import { badRequest, type StatusError, statusError } from "../errors.js";
 import { countKeys, decodeWalking } from "../schema/decode.js";
 import { duplicateFields } from "../schema/diagnose.js";
 import { goFormat, goKind, goQuote } from "../schema/go-text.js";
-import { jsonSyntaxError } from "../schema/json-syntax.js";
+import { parseJson } from "../schema/json-syntax.js";
 import { countKeysInText, decodeText, isDecodingError, strictDecodingError } from "../schema/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../schema/schema.js";
 import { unstructuredProblems } from "../schema/unstructured.js";
@@ -70,7 +70,7 @@ function jsonPatch(kind: KindRef, current: KubeObject, text: string, validation:
 
 function readOperations(text: string): { operations: JsonPatchOperation[]; strictErrors: string[] } {
   const fail = (problem: string) => badRequest(`error decoding patch: ${problem}`);
-  const operations = parse(text, fail);
+  const operations = parseJson(text, fail);
   if (operations === null) return { operations: [], strictErrors: [] };
   if (!Array.isArray(operations)) throw fail(cannotUnmarshal(operations, "[]handlers.jsonPatchOp"));
   const strictErrors = duplicateFields(text).map((error) => `json patch ${error}`);
@@ -156,19 +156,10 @@ function readMap(
   validation: FieldValidation,
   fail: (problem: string) => StatusError,
 ): { value: Json; duplicates: readonly string[] } {
-  const value = parse(text, fail) ?? {};
+  const value = parseJson(text, fail) ?? {};
   if (goKind(value) !== "object") throw fail(cannotUnmarshal(value, "map[string]interface {}"));
   const hasDuplicates = validation !== "Ignore" && countKeysInText(text) !== countKeys(value);
   return { value: value as Json, duplicates: hasDuplicates ? duplicateFields(text) : [] };
-}
-
-function parse(text: string, fail: (problem: string) => StatusError): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // JSON.parse words it differently from one Node release to the next.
-    throw fail(jsonSyntaxError(text));
-  }
 }
 
 function cannotUnmarshal(value: unknown, goType: string): string {

@@ -1,3 +1,4 @@
+import { setOwnValue } from "../../util/own.js";
 import { jsonFields } from "../schema/catalogue.js";
 import { goFormat } from "../schema/go-text.js";
 import type { Field, FieldType } from "../schema/schema.js";
@@ -47,8 +48,8 @@ function mergeMap(current: Json, patch: Json, type: FieldType): Json {
     const key = isDeletion ? afterSlash(patchKey, DELETE_FROM_PRIMITIVE_LIST, badPrimitiveList) : patchKey;
     if (value === null) delete merged[key];
     else if (!Object.hasOwn(merged, key) || goInterfaceType(merged[key]) !== goInterfaceType(value))
-      merged[key] = value;
-    else merged[key] = mergeValue(merged[key], value, fieldOf(type, key), isDeletion);
+      setOwnValue(merged, key, value);
+    else setOwnValue(merged, key, mergeValue(merged[key], value, fieldOf(type, key), isDeletion));
   }
   return merged;
 }

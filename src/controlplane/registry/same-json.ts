@@ -1,3 +1,5 @@
+import { ownValue } from "../../util/own.js";
+
 /** Equal as JSON documents: the order of keys and keys whose value is undefined do not count. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -10,7 +12,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (Array.isArray(b)) return false;
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
-  for (const key in left) if (!sameJson(left[key], right[key])) return false;
-  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false;
+  for (const key in left) if (!sameJson(left[key], ownValue(right, key))) return false;
+  for (const key in right) if (right[key] !== undefined && ownValue(left, key) === undefined) return false;
   return true;
 }

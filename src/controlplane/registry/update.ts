@@ -13,6 +13,8 @@ import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
 
 const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again";
 
+const MAX_UINT64 = 2n ** 64n - 1n;
+
 /** A write that loses the race so often is given up. Differs: upstream tries without end. */
 const MAX_ATTEMPTS = 100;
 
@@ -120,6 +122,9 @@ function checkVersion(core: StoreCore, object: KubeObject, entry: StoredEntry): 
   const { name = "", resourceVersion = "" } = object.metadata;
   if (!/^\d*$/.test(resourceVersion)) {
     throw internalError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  }
+  if (resourceVersion.length > 19 && BigInt(resourceVersion) > MAX_UINT64) {
+    throw internalError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: value out of range`);
   }
   const current = entry.object.metadata.resourceVersion;
   if (Number(resourceVersion) !== 0) {

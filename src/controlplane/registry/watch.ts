@@ -47,7 +47,8 @@ export function watchObjects(
     afterRevision: sendsInitialEvents || revision === 0 ? undefined : revision,
     wantsBookmarks: options.allowWatchBookmarks === true,
     endsInitialEvents: sendsInitialEvents && options.allowWatchBookmarks === true,
-    timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 : undefined,
+    // A time before the beginning is over at once, as upstream's timer.
+    timeoutMs: timeoutSeconds === 0 ? undefined : Math.max(0, timeoutSeconds * 1000),
   };
   return runWatch(core, maker, plan, signal);
 }

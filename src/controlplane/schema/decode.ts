@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/meta.js";
+import { setOwnValue } from "../../util/own.js";
 import { canonicalBase64 } from "./base64.js";
 import { jsonFields } from "./catalogue.js";
 import { typeDefaults } from "./defaults/defaults.js";
@@ -210,7 +211,7 @@ function mapDecoder(values: FieldType): Decoder {
     let isSorted = true;
     for (const key in input) {
       walk.keys++;
-      out[key] = decode(input[key], walk);
+      setOwnValue(out, key, decode(input[key], walk));
       if (key < previous) isSorted = false;
       previous = key;
     }

@@ -50,13 +50,31 @@ function parseQuantity(untrimmed: string): Parsed {
     /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text) ?? [];
   if (whole === undefined) throw new QuantityError(FORMAT_WRONG);
   const { format, base10, base1024 } = readSuffix(suffix);
-  const magnitude = BigInt(`0${digits}${decimals}`) * 1024n ** BigInt(base1024);
+  const { magnitude, scale } = bounded(digits, decimals, base10);
+  const scaled = magnitude * 1024n ** BigInt(base1024);
   return {
-    mantissa: sign === "-" ? -magnitude : magnitude,
-    scale: base10 - decimals.length,
+    mantissa: sign === "-" ? -scaled : scaled,
+    scale,
     format,
     keepsText: format !== "BinarySI" ? digits.length + decimals.length <= 18 : decimals === "" && digits.length < 10,
   };
+}
+
+/** Far more digits than the greatest quantity (2^63-1) has, before and behind the point. */
+const MAX_DIGITS = 64;
+
+/**
+ * magnitude * 10^scale, for numbers as long as a body may be: what is beyond all bounds becomes just too large, and what is
+ * finer than the finest unit just more than nothing, which is rounded up to it.
+ */
+function bounded(digits: string, decimals: string, base10: number): { magnitude: bigint; scale: number } {
+  const all = `${digits}${decimals}`.replace(/^0+/, "");
+  if (all === "") return { magnitude: 0n, scale: 0 };
+  const scale = base10 - decimals.length;
+  if (all.length + scale > MAX_DIGITS) return { magnitude: 1n, scale: MAX_DIGITS };
+  if (scale >= -MAX_DIGITS) return { magnitude: BigInt(all), scale };
+  const kept = all.slice(0, Math.max(0, all.length + scale + MAX_DIGITS));
+  return { magnitude: BigInt(`0${kept}`) + 1n, scale: -MAX_DIGITS };
 }
 
 function readSuffix(suffix: string): { format: Format; base10: number; base1024: number } {

@@ -4,7 +4,7 @@ import { decodeWalking, ShapeError } from "./decode.js";
 import { diagnose } from "./diagnose.js";
 import { goKind } from "./go-text.js";
 import { GoTimeError } from "./go-time.js";
-import { jsonSyntaxError } from "./json-syntax.js";
+import { endOfString, parseJson } from "./json-syntax.js";
 import { QuantityError } from "./quantity.js";
 import type { DecodedBody, FieldValidation, KindRef } from "./schema.js";
 import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
@@ -98,25 +98,8 @@ export function countKeysInText(text: string): number {
   return count;
 }
 
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end < 0 ? text.length : end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++;
-  return backslashes % 2 === 1;
-}
-
 function parse(text: string, fail: (problem: string) => Error): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // JSON.parse words it differently from one Node release to the next.
-    throw fail(`couldn't get version/kind; json parse error: ${jsonSyntaxError(text)}`);
-  }
+  return parseJson(text, (problem) => fail(`couldn't get version/kind; json parse error: ${problem}`));
 }
 
 const GO_TYPE_META =

@@ -1,3 +1,4 @@
+import { ownValue } from "../../../util/own.js";
 /** Reading fields of objects whose shape the schema engine has already checked: a wrong or absent value reads as empty. */
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -48,8 +49,8 @@ export function semanticallyEqual(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((one, index) => semanticallyEqual(one, b[index]));
   }
   if (isFields(a) && isFields(b)) {
-    for (const key of Object.keys(a)) if (!semanticallyEqual(a[key], b[key])) return false;
-    for (const key of Object.keys(b)) if (!(key in a) && !isEmptyValue(b[key])) return false;
+    for (const key of Object.keys(a)) if (!semanticallyEqual(a[key], ownValue(b, key))) return false;
+    for (const key of Object.keys(b)) if (!Object.hasOwn(a, key) && !isEmptyValue(b[key])) return false;
     return true;
   }
   return false;

@@ -23,7 +23,8 @@ function validateConfigMap(configMap: KubeObject): FieldError[] {
   const binary = fields(configMap.binaryData);
   const errors = keyErrors(plain, "data");
   for (const key of Object.keys(plain)) {
-    if (key in binary) errors.push(invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData"));
+    if (Object.hasOwn(binary, key))
+      errors.push(invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData"));
   }
   errors.push(...keyErrors(binary, "binaryData"));
   const sizeBytes = textBytes(plain) + base64Bytes(binary);
@@ -89,7 +90,8 @@ function validateSecret(secret: KubeObject): FieldError[] {
       errors.push(required("data[username]"), required("data[password]"));
     }
   } else {
-    for (const key of REQUIRED_SECRET_KEYS[type] ?? []) if (!(key in values)) errors.push(required(`data[${key}]`));
+    for (const key of Object.hasOwn(REQUIRED_SECRET_KEYS, type) ? (REQUIRED_SECRET_KEYS[type] ?? []) : [])
+      if (!Object.hasOwn(values, key)) errors.push(required(`data[${key}]`));
     if (type.startsWith("kubernetes.io/dockerc")) errors.push(...dockerConfigErrors(values));
   }
   return errors;

@@ -18,6 +18,9 @@ const BINARY_SHIFTS: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30
 /** 10^-9 is the finest unit that a quantity can hold. */
 const NANO_DIGITS = 9;
 
+/** Far more than any quantity has. */
+const MAX_DIGITS = 256;
+
 /** @returns billionths; undefined when the text is no quantity */
 export function nanoValue(quantity: unknown): bigint | undefined {
   if (typeof quantity !== "string" && typeof quantity !== "number") return undefined;
@@ -26,6 +29,8 @@ export function nanoValue(quantity: unknown): bigint | undefined {
   if (match === null || whole + fraction === "") return undefined;
   const binaryShift = BINARY_SHIFTS[suffix] ?? 0;
   const decimalExponent = (DECIMAL_EXPONENTS[suffix] ?? 0) + Number(exponent) + NANO_DIGITS - fraction.length;
+  // The schema has cut what is longer: such a quantity cannot come from a request.
+  if (Math.abs(decimalExponent) + whole.length + fraction.length > MAX_DIGITS) return undefined;
   const digits = BigInt(whole + fraction) << BigInt(binaryShift);
   const scaled =
     decimalExponent >= 0 ? digits * 10n ** BigInt(decimalExponent) : roundUp(digits, 10n ** BigInt(-decimalExponent));

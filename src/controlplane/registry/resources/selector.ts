@@ -1,3 +1,4 @@
+import { ownValue } from "../../../util/own.js";
 import { fields, isSet, items, text } from "./access.js";
 
 /**
@@ -7,13 +8,13 @@ import { fields, isSet, items, text } from "./access.js";
 export function matchesSelector(selector: unknown, labels: Readonly<Record<string, string>> = {}): boolean {
   if (!isSet(selector)) return false;
   const { matchLabels, matchExpressions } = fields(selector);
-  const isEqual = Object.entries(fields(matchLabels)).every(([key, value]) => labels[key] === value);
+  const isEqual = Object.entries(fields(matchLabels)).every(([key, value]) => ownValue(labels, key) === value);
   return isEqual && items(matchExpressions).every((one) => matchesExpression(one, labels));
 }
 
 function matchesExpression(expression: unknown, labels: Readonly<Record<string, string>>): boolean {
   const { key, operator, values } = fields(expression);
-  const value = labels[text(key)];
+  const value = ownValue(labels, text(key));
   switch (operator) {
     case "In":
       return value !== undefined && items(values).includes(value);

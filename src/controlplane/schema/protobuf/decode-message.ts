@@ -1,4 +1,6 @@
+import { setOwnValue } from "../../../util/own.js";
 import { typeSchema } from "../catalogue.js";
+import { parseJson } from "../json-syntax.js";
 import type { Field, FieldType, ScalarType } from "../schema.js";
 import { BYTES, ProtobufError, WireReader } from "./wire.js";
 
@@ -38,7 +40,7 @@ function readField(out: Json, { name, type, inline }: Field, reader: WireReader,
   } else if (type.type === "map") {
     out[name] ??= {};
     const [key, value] = readEntry(type.values, reader.chunk());
-    (out[name] as Json)[key] = value;
+    setOwnValue(out[name] as Json, key, value);
   } else out[name] = readValue(type, reader);
 }
 
@@ -136,11 +138,7 @@ function numberOf(fields: ReadonlyMap<number, string | bigint>, number: number):
 }
 
 function parseRaw(raw: string): unknown {
-  try {
-    return JSON.parse(raw);
-  } catch {
-    throw new ProtobufError("proto: embedded document is not JSON");
-  }
+  return parseJson(raw, (problem) => new ProtobufError(`proto: embedded document is not JSON: ${problem}`));
 }
 
 /** Made when a type is first met: constants. */

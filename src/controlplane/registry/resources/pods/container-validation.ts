@@ -1,3 +1,4 @@
+import { ownValue } from "../../../../util/own.js";
 import type { FieldError } from "../../../errors.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
@@ -214,7 +215,7 @@ function validateResources(resources: Fields, path: string): FieldError[] {
   );
   for (const [name, amount] of Object.entries(requests)) {
     errors.push(...validateAmount(name, amount, `${path}.requests[${name}]`));
-    const limit = limits[name];
+    const limit = ownValue(limits, name);
     if (limit === undefined) {
       if (!isOvercommitAllowed(name)) {
         errors.push(required(`${path}.limits`, "Limit must be set for non overcommitable resources"));
