@@ -4,12 +4,17 @@ import type { RequestContext } from "../registry/registry.js";
 import { isPretty } from "./media-types.js";
 import type { RequestInfo } from "./request-info.js";
 
+/** Mirrors RequestTimeout in k8s.io/apiserver/pkg/server/config.go. */
+export const MAX_REQUEST_MS = 60_000;
+
 /** One request on its way through the filters and handlers, and what its answer must carry. */
 export class Exchange {
   readonly warnings: string[] = [];
   /** set by the authentication filter, changed by impersonation */
   user: UserInfo | undefined;
   cacheControl = "no-cache, private";
+  /** how long the client may take to send its body */
+  timeoutMs = MAX_REQUEST_MS;
   /** refused by a filter, before any handler: upstream marks exactly these answers as not to be sniffed */
   refusedByFilter = false;
   /** values of Vary, for answers that differ by request headers */

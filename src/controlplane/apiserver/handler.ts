@@ -7,7 +7,9 @@ import { Exchange } from "./exchange.js";
 import type { Filters } from "./filters.js";
 import type { HandlerDeps } from "./handlers/deps.js";
 import { dispatch } from "./handlers/dispatch.js";
+import { requestTimeoutMs } from "./options.js";
 import { answerPath, notFound, type PathDeps } from "./paths.js";
+import { discardBody } from "./read-body.js";
 import { requestInfo, splitTarget } from "./request-info.js";
 
 export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
@@ -31,6 +33,7 @@ export async function handleRequest(
   deps.counters.begin();
   let resource = "";
   try {
+    if (query !== NO_QUERY) exchange.timeoutMs = requestTimeoutMs(info, query);
     await deps.filters.run(exchange);
     if (!info.isResourceRequest) await answerPath(deps, exchange);
     else if (!deps.routes.isServed(info.path)) await notFound(deps, exchange);
@@ -62,7 +65,7 @@ async function answerError(deps: RequestHandlerDeps, exchange: Exchange, error: 
     return;
   }
   // A body that was not read to its end leaves the connection in the middle of a message.
-  if (status.code === 413) response.shouldKeepAlive = false;
+  if (!(await discardBody(exchange.request, deps.clock))) response.shouldKeepAlive = false;
   const isForbidden = status.code === 403 && exchange.refusedByFilter;
   await writeStatus(exchange, status.status, isForbidden ? ["X-Content-Type-Options", "nosniff"] : []);
 }

@@ -6,7 +6,8 @@
 import { badRequest, type FieldError, invalid } from "../errors.js";
 import type { ListOptions, WatchOptions } from "../registry/registry.js";
 import type { FieldValidation } from "../schema/schema.js";
-import { isTrue } from "./request-info.js";
+import { MAX_REQUEST_MS } from "./exchange.js";
+import { isTrue, type RequestInfo } from "./request-info.js";
 
 const EMPTY_LIST: ListOptions = {};
 
@@ -95,6 +96,40 @@ export function dryRunProblems(dryRun: readonly string[]): FieldError[] {
 /** @throws StatusError 422 */
 export function check(kind: string, problems: readonly FieldError[]): void {
   if (problems.length > 0) throw invalid({ group: "meta.k8s.io", kind }, "", problems);
+}
+
+const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+/** Requests that go on for as long as their client likes. */
+const LONG_RUNNING_VERBS = ["watch", "proxy"];
+const LONG_RUNNING_SUBRESOURCES = ["attach", "exec", "log", "portforward", "proxy"];
+
+/**
+ * How long a request may take: `?timeout=5s` shortens it.
+ * Mirrors k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go (WithRequestDeadline). @throws StatusError 400
+ */
+export function requestTimeoutMs({ verb, subresource }: RequestInfo, query: URLSearchParams): number {
+  const asked = query.get("timeout") ?? "";
+  if (asked === "" || LONG_RUNNING_VERBS.includes(verb) || LONG_RUNNING_SUBRESOURCES.includes(subresource)) {
+    return MAX_REQUEST_MS;
+  }
+  if (!DURATION.test(asked)) {
+    const why = /^[+-]?[\d.]*\d$/.test(asked) ? "missing unit in" : "invalid";
+    throw badRequest(`invalid timeout specified in the request URL - time: ${why} duration ${quoted(asked)}`);
+  }
+  let askedMs = 0;
+  for (const [, count, unit] of asked.matchAll(/([\d.]+)([a-zµμ]+)/g))
+    askedMs += Number(count) * (UNITS_MS[unit ?? ""] ?? 0);
+  return asked.startsWith("-") || askedMs === 0 ? MAX_REQUEST_MS : Math.min(askedMs, MAX_REQUEST_MS);
 }
 
 export function integer(query: URLSearchParams, parameter: string): number | undefined {

@@ -1,40 +1,110 @@
 import type { IncomingMessage } from "node:http";
-import { statusError } from "../errors.js";
+import type { Clock } from "../../util/clock.js";
+import { type StatusError, statusError } from "../errors.js";
 
 /** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: etcd's own limit times two. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
+export interface BodyLimits {
+  /** how long the client may take; of this clock */
+  readonly timeoutMs: number;
+  readonly maxBytes?: number;
+}
+
 /**
  * The whole body of a request.
- * @throws StatusError 413 when it is longer than the limit; an Error when the client goes away
+ * @throws StatusError 413 when it is longer than the limit, 504 when it takes too long; an Error when the client goes away
  */
-export function readBody(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  clock: Clock,
+  { timeoutMs, maxBytes = MAX_BODY_BYTES }: BodyLimits,
+): Promise<Buffer> {
   const declared = request.headers["content-length"];
-  if (declared === "0" || (declared === undefined && request.headers["transfer-encoding"] === undefined)) {
-    return Promise.resolve(EMPTY);
+  if (declared === "0" || (declared === undefined && request.headers["transfer-encoding"] === undefined)) return EMPTY;
+  if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
+  // Most bodies come with their head.
+  if (request.complete && request.readableLength <= maxBytes) return (request.read() as Buffer | null) ?? EMPTY;
+  const waiting = new AbortController();
+  const late = clock.sleep(timeoutMs, waiting.signal).then(() => {
+    throw tookTooLong();
+  });
+  try {
+    return await Promise.race([collect(request, maxBytes, waiting.signal), late]);
+  } finally {
+    waiting.abort();
   }
-  if (declared !== undefined && Number(declared) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+}
+
+/** @param over nobody waits for the body any more */
+function collect(request: IncomingMessage, maxBytes: number, over: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    request.on("data", (chunk: Buffer) => {
+    const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > maxBytes) {
-        request.removeAllListeners("data");
-        request.pause();
-        reject(tooLarge(maxBytes));
-        return;
-      }
       chunks.push(chunk);
-    });
-    request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks)));
-    request.once("error", reject);
-    request.once("aborted", () => reject(new Error("the client went away in the middle of its request")));
+      if (length > maxBytes) reject(tooLarge(maxBytes));
+    };
+    const end = () => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks, length));
+    const leave = () => reject(new Error("the client went away in the middle of its request"));
+    request.on("data", take).once("end", end).once("error", reject).once("aborted", leave);
+    over.addEventListener(
+      "abort",
+      () => {
+        request.off("data", take).off("end", end).off("aborted", leave);
+        request.pause();
+      },
+      { once: true },
+    );
   });
 }
 
 const EMPTY = Buffer.alloc(0);
 
-function tooLarge(maxBytes: number) {
+function tooLarge(maxBytes: number): StatusError {
   return statusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${maxBytes}`);
+}
+
+/** Mirrors WithTimeoutForNonLongRunningRequests in k8s.io/apiserver/pkg/server/filters/timeout.go. */
+function tookTooLong(): StatusError {
+  return statusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {});
+}
+
+/** So much of a body that nobody reads is taken off the wire before the answer, so that its sender gets to read that. */
+const MAX_DISCARDED_BYTES = 2 * MAX_BODY_BYTES;
+/** Mirrors rstAvoidanceDelay in Go's net/http. */
+const MAX_DISCARDING_MS = 500;
+
+/**
+ * Throws the rest of a body away.
+ * @returns false when there is too much of it, or it comes too slowly: then the connection cannot be used again
+ */
+export function discardBody(request: IncomingMessage, clock: Clock): Promise<boolean> {
+  if (request.complete) return Promise.resolve(true);
+  if (request.destroyed || Number(request.headers["content-length"] ?? 0) > MAX_DISCARDED_BYTES) {
+    return Promise.resolve(false);
+  }
+  return new Promise((resolve) => {
+    const waiting = new AbortController();
+    let length = 0;
+    const count = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > MAX_DISCARDED_BYTES) done(false);
+    };
+    const done = (isComplete: boolean) => {
+      waiting.abort();
+      request.off("data", count);
+      resolve(isComplete);
+    };
+    const give = () => done(false);
+    request
+      .on("data", count)
+      .once("end", () => done(true))
+      .once("error", give)
+      .once("aborted", give);
+    clock.sleep(MAX_DISCARDING_MS, waiting.signal).then(give, () => {
+      // The wait is over before its time: done says why.
+    });
+  });
 }

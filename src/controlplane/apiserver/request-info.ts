@@ -52,11 +52,19 @@ export function splitTarget(target: string): { readonly path: string; readonly q
     path = slash < 0 ? "/" : path.slice(slash);
   }
   if (!path.includes("%")) return { path, query };
+  // Decoded before it is split, as Go does: an encoded slash separates segments for authorization and routing alike.
+  const decoded = percentDecoded(path);
+  return decoded === undefined ? undefined : { path: decoded, query };
+}
+
+/** What is no UTF-8 is a name that nothing has; only a percent sign without its digits makes no path at all. */
+function percentDecoded(path: string): string | undefined {
   try {
-    // Decoded before it is split, as Go does: an encoded slash separates segments for authorization and routing alike.
-    return { path: decodeURIComponent(path), query };
+    return decodeURIComponent(path);
   } catch {
-    return undefined;
+    if (/%(?![0-9a-fA-F]{2})/.test(path)) return undefined;
+    const bytes = path.replace(/%(..)/g, (_match, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+    return Buffer.from(bytes, "latin1").toString();
   }
 }
 

@@ -18,14 +18,18 @@ export interface ListenOptions {
 
 /** Wall-clock ms, as upstream's server has them. */
 export interface Timeouts {
+  /** for the TLS handshake, and for each request's head */
   readonly headersMs: number;
-  /** a request's head and body; answers may take as long as they like */
+  /** a request's head and body, where its handler does not read it: those that do have their own, shorter time */
   readonly requestMs: number;
   readonly idleMs: number;
 }
 
-/** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout) and RequestTimeout. */
-const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 60_000, idleMs: 90_000 };
+/** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout). */
+const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 90_000, idleMs: 90_000 };
+const CHECK_INTERVAL_MS = 1000;
+/** Mirrors DefaultMaxHeaderBytes of Go's net/http, with the slack that it gives. */
+const MAX_HEADER_BYTES = 1024 * 1024 + 4096;
 /** Turns of the event loop that answers get to be finished in, once the server closes: they wait for no network. */
 const CLOSING_ROUNDS = 100;
 
@@ -36,7 +40,10 @@ export class HttpsFace {
   private constructor(
     readonly server: Server,
     readonly answering: ReadonlySet<ServerResponse>,
+    /** through the handshake */
     readonly sockets: ReadonlySet<Socket>,
+    /** those of TCP below them */
+    readonly connections: ReadonlySet<Socket>,
   ) {}
 
   /** Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. */
@@ -44,6 +51,7 @@ export class HttpsFace {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
     const answering = new Set<ServerResponse>();
     const sockets = new Set<Socket>();
+    const connections = new Set<Socket>();
     const server = createServer(
       {
         key: options.servingKeyPem,
@@ -57,6 +65,9 @@ export class HttpsFace {
         headersTimeout: timeouts.headersMs,
         requestTimeout: timeouts.requestMs,
         keepAliveTimeout: timeouts.idleMs,
+        handshakeTimeout: timeouts.headersMs,
+        connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headersMs),
+        maxHeaderSize: MAX_HEADER_BYTES,
         noDelay: true,
       },
       (request, response) => {
@@ -66,10 +77,11 @@ export class HttpsFace {
       },
     );
     server.on("clientError", answerBrokenRequest);
-    server.on("secureConnection", (socket: Socket) => {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-    });
+    // A tunnel is nothing that an API server makes.
+    server.on("connect", (_request, socket: Socket) => answerMethodNotAllowed(socket));
+    server.on("secureConnection", (socket: Socket) => remember(sockets, socket));
+    // Also who never gets through the handshake holds a connection.
+    server.on("connection", (socket: Socket) => remember(connections, socket));
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(options.port, options.host, () => {
@@ -77,7 +89,7 @@ export class HttpsFace {
         resolve();
       });
     });
-    return new HttpsFace(server, answering, sockets);
+    return new HttpsFace(server, answering, sockets, connections);
   }
 
   get port(): number {
@@ -97,8 +109,14 @@ export class HttpsFace {
     for (const socket of this.sockets) socket.destroySoon();
     await untilEmpty(this.sockets);
     this.server.closeAllConnections();
+    for (const connection of this.connections) connection.destroy();
     await ended;
   }
+}
+
+function remember(all: Set<Socket>, socket: Socket): void {
+  all.add(socket);
+  socket.once("close", () => all.delete(socket));
 }
 
 async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
@@ -120,12 +138,16 @@ function answerBrokenRequest(error: NodeJS.ErrnoException & { readonly rawPacket
     socket.destroy();
   } else if (error.code === "HPE_INVALID_METHOD" && REQUEST_LINE.test(String(error.rawPacket))) {
     // A method that HTTP does not know is one that no path takes.
-    const body = `${JSON.stringify(methodNotAllowed().status)}\n`;
-    endWith(socket, 405, "Method Not Allowed", "application/json", body);
+    answerMethodNotAllowed(socket);
   } else {
     const [code, phrase] = REFUSALS[error.code ?? ""] ?? [400, "Bad Request"];
     endWith(socket, code, phrase, "text/plain; charset=utf-8", `${code} ${phrase}`);
   }
+}
+
+function answerMethodNotAllowed(socket: Socket): void {
+  const body = `${JSON.stringify(methodNotAllowed().status)}\n`;
+  endWith(socket, 405, "Method Not Allowed", "application/json", body);
 }
 
 function endWith(socket: Socket, code: number, phrase: string, contentType: string, body: string): void {

@@ -66,8 +66,12 @@ describe("request info: no resource path", () => {
   });
 });
 
+test("request target: bytes that are no UTF-8 are a name that nothing has", () => {
+  expect(splitTarget("/api/v1/nodes/a%ff%2Fb")?.path).toBe("/api/v1/nodes/a\ufffd/b");
+});
+
 test("request target: what cannot be decoded is refused", () => {
   expect(splitTarget("/api/v1/nodes/%zz")).toBeUndefined();
-  expect(splitTarget("/api/v1/nodes/%ff")).toBeUndefined();
+  expect(splitTarget("/api/v1/nodes/%")).toBeUndefined();
   expect(splitTarget("nonsense")).toBeUndefined();
 });

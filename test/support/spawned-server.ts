@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+export interface ServerOptions {
+  readonly speed?: number;
+  readonly kubeVersion?: string;
+  /** default: none runs */
+  readonly withControllers?: boolean;
+}
+
+/** How an administrator reaches a server. */
+export interface Access {
+  readonly url: string;
+  /** PEM */
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Of the server's process, after garbage was collected. */
+export interface Usage {
+  readonly rssBytes: number;
+  /** heap and what it holds outside of it */
+  readonly usedBytes: number;
+  /** what keeps the event loop alive, by kind */
+  readonly resources: Readonly<Record<string, number>>;
+  /** stacks of rejections and exceptions that nobody caught */
+  readonly unhandled: readonly string[];
+  /** what the server itself reported as its own failures */
+  readonly bugs: readonly string[];
+}
+
+export type ServerMessage =
+  | { readonly type: "ready"; readonly access: Access }
+  | { readonly type: "usage"; readonly usage: Usage };
+
+/** A control plane in a process of its own. */
+export class SpawnedServer {
+  #closed: Promise<number | null> | undefined;
+
+  private constructor(
+    readonly child: ChildProcess,
+    readonly access: Access,
+  ) {}
+
+  static async start(options: ServerOptions = {}): Promise<SpawnedServer> {
+    const program = ["--expose-gc", "scripts/run.mjs", "test/support/server-process.ts", JSON.stringify(options)];
+    const child = spawn(process.execPath, program, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const ready = await messageOf(child, "ready");
+    return new SpawnedServer(child, ready.access);
+  }
+
+  async usage(): Promise<Usage> {
+    const answer = messageOf(this.child, "usage");
+    this.child.send("usage");
+    return (await answer).usage;
+  }
+
+  /** Asks it to close. @returns its exit code, once it has ended by itself: it does when nothing is left behind */
+  close(): Promise<number | null> {
+    this.#closed ??= new Promise((resolve) => {
+      this.child.once("exit", resolve);
+      this.child.send("close");
+    });
+    return this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed === undefined) this.child.kill("SIGKILL");
+    else await this.#closed;
+  }
+}
+
+function messageOf<T extends ServerMessage["type"]>(
+  child: ChildProcess,
+  type: T,
+): Promise<ServerMessage & { readonly type: T }> {
+  return new Promise((resolve, reject) => {
+    const take = (message: unknown) => {
+      if ((message as ServerMessage).type !== type) return;
+      child.off("message", take).off("exit", end);
+      resolve(message as ServerMessage & { readonly type: T });
+    };
+    const end = (code: number | null) => reject(new Error(`the server's process ended with ${code}`));
+    child.on("message", take).once("exit", end);
+  });
+}
