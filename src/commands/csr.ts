@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
-import { collect, collectIps, collectUsages } from "./csr/plan.js";
+import { collect, collectDns, collectIps, collectUsages } from "./csr/plan.js";
 import {
   type CreateOptions,
   type DecideOptions,
@@ -33,7 +33,7 @@ export function addCsrCommand(program: Command, context: CliContext): void {
     .option("--signer <name>", "kube-apiserver-client-kubelet, kubelet-serving, kube-apiserver-client, or another")
     .addOption(new Option("--usages <list>", "default: what the signer wants").argParser(collectUsages))
     .addOption(new Option("--key-type <type>", "ECDSA P-256 or RSA 2048 (default: ec)").choices(["ec", "rsa"]))
-    .addOption(new Option("--dns <list>", "DNS names for the certificate").argParser(collect))
+    .addOption(new Option("--dns <list>", "DNS names for the certificate").argParser(collectDns))
     .addOption(new Option("--ip <list>", "IP addresses for the certificate").argParser(collectIps))
     .addOption(new Option("--expiration <duration>", "how long it shall be valid: 10m, 24h").argParser(parseDuration))
     .option("--print", "make key and request, print the object as YAML, send nothing")
@@ -43,7 +43,7 @@ export function addCsrCommand(program: Command, context: CliContext): void {
     .addOption(timeoutOption())
     .action((options: CreateOptions) => runCreate(context, options));
   subcommand("inspect", "show a request or certificate byte by byte, and which signer would accept it")
-    .argument("<file-or-name>", "a PEM or DER file, an object's YAML, or the name of a CSR in the cluster")
+    .argument("<file-or-name>", "a PEM or DER file, an object's YAML, - for standard input, or the name of a CSR")
     .addOption(new Option("--usages <list>", "ask the signers with these usages").argParser(collectUsages))
     .option("--ca <file>", "verify a certificate against this CA")
     .action((what: string, options: InspectOptions) => runInspect(context, what, options));

@@ -105,19 +105,20 @@ async function runCreate(context: CliContext, text: string | undefined, options:
 }
 
 function explainFormat(deps: TokenDeps, token: BootstrapToken, expiration: string | undefined): void {
-  const emit = (what: string, why: string) => deps.trace.emit({ kind: "decision", what, why }, { actor: "apiserver" });
-  emit(
-    `${token.id} is its public half, the token id`,
-    `it names the Secret and the user: system:bootstrap:${token.id}, in group system:bootstrappers`,
-  );
-  emit(
-    "**** is its secret half, printed once on stdout",
-    "whoever shows both halves is authenticated; treat it like a password",
-  );
-  emit(
-    expiration === undefined ? "it never expires" : `it expires at ${expiration}`,
-    "the token cleaner deletes the Secret then; delete it earlier once every node has joined",
-  );
+  const note = (text: string) => deps.trace.emit({ kind: "note", text }, { actor: "user" });
+  deps.trace.step("user", `What the token ${token.id}.**** says`, {}, () => {
+    note(
+      `${token.id} is its public half, the token id: it names the Secret and the user, system:bootstrap:${token.id}, in group system:bootstrappers.`,
+    );
+    note(
+      "**** is its secret half, printed once on stdout: whoever shows both halves is authenticated; treat it like a password.",
+    );
+    note(
+      expiration === undefined
+        ? "It never expires: delete it once every node has joined."
+        : `It expires at ${expiration}: the token cleaner deletes the Secret then; delete it earlier once every node has joined.`,
+    );
+  });
 }
 
 function joinCommandFor(target: Target, token: BootstrapToken): string {

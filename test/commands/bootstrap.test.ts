@@ -199,6 +199,9 @@ describe("approval", () => {
     assert.match(stderr.replace(/\s+/g, " "), /nobody approved CSR .* within 20 s/);
     // A long path is broken over lines.
     assert.match(stderr.replace(/\s+/g, ""), /kubectl--kubeconfig\S+kubelab-admin\.configcertificateapprove/);
+    assert.match(stderr.replace(/\s+/g, " "), /wait by watch.*--timeout = 20 s/);
+    assert.doesNotMatch(stderr, /bootstrap CSR timeout/);
+    assert.match(stderr.replace(/\s+/g, " "), /The request is gone with this control plane/);
     assert.deepEqual(readdirSync(dir), ["kubelet.key"]);
   });
 
@@ -215,5 +218,6 @@ describe("approval", () => {
     assert.equal(code, 0, stderr);
     assert.equal((JSON.parse(stdout) as { ready: boolean }).ready, true);
     assert.match(stderr.replace(/\s+/g, " "), /Approved: KubelabApprove/);
+    assert.match(stderr, /Delete Secret/);
   });
 });

@@ -104,6 +104,9 @@ describe("step by step on a running cluster", () => {
     const timedOut = await run(folder, "fetch jane-1 --timeout 50ms");
     assert.equal(timedOut.code, 1);
     assert.match(timedOut.stderr, /nobody approved CSR jane-1/);
+    const said = timedOut.stderr.replace(/\s+/g, " ");
+    assert.match(said, /kubelab csr approve jane-1 --kubeconfig \S/);
+    assert.doesNotMatch(said, /same command again/);
 
     const approved = await run(folder, "approve jane-1 --reason Because --message ok");
     assert.equal(approved.stdout, "CSR jane-1 approved\n", approved.stderr);
@@ -124,6 +127,35 @@ describe("step by step on a running cluster", () => {
     const facts = new Map<string, string>(JSON.parse(issued.stdout).facts);
     assert.equal(facts.get("state"), "Approved,Issued");
     assert.equal(facts.get("Approved"), "Because: ok");
+  });
+
+  test("what to type next has the flags that were given, and by hand: lines for kubectl", async () => {
+    const folder = freshFolder();
+    const flat = (text: string) => text.replace(/\s+/g, "");
+    const jane = await run(folder, "create --cn jane --name jane-2 --prefix jane --out-dir keys");
+    const hint = `kubelab csr fetch jane-2 --out-dir keys --prefix jane --kubeconfig ${kubeconfig}`;
+    assert.ok(flat(jane.stderr).includes(flat(hint)), jane.stderr);
+    assert.ok(flat(jane.stderr).includes(flat(`kubelab csr approve jane-2 --kubeconfig ${kubeconfig}`)));
+    assert.ok(flat(jane.stderr).includes(flat("by hand: kubectl create -f - <<EOF")));
+    assert.match(jane.stderr, /metadata: \{name: jane-2\}/);
+
+    const other = await run(folder, "fetch jane-2 --prefix jane --timeout 50ms");
+    assert.equal(other.code, 1, "no key there: it waits");
+    await run(folder, "create --cn other --name other-1");
+    const mismatch = await run(folder, "fetch jane-2 --timeout 50ms");
+    assert.equal(mismatch.code, 2);
+    assert.match(flat(mismatch.stderr), /--out-dir.*--prefix/);
+
+    const approved = await run(folder, "approve jane-2");
+    assert.match(approved.stderr.replace(/\s+/g, " "), /by hand: kubectl certificate approve jane-2/);
+    const fetched = await run(folder, "fetch jane-2 --prefix jane --out-dir keys");
+    assert.ok(
+      flat(fetched.stderr).includes(flat("kubectl get csr jane-2 -o jsonpath='{.status.certificate}' | base64 -d >")),
+    );
+
+    const node = await run(freshFolder(), "create --node n5 --name n5-1");
+    assert.doesNotMatch(node.stderr, /csr approve/);
+    assert.match(node.stderr, /csr fetch n5-1/);
   });
 
   test("created again with the same key and name, it goes on; with another key it is refused", async () => {

@@ -32,6 +32,10 @@ describe("wrong usage ends with 2, before anything is made or started", () => {
     ["create --node n1 --expiration soon", /expected a duration/],
     ["create --node n1 --key-type dsa", /Allowed choices are ec, rsa/],
     ["create --node n1 --print --signer example.com/x", /nobody here knows which usages/],
+    ["create --cn jane --prefix k/../../x --print", /cannot begin a file's name/],
+    ["create --cn jane --prefix k/../../x", /cannot begin a file's name/],
+    ["fetch jane-1 --prefix /x", /cannot begin a file's name/],
+    ["create --node n1 --dns Bad_Dns", /"Bad_Dns" is not a DNS name/],
     ["approve", /missing required argument/],
     ["inspect nosuch.pem", /there is no file nosuch\.pem/],
     ["inspect ./nosuch", /there is no file \.\/nosuch/],
@@ -97,9 +101,34 @@ describe("on this machine alone", () => {
     await run(folder, "create --node n1 --print");
     const pem = readFileSync(join(folder, "kubelet.csr"), "utf8").split("\n");
     writeFileSync(join(folder, "cut.pem"), [...pem.slice(0, 3), "-----END CERTIFICATE REQUEST-----", ""].join("\n"));
-    const { code, stdout } = await run(folder, "inspect cut.pem");
-    assert.equal(code, 0);
+    const { code, stdout, stderr } = await run(folder, "inspect cut.pem");
+    assert.equal(code, 2);
     assert.match(stdout, /broken +asn1: syntax error: data truncated/);
+    assert.match(stderr.replace(/\s+/g, " "), /cut\.pem is broken: asn1: syntax error/);
+
+    // Without its END line, and as DER, it is still called what it is.
+    writeFileSync(join(folder, "no-end.pem"), pem.slice(0, 3).join("\n"));
+    writeFileSync(join(folder, "cut.der"), Buffer.from(pem.slice(1, 4).join(""), "base64"));
+    for (const file of ["no-end.pem", "cut.der"]) {
+      const cut = await run(folder, `inspect ${file}`);
+      assert.equal(cut.code, 2);
+      assert.match(cut.stdout, /a certificate signing request \(PKCS#10\)\n +broken/);
+      assert.match(cut.stdout, /SEQUENCE/);
+    }
+  });
+
+  test("inspect - reads standard input", async () => {
+    const folder = freshFolder();
+    await run(folder, "create --node n1 --print");
+    const stdin = readFileSync(join(folder, "kubelet.csr"));
+    const { code, stdout, stderr } = await runInProcess(["csr", "inspect", "-"], { cwd: folder, stdin });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^standard input: a certificate signing request/);
+  });
+
+  test("a group that admission refuses is warned of before anything is sent", async () => {
+    const { stderr } = await run(freshFolder(), "create --cn root --org system:masters --print");
+    assert.match(stderr.replace(/\s+/g, " "), /admission will refuse this: no such object can be made/);
   });
 });
 

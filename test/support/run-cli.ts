@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
+  /** what is there to read on standard input */
+  readonly stdin?: Buffer;
   /** called with all of stderr whenever more has come */
   readonly onStderr?: (text: string) => void;
 }
@@ -22,12 +24,14 @@ export interface RunOptions {
 /** Runs one command line of the CLI in this process, without a terminal and with a state folder of its own. */
 export async function runInProcess(argv: readonly string[], options: RunOptions = {}): Promise<CliRun> {
   const folder = mkdtempSync(join(tmpdir(), "kubelab-test-"));
+  const stdin = new PassThrough();
+  if (options.stdin !== undefined) stdin.end(options.stdin);
   const stdout = capture();
   const stderr = capture(options.onStderr);
   const code = await runCli(argv, "0.0.0-test", {
     env: { HOME: folder, XDG_STATE_HOME: join(folder, "state"), ...options.env },
     cwd: options.cwd ?? folder,
-    streams: { stdin: new PassThrough(), stdout: stdout.stream, stderr: stderr.stream },
+    streams: { stdin, stdout: stdout.stream, stderr: stderr.stream },
     random: new SystemRandom(),
     self: ["false"],
     signal: options.signal ?? new AbortController().signal,

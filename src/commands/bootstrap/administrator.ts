@@ -72,7 +72,7 @@ export class Administrator {
     };
     await this.deps.trace.step(
       "user",
-      "Let tokens ask for certificates without being approved unasked",
+      "Give the token's group the right to ask for a certificate, and leave the approval to a person",
       {},
       async () => {
         const answer = await this.client.request({ method: "POST", path: BINDINGS, body });
@@ -97,9 +97,8 @@ export class Administrator {
     await decide({ client: this.client, trace: this.deps.trace }, csrName, { type, reason, message }, signal);
   }
 
-  /** Takes back what was made for this join only. A cluster that ends with the command needs no tidying. */
+  /** Takes back what was made for this join only: a token that has done its work is a danger and no use. */
   async tidyUp(): Promise<void> {
-    if (this.target.kind === "embedded") return;
     for (const undo of this.#undo.splice(0).reverse()) {
       try {
         await undo();

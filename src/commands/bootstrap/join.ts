@@ -188,10 +188,22 @@ async function requestAsNode(
       timeoutMs: plan.timeoutMs,
       force: plan.force,
       ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+      timedOutHint: (csrName) => timedOutHint(session.target, csrName),
       whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),
     },
     context.signal,
   );
+}
+
+/** A request outlives the command that made it, unless its cluster does not. */
+function timedOutHint(target: Target | undefined, csrName: string): string {
+  if (target?.kind === "embedded") {
+    return "The request is gone with this control plane: give more --timeout, or leave out --approve manual.";
+  }
+  const flags = target?.kubeconfigPath === undefined ? "" : ` --kubeconfig ${target.kubeconfigPath}`;
+  const command =
+    target?.kind === "joined" ? `kubelab csr approve ${csrName}` : `kubectl${flags} certificate approve ${csrName}`;
+  return `Approve it (${command}) and run the same command again: it goes on with this request.`;
 }
 
 /** Whoever approves, beside the wait of the node. What it throws ends the wait. */

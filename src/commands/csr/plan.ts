@@ -124,6 +124,21 @@ export function collectIps(text: string, before: readonly string[] = []): string
   return collect(text, before);
 }
 
+const DNS_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
+
+export function collectDns(text: string, before: readonly string[] = []): string[] {
+  for (const one of collect(text)) {
+    if (one.length > 253 || !DNS_NAME.test(one)) {
+      throw new LabError(
+        "USAGE",
+        `--dns ${JSON.stringify(one)} is not a DNS name`,
+        "Letters, digits and '-' between dots: node-1.example.org, or *.example.org.",
+      );
+    }
+  }
+  return collect(text, before);
+}
+
 export function collectUsages(text: string, before: readonly string[] = []): string[] {
   for (const one of collect(text)) {
     if (!ALL_USAGES.includes(one)) {

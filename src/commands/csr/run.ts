@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { addAbortSignal, PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import type { CertificateSigningRequest } from "../../api/certificates.js";
 import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
 import type { KubeClient } from "../../client/client.js";
@@ -12,6 +14,7 @@ import { inspectionText } from "../../kubelet/certificate/by-hand/report.js";
 import { readSourceFile, sourceFromFile, sourceFromObject } from "../../kubelet/certificate/by-hand/source.js";
 import type { WaitDeps } from "../../kubelet/certificate/wait.js";
 import { parseCertificatePem } from "../../pki/certificate.js";
+import { KUBE_APISERVER_CLIENT_KUBELET } from "../../pki/signers.js";
 import { LabError } from "../../util/errors.js";
 import { type PlanOptions, planFrom } from "./plan.js";
 
@@ -28,7 +31,16 @@ export interface CreateOptions extends PlanOptions, FileOptions, TargetOptions {
   readonly timeout: number;
 }
 
+/** @throws LabError USAGE for a prefix that would lead out of the folder */
 function filesFrom(context: CliContext, options: FileOptions): RequestFiles {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  if (options.prefix === "" || /[/\\\u0000-\u001f]/.test(options.prefix)) {
+    throw new LabError(
+      "USAGE",
+      `--prefix ${JSON.stringify(options.prefix)} cannot begin a file's name`,
+      "It is a word without slashes; the folder goes with --out-dir.",
+    );
+  }
   return requestFiles(resolve(context.cwd, options.outDir), options.prefix);
 }
 
@@ -49,8 +61,8 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
     const name = created.metadata.name ?? "";
     if (options.approve === true) await decide(deps, name, APPROVED, context.signal);
     const isDone = options.wait === true;
-    if (isDone) await waitWithProgress(context, deps, created, files, options.timeout);
-    if (!isDone) whatNext(deps, target, name, options.approve === true);
+    if (isDone) await waitWithProgress(context, deps, created, files, options);
+    if (!isDone) whatNext(deps, target, created, options);
     const certificate = isDone ? files.certificate : null;
     context.print({
       text: [name, ...(isDone ? [files.key, files.certificate] : [])].join("\n"),
@@ -59,12 +71,38 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
   });
 }
 
-function whatNext({ trace }: WaitDeps, target: Target, name: string, isApproved: boolean): void {
+function whatNext({ trace }: WaitDeps, target: Target, csr: CertificateSigningRequest, options: CreateOptions): void {
+  const name = csr.metadata.name ?? "";
+  const approve = `kubelab csr approve ${name}${flagsText(targetFlags(options))}`;
+  const fetch = `kubelab csr fetch ${name}${flagsText([...fileFlags(options), ...targetFlags(options)])}`;
+  // A kubelet's client certificate is approved by csrapproving, when the requester may ask for it.
+  const isApproved = options.approve === true || csr.spec.signerName === KUBE_APISERVER_CLIENT_KUBELET;
   const text =
     target.kind === "embedded"
       ? "This control plane ends with this command, and the CSR with it: say --approve --wait to go all the way, or keep one running with `kubelab cluster up`."
-      : `Next: ${isApproved ? "" : `kubelab csr approve ${name}, then `}kubelab csr fetch ${name}`;
+      : `Next:\n${isApproved ? "" : `  ${approve}\n`}  ${fetch}`;
   trace.emit({ kind: "note", text }, { actor: "user" });
+}
+
+/** The flags that lead to the same cluster again. */
+function targetFlags({ kubeconfig, context, real, cluster }: TargetOptions): string[] {
+  return [
+    ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
+    ...(context === undefined ? [] : ["--context", context]),
+    ...(real === true ? ["--real"] : []),
+    ...(cluster === undefined ? [] : ["--cluster", cluster]),
+  ];
+}
+
+/** The flags that lead to the same files again. */
+function fileFlags({ outDir, prefix }: FileOptions): string[] {
+  return [...(outDir === "." ? [] : ["--out-dir", outDir]), ...(prefix === "kubelet" ? [] : ["--prefix", prefix])];
+}
+
+/** For a command line to paste: with a space before each, quoted where the shell would see more than a word. */
+function flagsText(flags: readonly string[]): string {
+  const quoted = flags.map((one) => (/^[\w@%+=:,./-]+$/.test(one) ? one : `'${one.replaceAll("'", "'\\''")}'`));
+  return quoted.map((one) => ` ${one}`).join("");
 }
 
 const APPROVED: Decision = {
@@ -112,7 +150,7 @@ export async function runFetch(context: CliContext, name: string, options: Fetch
   const files = filesFrom(context, options);
   await withCluster(context, "csr fetch", options, false, async (deps) => {
     const csr = await getCsr(deps.client, name, context.signal);
-    await waitWithProgress(context, deps, csr, files, options.timeout);
+    await waitWithProgress(context, deps, csr, files, options);
     context.print({ text: files.certificate, json: { name, certificate: files.certificate, key: files.key } });
   });
 }
@@ -122,11 +160,13 @@ async function waitWithProgress(
   deps: WaitDeps,
   csr: CertificateSigningRequest,
   files: RequestFiles,
-  timeoutMs: number,
+  options: TargetOptions & { readonly timeout: number },
 ): Promise<void> {
+  const flags = flagsText(targetFlags(options));
+  const hints = { timedOut: (name: string) => `Approve it: kubelab csr approve ${name}${flags}` };
   const progress = context.progress(`waiting for the certificate of CSR ${csr.metadata.name}`);
   try {
-    await fetchCertificate(deps, csr, files, timeoutMs, context.signal);
+    await fetchCertificate(deps, csr, files, { timeoutMs: options.timeout, hints }, context.signal);
   } finally {
     progress.stop();
   }
@@ -142,7 +182,8 @@ const REPORT_WIDTH = 80;
 
 export async function runInspect(context: CliContext, what: string, options: InspectOptions): Promise<void> {
   const ca = options.ca === undefined ? undefined : await readCa(resolve(context.cwd, options.ca));
-  const bytes = await readSourceFile(resolve(context.cwd, what));
+  const isStdin = what === "-";
+  const bytes = isStdin ? await readStdin(context) : await readSourceFile(resolve(context.cwd, what));
   const show = (source: Parameters<typeof inspect>[0], nowMs: number) => {
     const { usages } = options;
     const inspection = inspect(source, {
@@ -152,14 +193,29 @@ export async function runInspect(context: CliContext, what: string, options: Ins
     });
     const width = Math.max(REPORT_WIDTH, context.streams.stdout.columns ?? REPORT_WIDTH);
     context.print({ text: inspectionText(inspection, width), json: inspection });
+    if (inspection.broken === undefined) return;
+    const hint = "What could be read of it is shown above; get the whole file from where it was made.";
+    throw new LabError("BAD_FILE", `${inspection.title} is broken: ${inspection.broken}`, hint);
   };
-  if (bytes !== undefined) return show(await sourceFromFile(bytes, what), context.session(options).clock.now());
+  if (bytes !== undefined)
+    return show(await sourceFromFile(bytes, isStdin ? "standard input" : what), context.session(options).clock.now());
   if (/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(what)) {
     throw new LabError("BAD_FILE", `there is no file ${what}`, "Name a PEM file, or a CSR of the cluster.");
   }
   await withCluster(context, "csr inspect", options, false, async (deps) => {
     show(sourceFromObject(await getCsr(deps.client, what, context.signal)), deps.clock.now());
   });
+}
+
+async function readStdin({ streams, signal }: CliContext): Promise<Buffer> {
+  const input = addAbortSignal(signal, new PassThrough());
+  streams.stdin.pipe(input);
+  try {
+    return await buffer(input);
+  } finally {
+    streams.stdin.unpipe(input);
+    streams.stdin.pause();
+  }
 }
 
 async function readCa(path: string) {

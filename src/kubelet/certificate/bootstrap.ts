@@ -5,7 +5,8 @@ import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import { type Certificate, certificateProblem, parseCertificatePem } from "../../pki/certificate.js";
 import { DerError } from "../../pki/der.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
-import { constantsFor } from "../../release/facts.js";
+import { durationText } from "../../release/fact-table.js";
+import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -14,7 +15,7 @@ import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
 import type { CertificateStore, PendingKey } from "./certificate-store.js";
 import { type RequestResult, requestCertificate } from "./csr.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
-import { waitForCertificate } from "./wait.js";
+import { type WaitHints, waitForCertificate } from "./wait.js";
 
 export interface BootstrapDeps {
   readonly store: CertificateStore;
@@ -35,6 +36,8 @@ export interface BootstrapOptions {
   readonly expirationSeconds?: number;
   /** get a new certificate although there is a good one */
   readonly force?: boolean;
+  /** how to approve a request that nobody has approved in time */
+  readonly timedOutHint?: (csrName: string) => string;
   /**
    * Runs beside the wait once the request is made: whoever approves. What it throws ends the wait.
    */
@@ -216,15 +219,28 @@ async function waitWithApprover(
   signal.addEventListener("abort", stop, { once: true });
   const approver = options.whileWaiting?.(csr, ours.signal).catch((error: unknown) => ours.abort(error));
   try {
-    const constants = constantsFor(options.kubeVersion, "bootstrapCsrTimeout");
+    const { timeoutMs, kubeVersion } = options;
+    // Only what is used is quoted: a --timeout of one's own is no constant of any release.
+    const constants =
+      timeoutMs === factFor("bootstrapCsrTimeout", kubeVersion)
+        ? constantsFor(kubeVersion, "bootstrapCsrTimeout")
+        : [{ name: "--timeout", value: durationText(timeoutMs) }];
     const why = "an approver says yes to the request, then a signer adds the certificate: both are others";
     deps.trace.emit({ kind: "decision", what: "wait by watch, without polling", why, constants }, { actor: "kubelet" });
-    return await waitForCertificate(deps, csr, { timeoutMs: options.timeoutMs }, ours.signal);
+    return await waitForCertificate(deps, csr, { timeoutMs, hints: hintsFor(options) }, ours.signal);
   } finally {
     signal.removeEventListener("abort", stop);
     ours.abort();
     await approver;
   }
+}
+
+function hintsFor({ timedOutHint }: BootstrapOptions): WaitHints {
+  return {
+    denied: "Ask who denied it. Running the same command again makes a new key and a new request.",
+    deleted: "Run the same command again: it makes a new request with the same key.",
+    ...(timedOutHint === undefined ? {} : { timedOut: timedOutHint }),
+  };
 }
 
 /** @throws LabError when the signer's answer is of no use */

@@ -21,6 +21,15 @@ export interface WaitDeps {
 export interface WaitOptions {
   /** ms on the clock; the kubelet waits an hour for its first certificate, a quarter of one for later ones */
   readonly timeoutMs: number;
+  /** what to do next, in the words of whoever waits; the default fits everybody */
+  readonly hints?: WaitHints;
+}
+
+/** Hints of the errors that end a wait. */
+export interface WaitHints {
+  readonly denied?: string;
+  readonly deleted?: string;
+  readonly timedOut?: (csrName: string) => string;
 }
 
 /**
@@ -40,20 +49,21 @@ export async function waitForCertificate(
 ): Promise<string> {
   const name = csr.metadata.name ?? "";
   const told = new Set<string>();
-  const ready = decide(csr, csr, deps.trace, told);
+  const { hints = {} } = options;
+  const ready = decide(csr, csr, deps.trace, told, hints);
   if (ready !== undefined) return ready;
   const limit = new AbortController();
   const stop = () => limit.abort(signal.reason);
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   const timer = deps.clock.sleep(options.timeoutMs, limit.signal).then(
-    () => limit.abort(timedOut(name, options.timeoutMs)),
+    () => limit.abort(timedOut(name, options.timeoutMs, hints)),
     () => {
       // Somebody else ended the wait.
     },
   );
   try {
-    const certificatePem = await watchUntilIssued(deps, csr, told, limit.signal);
+    const certificatePem = await watchUntilIssued(deps, csr, told, hints, limit.signal);
     if (certificatePem !== undefined) return certificatePem;
     throw limit.signal.reason;
   } finally {
@@ -67,6 +77,7 @@ async function watchUntilIssued(
   deps: WaitDeps,
   csr: CertificateSigningRequest,
   told: Set<string>,
+  hints: WaitHints,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   for await (const seen of versions(deps, csr, signal)) {
@@ -74,10 +85,10 @@ async function watchUntilIssued(
       throw new LabError(
         "REFUSED",
         `CSR ${csr.metadata.name} was deleted before a certificate was issued`,
-        "Run the same command again: it makes a new request with the same key.",
+        hints.deleted ?? "Make a new request: an object that is gone cannot be waited for.",
       );
     }
-    const certificatePem = decide(seen, csr, deps.trace, told);
+    const certificatePem = decide(seen, csr, deps.trace, told, hints);
     if (certificatePem !== undefined) return certificatePem;
   }
   return undefined;
@@ -116,6 +127,7 @@ function decide(
   ours: CertificateSigningRequest,
   trace: Trace,
   told: Set<string>,
+  hints: WaitHints,
 ): string | undefined {
   const name = seen.metadata.name ?? "";
   if (seen.metadata.uid !== ours.metadata.uid) {
@@ -133,7 +145,7 @@ function decide(
     trace.emit({ kind: "state", subject: `CSR ${name}`, what: "condition", to }, { actor: "apiserver" });
   }
   const ended = conditions.find(({ type }) => type === "Denied" || type === "Failed");
-  if (ended !== undefined) throw ended.type === "Denied" ? denied(name, ended) : failed(name, ended);
+  if (ended !== undefined) throw ended.type === "Denied" ? denied(name, ended, hints) : failed(name, ended);
   return conditions.some(({ type }) => type === "Approved") ? issuedCertificate(seen) : undefined;
 }
 
@@ -144,11 +156,15 @@ function words(condition: { readonly reason?: string; readonly message?: string 
   );
 }
 
-function denied(name: string, condition: { readonly reason?: string; readonly message?: string }): LabError {
+function denied(
+  name: string,
+  condition: { readonly reason?: string; readonly message?: string },
+  hints: WaitHints,
+): LabError {
   return new LabError(
     "CSR_DENIED",
     `CSR ${name} was denied: ${words(condition)}`,
-    "Ask who denied it. Running the same command again makes a new key and a new request.",
+    hints.denied ?? "Ask who denied it: a decision is final, only a new request can be approved.",
   );
 }
 
@@ -160,10 +176,10 @@ function failed(name: string, condition: { readonly reason?: string; readonly me
   );
 }
 
-function timedOut(name: string, timeoutMs: number): LabError {
+function timedOut(name: string, timeoutMs: number, hints: WaitHints): LabError {
   return new LabError(
     "TIMED_OUT",
     `nobody approved CSR ${name} within ${durationText(timeoutMs)}`,
-    `Approve it (kubectl certificate approve ${name}) and run the same command again: it goes on with this request.`,
+    hints.timedOut?.(name) ?? `Approve it: kubelab csr approve ${name}`,
   );
 }

@@ -8,7 +8,7 @@ import { createCertificateRequest, parseCertificateRequestPem } from "../../../p
 import { generatePrivateKey, type KeyType, publicKeyDer, publicKeyFacts } from "../../../pki/keys.js";
 import type { DistinguishedName } from "../../../pki/name.js";
 import type { SubjectAltNames } from "../../../pki/sans.js";
-import { evaluateSigner, findSigner, outcomesText } from "../../../pki/signers.js";
+import { evaluateRules, evaluateSigner, findSigner, outcomesText } from "../../../pki/signers.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { writeFileAtomic } from "../../../util/files.js";
@@ -32,6 +32,8 @@ export interface PreparedRequest {
   readonly requestPem: string;
   /** as it is sent */
   readonly object: CertificateSigningRequest;
+  /** where the request is, for what is said; not there in a dry run */
+  readonly requestPath: string;
 }
 
 interface LocalDeps {
@@ -71,7 +73,7 @@ export async function prepareRequest(
     explainSigner(trace, wrapped);
     return wrapped;
   });
-  return { key, requestPem, object };
+  return { key, requestPem, object, requestPath: files?.request ?? "kubelet.csr" };
 }
 
 async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFiles | undefined): Promise<KeyObject> {
@@ -87,7 +89,8 @@ async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFi
   return key;
 }
 
-function byHand(trace: Trace, command: string): void {
+/** Says which command line does the same. */
+export function byHand(trace: Trace, command: string): void {
   trace.emit({ kind: "note", text: `by hand: ${command}` }, { actor: "user" });
 }
 
@@ -143,11 +146,15 @@ export function explainSigner(trace: Trace, csr: CertificateSigningRequest): voi
     return;
   }
   const request = parseCertificateRequestPem(base64Text(csr.spec.request));
-  const outcomes = evaluateSigner(signer, { request, usages: csr.spec.usages ?? [] });
+  const question = { request, usages: csr.spec.usages ?? [] };
+  const atCreation = evaluateRules(signer.creationRules, question);
+  const outcomes = [...atCreation, ...evaluateSigner(signer, question)];
   const isGood = outcomes.every((one) => one.ok);
-  const what = isGood
-    ? `${signer.name} would sign this once it is approved`
-    : `${signer.name} would refuse this, also when it is approved`;
+  const what = !atCreation.every((one) => one.ok)
+    ? "the API server's admission will refuse this: no such object can be made"
+    : isGood
+      ? `${signer.name} would sign this once it is approved`
+      : `${signer.name} would refuse this, also when it is approved`;
   trace.emit({ kind: "decision", what, why: outcomesText(outcomes), upstream: signer.upstream }, { actor: "user" });
   if (isGood) trace.emit({ kind: "note", text: `Approved: ${signer.approval}.` }, { actor: "user" });
 }
@@ -165,6 +172,7 @@ export async function submitRequest(
   const path = collectionPath(CSRS);
   const { name } = prepared.object.metadata;
   return trace.step("user", "Send it: the API server adds who is asking, and stores it", {}, async () => {
+    byHand(trace, kubectlCreate(prepared));
     const body = prepared.object;
     const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
     if (isSuccess(answer)) return answer.body;
@@ -187,6 +195,26 @@ export async function submitRequest(
       `Take another --name, or look at it: kubelab csr inspect ${name}`,
     );
   });
+}
+
+/** The object as one would type it, the request put in by the shell. */
+function kubectlCreate({ object, requestPath }: PreparedRequest): string {
+  const { metadata, spec } = object;
+  const { expirationSeconds, usages = [] } = spec;
+  return [
+    "kubectl create -f - <<EOF",
+    `apiVersion: ${object.apiVersion}`,
+    `kind: ${object.kind}`,
+    metadata.name === undefined
+      ? `metadata: {generateName: ${metadata.generateName}}`
+      : `metadata: {name: ${metadata.name}}`,
+    "spec:",
+    `  request: $(base64 -w0 ${requestPath})`,
+    `  signerName: ${spec.signerName}`,
+    ...(expirationSeconds === undefined ? [] : [`  expirationSeconds: ${expirationSeconds}`]),
+    `  usages: [${usages.join(", ")}]`,
+    "EOF",
+  ].join("\n");
 }
 
 function isSameRequest(existing: CertificateSigningRequest, { key, object }: PreparedRequest): boolean {

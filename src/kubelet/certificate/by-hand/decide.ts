@@ -5,7 +5,7 @@ import { identityInWords } from "../../../client/identity.js";
 import { CSRS, objectPath } from "../../../client/paths.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
-import { explainSigner } from "./create.js";
+import { byHand, explainSigner } from "./create.js";
 
 export interface Decision {
   readonly type: "Approved" | "Denied";
@@ -49,6 +49,7 @@ export async function decide(
       }
       refuseOpposite(csr, decision);
       if (attempt === 1 && decision.type === "Approved") explainSigner(trace, csr);
+      if (attempt === 1) byHand(trace, `kubectl certificate ${verb.toLowerCase()} ${name}`);
       const path = objectPath(CSRS, name, "approval");
       const body = withDecision(csr, decision);
       const answer = await client.request<CertificateSigningRequest>({ method: "PUT", path, body, signal });

@@ -4,14 +4,14 @@ import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { publicKeyDer } from "../../../pki/keys.js";
 import { nameText } from "../../../pki/name.js";
 import { LabError } from "../../../util/errors.js";
-import { type WaitDeps, waitForCertificate } from "../wait.js";
+import { type WaitDeps, type WaitOptions, waitForCertificate } from "../wait.js";
+import { byHand } from "./create.js";
 import { type RequestFiles, readKeyFile, writeCertificate } from "./files.js";
 
 /**
  * Waits for a request's certificate and writes it beside its key.
  *
  * The key is compared with the request before anything is waited for.
- * @param timeoutMs on the clock
  * @returns PEM
  * @throws LabError BAD_FILE when the key is another one; CSR_DENIED, CSR_FAILED, TIMED_OUT
  */
@@ -19,7 +19,7 @@ export async function fetchCertificate(
   deps: WaitDeps,
   csr: CertificateSigningRequest,
   files: RequestFiles,
-  timeoutMs: number,
+  options: WaitOptions,
   signal: AbortSignal,
 ): Promise<string> {
   const name = csr.metadata.name ?? "";
@@ -30,15 +30,19 @@ export async function fetchCertificate(
       throw new LabError(
         "BAD_FILE",
         `the key ${files.key} is not the one that CSR ${name} was made with`,
-        "Name the folder of its key with --out-dir.",
+        "Name the file of its key: its folder with --out-dir, the beginning of its name with --prefix.",
       );
     }
   }
   const upstream = { file: "staging/src/k8s.io/client-go/util/certificate/csr/csr.go", func: "WaitForCertificate" };
   const certificatePem = await deps.trace.step("user", `Wait for the certificate of CSR ${name}`, { upstream }, () =>
-    waitForCertificate(deps, csr, { timeoutMs }, signal),
+    waitForCertificate(deps, csr, options, signal),
   );
   await deps.trace.step("user", "Write the certificate", {}, async () => {
+    byHand(
+      deps.trace,
+      `kubectl get csr ${name} -o jsonpath='{.status.certificate}' | base64 -d > ${files.certificate}`,
+    );
     await writeCertificate(files, certificatePem);
     const { subject, notAfterMs } = parseCertificatePem(certificatePem);
     const until = `${new Date(notAfterMs).toISOString().slice(0, 19)}Z`;

@@ -61,7 +61,7 @@ export async function readKeyFile(path: string): Promise<KeyObject | undefined> 
   throw new LabError(
     "BAD_FILE",
     `${path} holds no private key that can be read`,
-    "It is damaged, encrypted or half-written: move it away, or name another folder with --out-dir.",
+    "It is damaged, encrypted or half-written: move it away, or name another with --out-dir or --prefix.",
   );
 }
 
@@ -75,7 +75,7 @@ export async function writeCertificate(files: RequestFiles, certificatePem: stri
     throw new LabError(
       "BAD_FILE",
       `the key ${files.key} does not belong to the issued certificate`,
-      "Name the folder of the key that the request was made with: --out-dir.",
+      "Name the key that the request was made with: its folder with --out-dir, its name's beginning with --prefix.",
     );
   }
   await writeFileAtomic(files.certificate, certificatePem);

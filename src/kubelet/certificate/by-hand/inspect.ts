@@ -33,6 +33,8 @@ export interface Inspection {
   readonly walk: DerWalk;
   /** label and value, in the order to show them */
   readonly facts: readonly (readonly [string, string])[];
+  /** why it cannot be read to its end, in words */
+  readonly broken?: string;
   /** of a request only */
   readonly verdicts: readonly SignerVerdict[];
 }
@@ -49,21 +51,49 @@ export interface InspectOptions {
 /** Reads a request or certificate as far as it can be read. Pure. */
 export function inspect(source: InspectSource, options: InspectOptions): Inspection {
   const { kind, title, der, csr } = source;
-  const walk = walkDer(der, shapeOf(kind === "request" ? "CERTIFICATE REQUEST" : "CERTIFICATE"));
-  const objectFacts = csr === undefined ? [] : factsOfObject(csr);
+  const walk = walkAsFarAsItGoes(der, shapeOf(kind === "request" ? "CERTIFICATE REQUEST" : "CERTIFICATE"));
+  const { problem } = source;
+  const around: Facts = problem === undefined ? [] : [["broken", problem]];
+  const objectFacts = [...around, ...(csr === undefined ? [] : factsOfObject(csr))];
+  const state = problem === undefined ? {} : { broken: problem };
   try {
     if (kind === "certificate") {
       const facts = factsOfCertificate(parseCertificate(der), options);
-      return { title, kind, walk, facts: [...objectFacts, ...facts], verdicts: [] };
+      return { title, kind, walk, ...state, facts: [...objectFacts, ...facts], verdicts: [] };
     }
     const request = parseCertificateRequest(der);
     const verdicts = SIGNERS.map((signer) => verdict(signer, request, csr, options.usages));
-    return { title, kind, walk, facts: [...objectFacts, ...factsOfRequest(request)], verdicts };
+    return { title, kind, walk, ...state, facts: [...objectFacts, ...factsOfRequest(request)], verdicts };
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
-    const broken = ["broken", `${error.message} (at offset ${error.offset})`] as const;
-    return { title, kind, walk, facts: [...objectFacts, broken], verdicts: [] };
+    const broken = `${error.message} (at offset ${error.offset})`;
+    return { title, kind, walk, broken, facts: [...objectFacts, ["broken", broken]], verdicts: [] };
   }
+}
+
+/** Longer than any request or certificate: a longer length is a damaged one. */
+const MAX_DER_BYTES = 65_536;
+
+/** As walkDer, also into a document that is cut off: its values are shown as far as they are whole. */
+function walkAsFarAsItGoes(der: Buffer, shape: ReturnType<typeof shapeOf>): DerWalk {
+  const walk = walkDer(der, shape);
+  const wholeBytes = declaredBytes(der);
+  if (walk.rows.length > 0 || wholeBytes <= der.length || wholeBytes > MAX_DER_BYTES) return walk;
+  // With zeros for what is missing the outer lengths are right; what reaches into the zeros is left out again.
+  const { rows } = walkDer(Buffer.concat([der], wholeBytes), shape);
+  const seen = rows.filter(({ offset, headerLength, length, depth }, index) => {
+    const isOpened = (rows[index + 1]?.depth ?? 0) > depth;
+    return offset + headerLength + (isOpened ? 0 : length) <= der.length;
+  });
+  return { ...walk, rows: seen };
+}
+
+/** What the first value says of its length, header included; 0 when it says nothing. */
+function declaredBytes(der: Buffer): number {
+  const first = der[1] ?? 0;
+  if (first <= 0x80) return first + 2;
+  const count = first & 0x7f;
+  return count > 3 || der.length < 2 + count ? 0 : 2 + count + der.readUIntBE(2, count);
 }
 
 function verdict(

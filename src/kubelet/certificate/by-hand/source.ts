@@ -14,6 +14,8 @@ export interface InspectSource {
   readonly der: Buffer;
   /** the object around a request, when there is one */
   readonly csr?: CertificateSigningRequest;
+  /** what is wrong with what is around the DER */
+  readonly problem?: string;
 }
 
 /** @returns undefined when there is no such file: then it may be an object's name */
@@ -43,6 +45,8 @@ export async function sourceFromFile(bytes: Buffer, title: string): Promise<Insp
     const hint = "Inspect the request or the certificate that belongs to it, and keep the key to yourself.";
     throw new LabError("BAD_FILE", `${title} holds a private key, which is not shown`, hint);
   }
+  const cut = cutOffBlock(text);
+  if (cut !== undefined) return { ...cut, title };
   if (bytes[0] === 0x30) return { kind: isRequest(bytes) ? "request" : "certificate", title, der: bytes };
   const csr = await parseObject(text);
   if (csr !== undefined) return sourceFromObject(csr);
@@ -72,9 +76,30 @@ function isRequest(der: Buffer): boolean {
     parseCertificateRequest(der);
     return true;
   } catch (error) {
-    if (error instanceof DerError) return false;
+    if (error instanceof DerError) return !beginsAsCertificate(der);
     throw error;
   }
+}
+
+/** A damaged one, by its beginning: SEQUENCE { SEQUENCE { [0] version, only a certificate has this tag there. */
+function beginsAsCertificate(der: Buffer): boolean {
+  const outer = contentOffset(der, 0);
+  return der[outer] === 0x30 && der[contentOffset(der, outer)] === 0xa0;
+}
+
+/** Behind tag and length: a length of 128 and more says first in how many bytes it is. */
+function contentOffset(der: Buffer, offset: number): number {
+  const length = der[offset + 1] ?? 0;
+  return offset + 2 + (length > 0x80 ? length & 0x7f : 0);
+}
+
+/** A PEM block without its last line. */
+function cutOffBlock(text: string): Omit<InspectSource, "title"> | undefined {
+  const begin = /-----BEGIN ((?:NEW )?CERTIFICATE REQUEST|CERTIFICATE)-----\s/.exec(text);
+  if (begin === null || text.includes("-----END ")) return undefined;
+  const der = Buffer.from(text.slice(begin.index + begin[0].length), "base64");
+  const kind = begin[1] === "CERTIFICATE" ? "certificate" : "request";
+  return { kind, der, problem: "the file is cut off: its END line is missing" };
 }
 
 async function parseObject(text: string): Promise<CertificateSigningRequest | undefined> {

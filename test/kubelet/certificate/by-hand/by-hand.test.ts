@@ -227,7 +227,7 @@ describe("fetching the certificate", () => {
 
   test("waits, and writes what matches the key", async () => {
     const { deps, files, csr, prepared, issue, answer } = await requested();
-    const waiting = fetchCertificate(deps, csr, files, 60_000, forever);
+    const waiting = fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever);
     await deps.client.watching;
     answer(issue(publicKeyDer(prepared.key)));
     const pem = await waiting;
@@ -238,7 +238,7 @@ describe("fetching the certificate", () => {
 
   test("a certificate for another key is not written", async () => {
     const { deps, files, csr, issue, answer } = await requested();
-    const waiting = fetchCertificate(deps, csr, files, 60_000, forever);
+    const waiting = fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever);
     await deps.client.watching;
     answer(issue(publicKeyDer(await generatePrivateKey("ec"))));
     await assert.rejects(waiting, { code: "BAD_FILE", message: /does not belong to the issued certificate/ });
@@ -248,7 +248,7 @@ describe("fetching the certificate", () => {
   test("another key in the folder is noticed before anything is waited for", async () => {
     const { deps, files, csr } = await requested();
     writeFileSync(files.key, privateKeyPem(await generatePrivateKey("ec")));
-    await assert.rejects(fetchCertificate(deps, csr, files, 60_000, forever), {
+    await assert.rejects(fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever), {
       code: "BAD_FILE",
       message: /is not the one that CSR csr-1 was made with/,
     });
@@ -260,13 +260,13 @@ describe("fetching the certificate", () => {
       ...csr,
       status: { conditions: [{ type: "Denied", status: "True", reason: "No", message: "not you" }] },
     });
-    const waiting = fetchCertificate(deps, deps.client.read("csr-1") ?? csr, files, 60_000, forever);
+    const waiting = fetchCertificate(deps, deps.client.read("csr-1") ?? csr, files, { timeoutMs: 60_000 }, forever);
     await assert.rejects(waiting, { code: "CSR_DENIED", exitCode: 4, message: /No: not you/ });
   });
 
   test("nobody approves: a rerun goes on, exit 1", async () => {
     const { deps, files, csr } = await requested();
-    const waiting = fetchCertificate(deps, csr, files, 60_000, forever);
+    const waiting = fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever);
     const ended = assert.rejects(waiting, { code: "TIMED_OUT", exitCode: 1 });
     await deps.client.watching;
     await deps.clock.advance(60_000);
