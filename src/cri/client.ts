@@ -2,6 +2,7 @@ import type { DecodedFields, FieldTable, InitFields } from "../protobuf/fields.j
 import type { Actor } from "../trace/events.js";
 import type { Trace } from "../trace/trace.js";
 import { AsyncQueue } from "../util/async-queue.js";
+import { Bag } from "../util/bag.js";
 import type { Clock } from "../util/clock.js";
 import { CallReport } from "./call-report.js";
 import { AbortWatch, Deadlines, grpcTimeout } from "./deadline.js";
@@ -84,7 +85,7 @@ class GrpcChannel implements CriChannel {
   /** gives a message's buffer back once it is read */
   readonly #release = (bytes: Buffer) => this.#pool.give(bytes);
   /** calls that are under way */
-  readonly #live = new Set<RunningCall>();
+  readonly #live = new Bag<RunningCall>();
   #closing = false;
 
   constructor(

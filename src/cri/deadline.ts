@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { Bag } from "../util/bag.js";
 import type { Clock } from "../util/clock.js";
 
 /** A call that waits; `giveUp` is called at most once. */
@@ -13,7 +14,7 @@ export interface Waiter {
  * No timer runs while no call with a deadline is under way.
  */
 export class Deadlines {
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Bag<Waiter>();
   #wakeMs = Number.POSITIVE_INFINITY;
   #timer: AbortController | undefined;
 
@@ -74,12 +75,12 @@ const OVER = new Error("the call is over");
  * as much as a call. It stays as long as the signal does, and holds nothing once the calls are over.
  */
 export class AbortWatch {
-  readonly #bySignal = new WeakMap<AbortSignal, Set<() => void>>();
+  readonly #bySignal = new WeakMap<AbortSignal, Bag<() => void>>();
 
   add(signal: AbortSignal, giveUp: () => void): void {
     let waiting = this.#bySignal.get(signal);
     if (waiting === undefined) {
-      const calls = new Set<() => void>();
+      const calls = new Bag<() => void>();
       waiting = calls;
       this.#bySignal.set(signal, calls);
       setMaxListeners(0, signal);

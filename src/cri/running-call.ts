@@ -1,3 +1,4 @@
+import type { Bag } from "../util/bag.js";
 import type { CallOptions } from "./client.js";
 import type { AbortWatch, Deadlines, Waiter } from "./deadline.js";
 import { MAX_MESSAGE_BYTES } from "./status.js";
@@ -34,7 +35,7 @@ export class RunningCall implements ExchangeSink {
     readonly sink: CallSink,
     readonly deadlines: Deadlines,
     readonly aborts: AbortWatch,
-    readonly live: Set<RunningCall>,
+    readonly live: Bag<RunningCall>,
     readonly pool: BufferPool,
   ) {
     const { signal, timeoutMs } = options;

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { NumberedBag } from "../../util/bag.js";
 import {
   ErrorCode,
   Flag,
@@ -64,7 +65,7 @@ export interface StreamHandle {
  * of any size. Node has one of its own, which spends several times as long on a call, most of all on the first ones.
  */
 export class Session implements FrameSink {
-  readonly #streams = new Map<number, Stream>();
+  readonly #streams = new NumberedBag<Stream>();
   readonly #decoder = new HeaderDecoder();
   readonly #reader = new FrameReader(this);
   readonly #waiting: (() => void)[] = [];

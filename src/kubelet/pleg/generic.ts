@@ -1,5 +1,6 @@
 import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
+import { Bag } from "../../util/bag.js";
 import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodCache } from "../container/cache.js";
@@ -50,7 +51,7 @@ const MANY_PODS = 32;
 export class GenericPleg {
   readonly #records = new PodRecords();
   readonly #lock = new Mutex();
-  readonly #pending = new Set<PendingCall>();
+  readonly #pending = new Bag<PendingCall>();
   readonly #narrator: RelistNarrator;
   #podsToReinspect = new Map<string, Pod>();
   #relistTimeMs: number | undefined;
