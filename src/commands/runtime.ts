@@ -8,6 +8,7 @@ import type { RunningRuntime } from "../runtime/start.js";
 import { parseCidr } from "../runtime/state/cidr.js";
 import type { Trace } from "../trace/trace.js";
 import { allUntilOneEnds } from "../util/loops.js";
+import { hasKeys, serveKeys } from "./pleg/keys.js";
 
 interface UpOptions {
   readonly listen?: string;
@@ -97,7 +98,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   });
   await using control = await openControl(runtime, options);
   announce(context, trace, runtime, control?.url);
-  await allUntilOneEnds(context.signal, [untilAborted]);
+  await allUntilOneEnds(context.signal, [untilAborted, ...(await keysOf(context, trace, runtime))]);
 }
 
 async function makeFolder(socket: string): Promise<void> {
@@ -110,6 +111,18 @@ async function openControl(runtime: RunningRuntime, { control }: UpOptions) {
   if (control === undefined) return undefined;
   const { serveControl } = await import("../runtime/control/http.js");
   return serveControl(runtime.control, control);
+}
+
+/** On a terminal, keys change the runtime behind its kubelet's back. */
+async function keysOf(
+  { streams }: CliContext,
+  trace: Trace,
+  runtime: RunningRuntime,
+): Promise<readonly ((signal: AbortSignal) => Promise<void>)[]> {
+  if (!hasKeys(streams)) return [];
+  const { EmbeddedLab } = await import("./pleg/mock.js");
+  const lab = new EmbeddedLab(runtime);
+  return [(signal) => serveKeys({ lab, trace, stdin: streams.stdin }, signal)];
 }
 
 /** What a script needs is on stdout: the endpoint. */

@@ -113,12 +113,12 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
     handlers: { runtime: disturbed(calls, faults), image: disturbed(imageCalls(core), faults) },
     control: new CoreControl(core, sandboxes, containers, faults),
     stop: () => {
+      core.changes.close();
       for (const { running } of core.containers.values()) {
         running?.signal(SIGKILL);
         running?.machine.processes.killAll();
       }
       core.events.close();
-      core.changes.close();
       faults.clear();
     },
   };

@@ -38,7 +38,8 @@ test("a pod's life by HTTP: run, look, kill, remove", async () => {
   assert.equal(state.sandboxes[0]?.containers[0]?.state, "running");
   assert.equal((await ask("POST", "/containers/c0de/kill?oom=true")).status, 200);
   assert.equal(stateOf(container), "exited (137, OOMKilled)");
-  const again = await ask("POST", "/sandboxes/5a1d/containers", { name: "main", image: "busybox", attempt: 1 });
+  assert.equal((await ask("POST", "/containers/c0de/again")).value["attempt"], 1);
+  const again = await ask("POST", "/sandboxes/5a1d/containers", { name: "main", image: "busybox", attempt: 2 });
   assert.equal(again.status, 200);
   assert.equal((await ask("POST", "/sandboxes/5a1d/not-ready")).status, 200);
   assert.equal((await ask("POST", "/sandboxes/5a1d/remove", { silently: true })).status, 200);

@@ -1,7 +1,7 @@
 import myngx from "../../../fixtures/pleg/myngx.json" with { type: "json" };
 import mypod from "../../../fixtures/pleg/mypod.json" with { type: "json" };
 import { RpcError } from "../../cri/status.js";
-import type { ContainerSnapshot, PodSeed, RuntimeControl, SandboxSnapshot } from "../../runtime/control/control.js";
+import type { ContainerSnapshot, PodSeed, RuntimeControl } from "../../runtime/control/control.js";
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from "../../runtime/start.js";
 import { LabError } from "../../util/errors.js";
 import { FaultSwitches } from "./fault-switches.js";
@@ -35,7 +35,8 @@ export async function startLabRuntime(
   return new EmbeddedLab(runtime);
 }
 
-class EmbeddedLab implements LabRuntime {
+/** What keys, page and POSTs do to an embedded runtime. */
+export class EmbeddedLab implements LabRuntime {
   readonly endpoint: string;
   readonly actions: readonly LabAction[];
   readonly #control: RuntimeControl;
@@ -136,31 +137,21 @@ class EmbeddedLab implements LabRuntime {
   }
 
   #startAgain(containerId: string): string {
-    const [sandbox, container] = this.#find(containerId);
+    const container = this.#find(containerId);
     if (container.state === "created") {
       this.#control.startContainer(containerId);
       return "started";
     }
     if (container.state === "running") return "runs already";
-    const seed = LAB_PODS.flatMap(({ containers }) => containers).find(({ name }) => name === container.name);
-    const attempt =
-      Math.max(...sandbox.containers.filter(({ name }) => name === container.name).map((one) => one.attempt)) + 1;
-    const command = seed?.command === undefined ? {} : { command: seed.command };
-    const made = this.#control.runContainer(sandbox.sandboxId, {
-      name: container.name,
-      image: container.image,
-      attempt,
-      ...command,
-    });
+    const { containerId: made, attempt } = this.#control.runAgain(containerId);
     return `a new container ${made.slice(0, 13)} has been started, attempt ${attempt}`;
   }
 
-  #find(containerId: string): [SandboxSnapshot, ContainerSnapshot] {
-    for (const sandbox of this.#control.snapshot().sandboxes) {
-      const container = sandbox.containers.find((one) => one.containerId === containerId);
-      if (container !== undefined) return [sandbox, container];
-    }
-    throw new RpcError("NotFound", `there is no container ${containerId}`);
+  #find(containerId: string): ContainerSnapshot {
+    const all = this.#control.snapshot().sandboxes.flatMap(({ containers }) => containers);
+    const container = all.find((one) => one.containerId === containerId);
+    if (container === undefined) throw new RpcError("NotFound", `there is no container ${containerId}`);
+    return container;
   }
 
   /** Pods of which no sandbox is ready get another one. */

@@ -88,6 +88,8 @@ export interface RuntimeControl {
   /** Adds a container to a sandbox that is ready. */
   runContainer(sandboxId: string, container: ContainerSeed): string;
   startContainer(containerId: string): void;
+  /** Starts a new container of the same sandbox, name and configuration: the next attempt, as the kubelet would. */
+  runAgain(containerId: string): { readonly containerId: string; readonly attempt: number };
   /** Ends a container that runs. @throws RpcError NotFound, FailedPrecondition, InvalidArgument for a signal that is none */
   killContainer(containerId: string, options?: KillOptions): Promise<void>;
   /** The sandbox's own process dies. */

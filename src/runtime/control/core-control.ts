@@ -105,6 +105,22 @@ export class CoreControl implements RuntimeControl {
     this.containers.start(this.core.container(containerId));
   }
 
+  runAgain(containerId: string): { readonly containerId: string; readonly attempt: number } {
+    const { sandbox, metadata, config } = this.core.container(containerId);
+    const attempts = [...sandbox.containers]
+      .filter(({ metadata: { name } }) => name === metadata.name)
+      .map((one) => one.metadata.attempt);
+    const attempt = Math.max(...attempts) + 1;
+    const container = this.containers.create(
+      sandbox,
+      { ...config, metadata: { ...metadata, attempt } },
+      undefined,
+      undefined,
+    );
+    this.containers.start(container);
+    return { containerId: container.containerId, attempt };
+  }
+
   async killContainer(containerId: string, options: KillOptions = {}): Promise<void> {
     const container = this.core.container(containerId);
     const running = this.containers.running(container);

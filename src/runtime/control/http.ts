@@ -39,6 +39,7 @@ const ROUTES: readonly Route[] = [
     run: (control, id, body) => control.removeSandbox(id, body.flag("silently")),
   },
   { method: "POST", path: /^\/containers\/([^/]+)\/start$/, run: (control, id) => control.startContainer(id) },
+  { method: "POST", path: /^\/containers\/([^/]+)\/again$/, run: (control, id) => control.runAgain(id) },
   {
     method: "POST",
     path: /^\/containers\/([^/]+)\/kill$/,

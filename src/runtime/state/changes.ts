@@ -22,6 +22,7 @@ const CAPACITY = 10_000;
 /** Tells the trace, and whoever watches, what changes. */
 export class Changes {
   readonly #queues = new Set<AsyncQueue<RuntimeChange>>();
+  #isClosed = false;
 
   constructor(
     readonly trace: Trace,
@@ -48,6 +49,7 @@ export class Changes {
   }
 
   #report(change: RuntimeChange, subject: string, what: string): void {
+    if (this.#isClosed) return;
     const { from, to } = change;
     this.trace.emit({ kind: "state", subject, what, from, to }, { actor: "runtime", level: this.level });
     for (const queue of this.#queues) queue.push(change);
@@ -64,7 +66,9 @@ export class Changes {
     }
   }
 
+  /** The runtime ends: that its processes end with it is nobody's news. */
   close(): void {
+    this.#isClosed = true;
     for (const queue of this.#queues) queue.close();
   }
 }
