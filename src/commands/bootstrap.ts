@@ -8,6 +8,7 @@ import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
 import { type JoinOptions, type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
+import { addExamples } from "./examples.js";
 
 interface BootstrapCommandOptions extends JoinOptions {
   readonly keep?: boolean;
@@ -28,7 +29,7 @@ export function joinPlace({ env, streams }: CliContext) {
 export function addNodeOptions(command: Command): Command {
   return command
     .option("--node <name>", "name of the node", "node-1")
-    .option("--dir <folder>", "folder for kubelet.key, kubelet.pem and kubelet.config")
+    .option("--dir <folder>", "kubelet.key, .pem and .config (default: ~/.local/state/kubelab/nodes/<name>)")
     .addOption(new Option("--out-dir <folder>").hideHelp())
     .option("--cpu <quantity>", "capacity that the node claims", "100")
     .option("--memory <quantity>", "capacity that the node claims", "32Gi")
@@ -42,8 +43,15 @@ export function addBootstrapCommand(program: Command, context: CliContext): void
     .command("bootstrap")
     .summary("join a node: token, CSR, certificate, registration, first lease")
     .description(
-      "Joins a node over HTTPS with a bootstrap token and a signed certificate, makes it Ready and renews its lease once.\nRun again after a kill, it goes on where it was.",
+      "Joins a node over HTTPS with a bootstrap token and a signed certificate, makes it Ready and renews its lease once. Run again after a kill, it goes on where it was.",
     );
+  addExamples(
+    command,
+    "kubelab bootstrap",
+    "kubelab bootstrap --node n2 --approve ask --keep",
+    "kubelab bootstrap --node n3 --cert-duration 10m --dir ./n3 -v 2",
+    "kubelab bootstrap --kubeconfig ~/.kube/config --node n4",
+  );
   addNodeOptions(addTargetOptions(addOutputOptions(command)))
     .option("--server <url>", "join the cluster at this address, of which nothing else is known")
     .option("--token <token>", "bootstrap token (default: the administrator makes one)")

@@ -4,6 +4,7 @@ import { startDetached } from "../cli/cluster-detach.js";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseSpeed } from "../cli/options.js";
 import { DEFAULT_CLUSTER } from "../cli/target.js";
+import { addExamples } from "./examples.js";
 
 interface UpOptions {
   readonly name: string;
@@ -20,24 +21,32 @@ export function addClusterCommand(program: Command, context: CliContext): void {
     .command("cluster")
     .summary("run the embedded control plane for other commands and kubectl")
     .description(
-      "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it;\nkubectl reaches it with the kubeconfig that `up` writes.",
+      "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it; kubectl reaches it with the kubeconfig that `up` writes.",
     );
   const named = (name: string, description: string) =>
     addOutputOptions(cluster.command(name).description(description)).addOption(
       new Option("--name <name>", "which one, when there are several").argParser(parseName).default(DEFAULT_CLUSTER),
     );
 
-  named("up", "start it; Ctrl-C ends it")
+  const up = named("up", "start it; Ctrl-C ends it")
     .addOption(new Option("--port <port>", "port of the API server; 0: a free one").argParser(parsePort).default(0))
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .addOption(
       new Option("--nodes <count>", "join node-1 to node-<count> and keep them Ready").argParser(parseNodes).default(0),
     )
     .option("--kube-version <release>", "behave like this release", "1.25")
-    .addOption(new Option("--speed <factor>", "run its clock this many times as fast").argParser(parseSpeed))
+    .addOption(
+      new Option("--speed <factor>", "run its clock this many times as fast (default: 1)").argParser(parseSpeed),
+    )
     .action((options: UpOptions) =>
       options.detach === true ? startDetached(context, options) : bringUp(context, options),
     );
+  addExamples(
+    up,
+    "kubelab cluster up",
+    "kubelab cluster up --detach --nodes 3",
+    "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
+  );
   named("down", "end it").action((options: { name: string }) => bringDown(context, options.name));
   named("status", "say whether it runs, where, and how its nodes are").action((options: { name: string }) =>
     clusterStatus(context, options.name),

@@ -12,6 +12,7 @@ import {
   runFetch,
   runInspect,
 } from "./csr/run.js";
+import { addExamples } from "./examples.js";
 
 /** `kubelab csr create | inspect | approve | deny | fetch`: how a certificate is asked for, step by step. */
 export function addCsrCommand(program: Command, context: CliContext): void {
@@ -19,12 +20,12 @@ export function addCsrCommand(program: Command, context: CliContext): void {
     .command("csr")
     .summary("certificate signing requests by hand: create, inspect, approve")
     .description(
-      "How a certificate is asked for, by the steps that openssl and kubectl would take: key, PKCS#10, base64,\nthe object, approval, certificate.",
+      "How a certificate is asked for, by the steps that openssl and kubectl would take: key, PKCS#10, base64, the object, approval, certificate.",
     );
   const subcommand = (name: string, description: string) =>
     addTargetOptions(addOutputOptions(csr.command(name).description(description)));
 
-  addFileOptions(subcommand("create", "make a key and a request, and send it; prints the object's name"))
+  const create = addFileOptions(subcommand("create", "make a key and a request, and send it; prints the object's name"))
     .option("--node <name>", "for a kubelet: O=system:nodes, CN=system:node:<name>")
     .option("--cn <user>", "for a user (see --org)")
     .addOption(new Option("--org <group>", "the user's groups; again, or with commas, for several").argParser(collect))
@@ -42,11 +43,24 @@ export function addCsrCommand(program: Command, context: CliContext): void {
     .option("--wait", "wait for the certificate and write it")
     .addOption(timeoutOption())
     .action((options: CreateOptions) => runCreate(context, options));
-  subcommand("inspect", "show a request or certificate byte by byte, and which signer would accept it")
+  addExamples(
+    create,
+    "kubelab csr create --node n1 --approve --wait",
+    "kubelab csr create --cn jane --org devs --prefix jane",
+    "kubelab csr create --node n1 --signer kubelet-serving --dns n1 --ip 10.0.0.5",
+    "kubelab csr create --cn jane --print | kubectl create -f -",
+  );
+  const inspect = subcommand("inspect", "show a request or certificate byte by byte, and which signer would accept it")
     .argument("<file-or-name>", "a PEM or DER file, an object's YAML, - for standard input, or the name of a CSR")
     .addOption(new Option("--usages <list>", "ask the signers with these usages").argParser(collectUsages))
     .option("--ca <file>", "verify a certificate against this CA")
     .action((what: string, options: InspectOptions) => runInspect(context, what, options));
+  addExamples(
+    inspect,
+    "kubelab csr inspect kubelet.csr",
+    "kubelab csr inspect kubelet.pem --ca ca.pem",
+    "kubectl get csr csr-abc12 -o yaml | kubelab csr inspect -",
+  );
   for (const [name, type] of [
     ["approve", "Approved"],
     ["deny", "Denied"],

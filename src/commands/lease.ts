@@ -15,6 +15,7 @@ import { type JoinSession, openStore, type PreparedNode, prepareNode } from "./b
 import { type JoinOptions, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { addNodeOptions, joinPlace } from "./bootstrap.js";
+import { addExamples } from "./examples.js";
 import { type LapseResult, watchLapse } from "./lease/lapse.js";
 import { type ReviveResult, revive } from "./lease/revive.js";
 import { setScenery } from "./lease/scenery.js";
@@ -33,8 +34,14 @@ export function addLeaseCommand(program: Command, context: CliContext): void {
     .command("lease")
     .summary("keep a node Ready, or stop and watch who declares it dead")
     .description(
-      "Renews a node's Lease every 10 s and reports its status, joining the node first if need be.\nWith --stop-after it falls silent and shows who decides what; --revive shows the way back.",
+      "Renews a node's Lease every 10 s and reports its status, joining the node first if need be. With --stop-after it falls silent and shows who decides what; --revive shows the way back.",
     );
+  addExamples(
+    command,
+    "kubelab lease --speed 10",
+    "kubelab lease --stop-after 1 --revive --speed 30",
+    "kubelab lease --node n1 --stop-after 30s --kubeconfig ~/.kube/config",
+  );
   addNodeOptions(addTargetOptions(addOutputOptions(command)))
     .addOption(
       new Option("--stop-after <n>", "fall silent after n renewals (3), or after a time (30s)").argParser(

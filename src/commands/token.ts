@@ -25,6 +25,7 @@ import {
 } from "../kubelet/bootstraptoken/token.js";
 import { publicKeyHash } from "../pki/authority.js";
 import { LabError } from "../util/errors.js";
+import { addExamples } from "./examples.js";
 
 interface CreateOptions extends TargetOptions {
   readonly ttl: number;
@@ -40,12 +41,12 @@ export function addTokenCommand(program: Command, context: CliContext): void {
     .command("token")
     .summary("create, list and delete bootstrap tokens")
     .description(
-      "Bootstrap tokens: what a machine shows before it has a certificate. A token is a Secret in kube-system;\nwhat it may do comes from the RBAC bindings of its groups.",
+      "Bootstrap tokens: what a machine shows before it has a certificate. A token is a Secret in kube-system; what it may do comes from the RBAC bindings of its groups.",
     );
   const subcommand = (name: string, description: string) =>
     addTargetOptions(addOutputOptions(token.command(name).description(description)));
 
-  subcommand("create", "make a token and store its Secret; prints the token")
+  const create = subcommand("create", "make a token and store its Secret; prints the token")
     .argument("[token]", "a token of your own (default: a random one)")
     .addOption(
       new Option("--ttl <duration>", "how long it is valid: 90m, 24h; 0: for ever")
@@ -65,6 +66,12 @@ export function addTokenCommand(program: Command, context: CliContext): void {
     .option("--description <text>", "for people")
     .option("--print-join-command", "print the whole command that joins a node with it")
     .action((text: string | undefined, options: CreateOptions) => runCreate(context, text, options));
+  addExamples(
+    create,
+    "kubelab token create --ttl 90m",
+    "kubelab token create --print-join-command",
+    "kubelab token create abcdef.0123456789abcdef --description 'for node-7'",
+  );
   subcommand("list", "show all tokens, without their secrets").action((options: TargetOptions) =>
     runList(context, options),
   );
