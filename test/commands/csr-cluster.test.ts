@@ -197,6 +197,15 @@ describe("step by step on a running cluster", () => {
     });
   }
 
+  test("No at the prompt: nothing was changed, exit 1", async () => {
+    const words = ["csr", "create", "--cn", "jane", "--kubeconfig", kubeconfig];
+    const folder = freshFolder();
+    const { code, stderr } = await runInProcess(words, { cwd: folder, typed: "n\r" });
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /nothing was changed/);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
   test("without --yes and without a terminal nothing is written to a real cluster: exit 2", async () => {
     const words = ["csr", "create", "--cn", "jane", "--kubeconfig", kubeconfig];
     const { code, stderr } = await runInProcess(words, { cwd: freshFolder() });

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** what is there to read on standard input */
   readonly stdin?: Buffer;
+  /** what is typed at a terminal, once a question is there */
+  readonly typed?: string;
   /** called with all of stderr whenever more has come */
   readonly onStderr?: (text: string) => void;
 }
@@ -27,7 +29,18 @@ export async function runInProcess(argv: readonly string[], options: RunOptions 
   const stdin = new PassThrough();
   if (options.stdin !== undefined) stdin.end(options.stdin);
   const stdout = capture();
-  const stderr = capture(options.onStderr);
+  let isAnswered = false;
+  const stderr = capture((text) => {
+    options.onStderr?.(text);
+    if (options.typed === undefined || isAnswered || !text.includes("?")) return;
+    isAnswered = true;
+    setImmediate(() => stdin.write(options.typed));
+  });
+  if (options.typed !== undefined) {
+    Object.assign(stdin, { isTTY: true, setRawMode: () => stdin });
+    // A pipe into the process's own stderr does not end it.
+    Object.assign(stderr.stream, { isTTY: true, columns: 80, end: () => stderr.stream });
+  }
   const code = await runCli(argv, "0.0.0-test", {
     env: { HOME: folder, XDG_STATE_HOME: join(folder, "state"), ...options.env },
     cwd: options.cwd ?? folder,
