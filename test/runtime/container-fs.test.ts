@@ -131,6 +131,22 @@ test("mounts: pipes and other things that would block are not opened", () => {
   assert.throws(() => fs.write("/m/fifo", Buffer.from("x")));
 });
 
+test("a mount's own path: links on the machine are followed, a folder that is missing is made", async () => {
+  const lab = new RuntimeLab();
+  const folder = newFolder();
+  mkdirSync(join(folder, "real"));
+  writeFileSync(join(folder, "real", "file"), "x");
+  symlinkSync("real", join(folder, "link"));
+  const mounts = [
+    { containerPath: "/link", hostPath: join(folder, "link") },
+    { containerPath: "/new", hostPath: join(folder, "made", "for", "it") },
+  ];
+  const container = lab.run({ command: ["sleep", "infinity"], mounts });
+  assert.equal((await lab.sh("cat /link/file; echo y > /new/file", container)).stdout.toString(), "x");
+  assert.equal(readFileSync(join(folder, "made/for/it/file"), "utf8"), "y\n");
+  lab.stop();
+});
+
 test("the writable layer has an end", () => {
   const fs = open();
   const block = Buffer.alloc(16 * 1024 * 1024);

@@ -95,6 +95,15 @@ test("pull: the same name is the same image, tags of unknown images are not", as
   assert.equal(statusOf(new RuntimeLab(), "app:1"), undefined);
 });
 
+test("pull: two names of one content are one image with two names", async () => {
+  const lab = new RuntimeLab();
+  const name = "registry.k8s.io/e2e-test-images/cri-tools/test-image-tags";
+  for (const tag of ["1", "2", "3"]) await pull(lab, `${name}:${tag}`);
+  const image = statusOf(lab, `${name}:2`);
+  assert.deepEqual(image?.repoTags, [`${name}:1`, `${name}:2`, `${name}:3`]);
+  assert.equal(image?.repoDigests.length, 1);
+});
+
 const FAILURES = [
   ["registry.invalid/app", "Unknown", /no such host/],
   ["example.com/does-not-exist:1", "NotFound", /not found/],

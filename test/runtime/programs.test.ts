@@ -144,6 +144,11 @@ test("users: by the pod, by the image, by name", async () => {
     "uid=1000(1000) gid=2000 groups=2000\n/\n",
   );
   assert.equal(await who({ runAsUsername: "nginx" }), "uid=101(nginx) gid=101 groups=101\n/nonexistent\n");
+  const groups = lab.run({
+    command: ["sleep", "infinity"],
+    linux: { securityContext: { supplementalGroups: [7n, 0n, 8n] } },
+  });
+  assert.equal((await lab.sh("id -G", groups)).stdout.toString(), "0 7 8\n");
   const unknown = lab.create({ command: ["id"], linux: { securityContext: { runAsUsername: "nobodyelse" } } });
   assert.throws(() => lab.containers.start(unknown), /no matching entries in passwd file/);
 });

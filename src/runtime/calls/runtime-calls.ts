@@ -121,7 +121,7 @@ function containerCalls({ core, containers }: CallDeps) {
     },
     stopContainer: async ({ containerId, timeout }, { signal }) => {
       const container = core.containers.find(containerId);
-      if (container !== undefined) await containers.stop(container, Number(timeout) * 1000, signal);
+      if (container !== undefined) await containers.stop(container, Math.max(0, Number(timeout)) * 1000, signal);
       return {};
     },
     removeContainer: async ({ containerId }, { signal }) => {

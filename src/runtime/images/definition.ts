@@ -1,4 +1,5 @@
 import busybox from "../../../fixtures/images/busybox.json" with { type: "json" };
+import criTools from "../../../fixtures/images/cri-tools.json" with { type: "json" };
 import nettool from "../../../fixtures/images/nettool.json" with { type: "json" };
 import nginx from "../../../fixtures/images/nginx.json" with { type: "json" };
 import pause from "../../../fixtures/images/pause.json" with { type: "json" };
@@ -12,6 +13,8 @@ export interface ImageDefinition {
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** all tags are one image */
+  readonly hasOneContent?: boolean;
   /** name or number, with `:group` if wanted; "" for root */
   readonly user: string;
   readonly workingDir: string;
@@ -28,7 +31,7 @@ export interface ImageDefinition {
   readonly files: Readonly<Record<string, readonly string[]>>;
 }
 
-const DEFINITIONS: readonly ImageDefinition[] = [busybox, nettool, nginx, pause, stress];
+const DEFINITIONS: readonly ImageDefinition[] = [busybox, nettool, nginx, pause, stress, ...criTools];
 
 /** The described image that a name means; undefined for all others. */
 export function findDefinition({ path }: Reference): ImageDefinition | undefined {

@@ -27,18 +27,16 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** What is behind a reference: always the same for the same name and tag. */
+/** What is behind a reference: always the same for the same name and tag; tags of one name are different images. */
 export function remoteImage(reference: Reference): RemoteImage {
   const described = findDefinition(reference);
-  const name = repository(reference);
-  // All tags of a described image hold the same content; what nobody has described differs by name and tag.
-  const identity = described === undefined ? `${name}:${reference.tag ?? reference.digest}` : described.names.join();
+  const tag = described?.hasOneContent === true ? "" : (reference.tag ?? reference.digest ?? "");
+  const identity = `${repository(reference)}:${tag}`;
   const hash = sha256(identity);
-  const definition = described ?? syntheticDefinition(identity, Number.parseInt(hash.slice(0, 8), 16) / 2 ** 32);
   return {
-    imageId: `sha256:${sha256(`config ${hash} ${described === undefined ? "" : reference.tag}`)}`,
-    digest: reference.digest ?? `sha256:${sha256(`manifest ${identity} ${reference.tag ?? ""}`)}`,
-    definition,
+    imageId: `sha256:${sha256(`config ${hash}`)}`,
+    digest: reference.digest ?? `sha256:${sha256(`manifest ${hash}`)}`,
+    definition: described ?? syntheticDefinition(identity, Number.parseInt(hash.slice(0, 8), 16) / 2 ** 32),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { findProgram } from "../programs/table.js";
 import { lookUp } from "./lookup.js";
-import { type Machine, SpawnError, type SpawnOptions } from "./machine.js";
+import { type Machine, type ProcessUser, SpawnError, type SpawnOptions } from "./machine.js";
 import { MemoryAccount } from "./memory-account.js";
 import type { Connection, Network, Ports } from "./ports.js";
 import { Process, type Program } from "./process.js";
@@ -14,7 +14,7 @@ export interface MachineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly hostname: string;
-  readonly user: { readonly uid: number; readonly gid: number; readonly name: string };
+  readonly user: ProcessUser;
   readonly ports: Ports;
   readonly network: Network;
   readonly ip: string | undefined;

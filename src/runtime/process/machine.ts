@@ -18,13 +18,22 @@ export interface SpawnOptions {
   readonly parentPid: number;
 }
 
+/** Who processes run as. */
+export interface ProcessUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** all groups, the first one's included */
+  readonly groups: readonly number[];
+  readonly name: string;
+}
+
 /** What a container's processes share. */
 export interface Machine {
   readonly fs: ContainerFs;
   readonly clock: Clock;
   readonly random: Random;
   readonly hostname: string;
-  readonly user: { readonly uid: number; readonly gid: number; readonly name: string };
+  readonly user: ProcessUser;
   readonly processes: ProcessTable;
   /** what listens in the pod's network */
   readonly ports: Ports;

@@ -176,13 +176,14 @@ export async function whoami(self: Self): Promise<number> {
   return 0;
 }
 
-/** `id [-u] [-g] [-n]` */
+/** `id [-u] [-g] [-G] [-n]` */
 export async function id(self: Self): Promise<number> {
-  const { options } = parseArgs(self.argv.slice(1), "ugn");
-  const { uid, gid, name } = self.machine.user;
+  const { options } = parseArgs(self.argv.slice(1), "ugGn");
+  const { uid, gid, groups, name } = self.machine.user;
   if (options.has("u")) await print(self, `${options.has("n") ? name : uid}\n`);
-  else if (options.has("g")) await print(self, `${options.has("n") ? name : gid}\n`);
-  else await print(self, `uid=${uid}(${name}) gid=${gid} groups=${gid}\n`);
+  else if (options.has("g")) await print(self, `${gid}\n`);
+  else if (options.has("G")) await print(self, `${groups.join(" ")}\n`);
+  else await print(self, `uid=${uid}(${name}) gid=${gid} groups=${groups.join()}\n`);
   return 0;
 }
 

@@ -3,8 +3,8 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import { ContainerFs } from "../fs/container-fs.js";
+import { hostMount } from "../fs/host-mount.js";
 import type { HostMount } from "../fs/nodes.js";
-import { resolvePath } from "../fs/paths.js";
 import type { ImageStore } from "../images/image-store.js";
 import type { MachineOptions } from "../process/container-machine.js";
 import { DEFAULT_PATH } from "../process/lookup.js";
@@ -33,13 +33,8 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   const { config, image, sandbox } = container;
   const security = config.linux?.securityContext;
   const hostname = hostnameOf(container);
-  const mounts: HostMount[] = config.mounts
-    .filter(({ hostPath }) => hostPath !== "")
-    .map(({ containerPath, hostPath, readonly }) => ({
-      containerPath: resolvePath("/", containerPath),
-      hostPath: resolvePath("/", hostPath),
-      isReadonly: readonly,
-    }));
+  // An image volume has no host path; such volumes are newer than the release that this runtime is for.
+  const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map(hostMount);
   const fs = new ContainerFs({
     image: deps.images.tree(image),
     mounts,

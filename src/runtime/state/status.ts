@@ -86,7 +86,7 @@ export function containerStatus(container: Container, images: ImageStore): Conta
     ...(container.resources === undefined ? {} : { resources: { linux: container.resources } }),
     ...(user === undefined
       ? {}
-      : { user: { linux: { uid: user.uid, gid: user.gid, supplementalGroups: [user.gid] } } }),
+      : { user: { linux: { uid: user.uid, gid: user.gid, supplementalGroups: user.groups.map(BigInt) } } }),
     stopSignal: config.stopSignal,
   };
 }

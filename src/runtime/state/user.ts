@@ -7,6 +7,8 @@ import { invalid } from "./errors.js";
 export interface ContainerUser {
   readonly uid: number;
   readonly gid: number;
+  /** all groups, the first one's included */
+  readonly groups: readonly number[];
   readonly name: string;
   readonly home: string;
 }
@@ -38,7 +40,8 @@ export function containerUser(
   const uid = line?.uid ?? Number(wanted);
   const group = security?.runAsGroup?.value ?? (name !== "" && imageGroup !== undefined ? imageGroup : undefined);
   const gid = group === undefined ? (line?.gid ?? 0) : Number(group);
-  return { uid, gid, name: line?.name ?? String(uid), home: line?.home ?? "/" };
+  const groups = [...new Set([gid, ...(security?.supplementalGroups ?? []).map(Number)])];
+  return { uid, gid, groups, name: line?.name ?? String(uid), home: line?.home ?? "/" };
 }
 
 function readPasswd(fs: ContainerFs): readonly PasswdLine[] {

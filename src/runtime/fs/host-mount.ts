@@ -1,0 +1,35 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { fromHost } from "./fs-error.js";
+import type { HostMount } from "./nodes.js";
+import { resolvePath } from "./paths.js";
+
+/**
+ * Makes a mount of what the kubelet names. A path that is a symbolic link is followed now, on the machine; one that is not
+ * there becomes a folder.
+ *
+ * Mirrors containerd's pkg/cri/opts (WithMounts).
+ * @throws FsError
+ */
+export function hostMount(mount: {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly readonly: boolean;
+}): HostMount {
+  const containerPath = resolvePath("/", mount.containerPath);
+  const hostPath = resolvePath("/", mount.hostPath);
+  try {
+    return { containerPath, hostPath: realPath(hostPath), isReadonly: mount.readonly };
+  } catch (error) {
+    throw fromHost(error, containerPath);
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    mkdirSync(path, { recursive: true });
+    return realpathSync(path);
+  }
+}
