@@ -18,6 +18,8 @@ await build({
   legalComments: "none",
   logLevel: "warning",
   define: { KUBELAB_VERSION: JSON.stringify(version) },
+  // Optional native parts of just-bash (tar's compressions): not there on every machine, and loaded by nobody here.
+  external: ["@mongodb-js/zstd", "node-liblzma"],
   // CommonJS dependencies inside an ES module bundle still call require().
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',

@@ -20,7 +20,7 @@ try {
     platform: "node",
     target: "node20.18",
     logLevel: "warning",
-    external: ["vitest", "esbuild"],
+    external: ["vitest", "esbuild", "@mongodb-js/zstd", "node-liblzma"],
     banner: { js: 'import { createRequire as __r } from "node:module"; const require = __r(import.meta.url);' },
   });
   process.argv = [process.argv[0] ?? "node", file, ...args];
