@@ -25,7 +25,12 @@ async function main(): Promise<void> {
     const area = AREAS.find(({ matches }) => matches(file));
     if (area === undefined) continue;
     replayed++;
-    await replayFile(area, file);
+    try {
+      await replayFile(area, file);
+    } catch (error) {
+      process.stderr.write(`${file} cannot be replayed: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.exitCode = 1;
+    }
   }
   const unknown = filesOf(folder).filter((file) => !AREAS.some(({ matches }) => matches(file)));
   if (unknown.length > 0) process.stdout.write(`not replayed yet: ${unknown.join(", ")}\n`);

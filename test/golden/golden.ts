@@ -15,11 +15,19 @@ export interface GoldenLine {
   readonly [field: string]: unknown;
 }
 
-/** The scenarios or table rows of one file; none when it is missing. */
+/** The scenarios or table rows of one file; none when it is missing. @throws SyntaxError that names a line which is no JSON */
 export function goldenLines<T extends GoldenLine>(path: string): readonly T[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n");
-  return lines.flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as T]));
+  return lines.flatMap((line, i) => (line.trim() === "" ? [] : [parseLine<T>(line, `${path}:${i + 1}`)]));
+}
+
+function parseLine<T>(line: string, place: string): T {
+  try {
+    return JSON.parse(line) as T;
+  } catch (cause) {
+    throw new SyntaxError(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 /** What a replay found in one scenario: nothing, or the places where it differs. */
