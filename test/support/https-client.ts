@@ -77,7 +77,7 @@ export class HttpsClient {
     // A server that is not interested in the rest may well reset the connection.
     socket.on("error", () => {});
     socket.write(bytes);
-    await once(socket, "close");
+    await new Promise((resolve) => socket.once("close", resolve));
     return seen;
   }
 

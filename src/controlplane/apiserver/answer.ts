@@ -7,6 +7,7 @@ import type { Status } from "../../api/meta.js";
 import { StatusError, statusError } from "../errors.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
+import { discardBody } from "./read-body.js";
 
 /**
  * Go's net/http sends a length for what fits its first buffer, and chunks for what does not.
@@ -43,7 +44,9 @@ export async function writeBody(
   contentType: string | undefined,
   { headers = [], framedBytes }: BodyOptions = {},
 ): Promise<void> {
-  const { response } = exchange;
+  const { response, request } = exchange;
+  // A body that was not read to its end leaves the connection in the middle of a message.
+  if (!request.complete && !(await discardBody(exchange))) response.shouldKeepAlive = false;
   let bytes = typeof body === "string" ? Buffer.from(body) : body;
   let isChunked = (framedBytes ?? bytes.length) > CHUNKED_ABOVE_BYTES;
   const all = commonHeaders(exchange);

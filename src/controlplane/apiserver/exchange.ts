@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../util/clock.js";
 import type { UserInfo } from "../auth/user.js";
 import type { RequestContext } from "../registry/registry.js";
 import { isPretty } from "./media-types.js";
@@ -26,6 +27,7 @@ export class Exchange {
     readonly info: RequestInfo,
     readonly query: URLSearchParams,
     readonly auditId: string,
+    readonly clock: Clock,
   ) {}
 
   get method(): string {

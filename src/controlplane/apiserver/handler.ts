@@ -9,7 +9,6 @@ import type { HandlerDeps } from "./handlers/deps.js";
 import { dispatch } from "./handlers/dispatch.js";
 import { requestTimeoutMs } from "./options.js";
 import { answerPath, notFound, type PathDeps } from "./paths.js";
-import { discardBody } from "./read-body.js";
 import { requestInfo, splitTarget } from "./request-info.js";
 
 export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
@@ -29,7 +28,7 @@ export async function handleRequest(
   if (target === undefined) return refuse(response);
   const query = target.query === "" ? NO_QUERY : new URLSearchParams(target.query);
   const info = requestInfo(request.method ?? "", target.path, query);
-  const exchange = new Exchange(request, response, info, query, auditIdOf(request, deps.random));
+  const exchange = new Exchange(request, response, info, query, auditIdOf(request, deps.random), deps.clock);
   deps.counters.begin();
   let resource = "";
   try {
@@ -64,8 +63,6 @@ async function answerError(deps: RequestHandlerDeps, exchange: Exchange, error: 
     response.destroy(); // the client sees a broken answer instead of one that only looks complete
     return;
   }
-  // A body that was not read to its end leaves the connection in the middle of a message.
-  if (!(await discardBody(exchange.request, deps.clock))) response.shouldKeepAlive = false;
   const isForbidden = status.code === 403 && exchange.refusedByFilter;
   await writeStatus(exchange, status.status, isForbidden ? ["X-Content-Type-Options", "nosniff"] : []);
 }

@@ -1,24 +1,17 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../util/clock.js";
 import { type StatusError, statusError } from "../errors.js";
+import type { Exchange } from "./exchange.js";
 
 /** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: etcd's own limit times two. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
-
-export interface BodyLimits {
-  /** how long the client may take; of this clock */
-  readonly timeoutMs: number;
-  readonly maxBytes?: number;
-}
 
 /**
  * The whole body of a request.
  * @throws StatusError 413 when it is longer than the limit, 504 when it takes too long; an Error when the client goes away
  */
 export async function readBody(
-  request: IncomingMessage,
-  clock: Clock,
-  { timeoutMs, maxBytes = MAX_BODY_BYTES }: BodyLimits,
+  { request, clock, timeoutMs }: Exchange,
+  maxBytes: number = MAX_BODY_BYTES,
 ): Promise<Buffer> {
   const declared = request.headers["content-length"];
   if (declared === "0" || (declared === undefined && request.headers["transfer-encoding"] === undefined)) return EMPTY;
@@ -80,7 +73,7 @@ const MAX_DISCARDING_MS = 500;
  * Throws the rest of a body away.
  * @returns false when there is too much of it, or it comes too slowly: then the connection cannot be used again
  */
-export function discardBody(request: IncomingMessage, clock: Clock): Promise<boolean> {
+export function discardBody({ request, clock }: Pick<Exchange, "request" | "clock">): Promise<boolean> {
   if (request.complete) return Promise.resolve(true);
   if (request.destroyed || Number(request.headers["content-length"] ?? 0) > MAX_DISCARDED_BYTES) {
     return Promise.resolve(false);

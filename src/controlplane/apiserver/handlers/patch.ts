@@ -36,7 +36,7 @@ export async function patchObject(deps: HandlerDeps, exchange: Exchange, target:
   const type = patchTypeOf(exchange);
   const shown = negotiate(exchange.accept, "object");
   const options = writeOptions(exchange.query, "PatchOptions", type === APPLY_TYPE);
-  const bytes = await readBody(exchange.request, deps.clock, exchange);
+  const bytes = await readBody(exchange);
   const name = target.name ?? "";
   const change =
     type === APPLY_TYPE

@@ -33,7 +33,7 @@ export async function runSpecial(
     registry: deps.registry,
     namespace: target.namespace,
     name: target.name,
-    body: await bodyOf(deps, exchange, target, kind),
+    body: await bodyOf(exchange, target, kind),
     query: exchange.query,
   });
   if (answer.code === 204) return writeBody(exchange, 204, "", undefined);
@@ -52,15 +52,10 @@ function isList(body: unknown): body is KubeList {
 /** Streams take their arguments from the query, also with POST. */
 const BODILESS = new Set(["exec", "attach", "portforward", "log", "proxy"]);
 
-async function bodyOf(
-  deps: HandlerDeps,
-  exchange: Exchange,
-  target: Target,
-  kind: KindRef,
-): Promise<KubeObject | undefined> {
+async function bodyOf(exchange: Exchange, target: Target, kind: KindRef): Promise<KubeObject | undefined> {
   if (exchange.method === "GET" || BODILESS.has(target.subresource?.name ?? "")) return undefined;
   const options = writeOptions(exchange.query, "CreateOptions");
-  const bytes = await readBody(exchange.request, deps.clock, exchange);
+  const bytes = await readBody(exchange);
   return decodeInto(exchange, bytes, kind, options.fieldValidation);
 }
 

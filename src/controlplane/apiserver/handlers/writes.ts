@@ -18,7 +18,7 @@ export async function createObject(deps: HandlerDeps, exchange: Exchange, target
   const { definition, qualified } = target.route;
   const shown = negotiate(exchange.accept, "object");
   const options = writeOptions(exchange.query, "CreateOptions");
-  const bytes = await readBody(exchange.request, deps.clock, exchange);
+  const bytes = await readBody(exchange);
   const object = await decodeInto(exchange, bytes, definition, options.fieldValidation);
   const created = await deps.registry.store(qualified).create(exchange.context(), target.namespace, object);
   await deps.presenter.object(exchange, 201, definition, created, shown);
@@ -29,7 +29,7 @@ export async function updateObject(deps: HandlerDeps, exchange: Exchange, target
   const { definition, qualified } = target.route;
   const shown = negotiate(exchange.accept, "object");
   const options = writeOptions(exchange.query, "UpdateOptions");
-  const bytes = await readBody(exchange.request, deps.clock, exchange);
+  const bytes = await readBody(exchange);
   const object = await decodeInto(exchange, bytes, definition, options.fieldValidation);
   checkName(object, target.name ?? "");
   const { uid } = object.metadata;
@@ -51,7 +51,7 @@ export async function updateObject(deps: HandlerDeps, exchange: Exchange, target
 export async function deleteObject(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { definition, qualified } = target.route;
   const shown = negotiate(exchange.accept, "object");
-  const { dryRun, ...options } = await deleteOptions(deps, exchange, definition);
+  const { dryRun, ...options } = await deleteOptions(exchange, definition);
   const context = exchange.context();
   const { object, gone } = await deps.registry
     .store(qualified)
@@ -67,7 +67,7 @@ export async function deleteCollection(deps: HandlerDeps, exchange: Exchange, ta
   const { definition, qualified } = target.route;
   const shown = negotiate(exchange.accept, "object");
   const selection = listOptions(exchange.query);
-  const { dryRun, ...options } = await deleteOptions(deps, exchange, definition);
+  const { dryRun, ...options } = await deleteOptions(exchange, definition);
   const context = exchange.context();
   const list = await deps.registry
     .store(qualified)
@@ -76,12 +76,11 @@ export async function deleteCollection(deps: HandlerDeps, exchange: Exchange, ta
 }
 
 async function deleteOptions(
-  deps: HandlerDeps,
   exchange: Exchange,
   { group, version }: ResourceDefinition,
 ): Promise<DeleteOptions & { readonly dryRun: boolean }> {
   const { query } = exchange;
-  const bytes = await readBody(exchange.request, deps.clock, exchange);
+  const bytes = await readBody(exchange);
   // The query counts only where no body was sent.
   if (bytes.length === 0) {
     const gracePeriodSeconds = integer(query, "gracePeriodSeconds");
