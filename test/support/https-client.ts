@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
-import { connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Access } from "./spawned-server.js";
 
 export interface Answer {
@@ -62,7 +62,7 @@ export class HttpsClient {
 
   /** A connection of its own that speaks nothing but what it is told to. */
   async connect(): Promise<TLSSocket> {
-    const socket = connect(this.#tls);
+    const socket = connect(this.#tls as ConnectionOptions);
     await once(socket, "secureConnect");
     return socket;
   }
