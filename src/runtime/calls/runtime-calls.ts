@@ -4,6 +4,7 @@ import { ListPodSandboxResponse } from "../../cri/messages/sandbox.js";
 import type { Handlers } from "../../cri/server.js";
 import type { RUNTIME_SERVICE } from "../../cri/services.js";
 import { RpcError } from "../../cri/status.js";
+import { encodedList } from "../../protobuf/encoded-list.js";
 import type { Encoded } from "../../protobuf/fields.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
@@ -20,6 +21,9 @@ export const RUNTIME_NAME = "kubelab";
 /** containerd answers with the kubelet's own API version in `version`, and its own in the others. */
 const KUBELET_API_VERSION = "0.1.0";
 const CRI_API_VERSION = "v1";
+
+const ITEMS = ListPodSandboxResponse.fields.items.number;
+const CONTAINERS = ListContainersResponse.fields.containers.number;
 
 export interface CallDeps {
   readonly core: RuntimeCore;
@@ -95,9 +99,7 @@ function sandboxCalls({ core, sandboxes }: CallDeps) {
     },
     listPodSandbox: ({ filter }) =>
       filter === undefined
-        ? cached(cache, core, () =>
-            ListPodSandboxResponse.encoded({ items: [...core.sandboxes.values()].map(sandboxItem) }),
-          )
+        ? cached(cache, core, () => encodedList(ITEMS, Array.from(core.sandboxes.values(), sandboxItem)))
         : { items: Array.from(selectSandboxes(core, filter), sandboxItem) },
     streamPodSandboxes: ({ filter }) =>
       inPieces(selectSandboxes(core, filter), (items) => ({ podSandboxes: items.map(sandboxItem) })),
@@ -136,9 +138,7 @@ function containerCalls({ core, containers }: CallDeps) {
     },
     listContainers: ({ filter }) =>
       filter === undefined
-        ? cached(cache, core, () =>
-            ListContainersResponse.encoded({ containers: [...core.containers.values()].map(containerItem) }),
-          )
+        ? cached(cache, core, () => encodedList(CONTAINERS, Array.from(core.containers.values(), containerItem)))
         : { containers: Array.from(selectContainers(core, filter), containerItem) },
     streamContainers: ({ filter }) =>
       inPieces(selectContainers(core, filter), (items) => ({ containers: items.map(containerItem) })),
