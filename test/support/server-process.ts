@@ -13,6 +13,7 @@ const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) =>
   unhandled.push(reason instanceof Error ? String(reason.stack) : String(reason)),
 );
+process.on("warning", ({ name, stack }) => name === "MaxListenersExceededWarning" && unhandled.push(String(stack)));
 process.on("uncaughtException", (error) => unhandled.push(String(error.stack)));
 
 const clock = new SystemClock(options.speed ?? 1);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { factFor, isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -42,6 +43,8 @@ export interface ApiServer {
 /** Puts the API server together; nothing runs before `listen`. */
 export function createApiServer(deps: ApiServerDeps): { listen(options: ListenOptions): Promise<ApiServer> } {
   const closing = new AbortController();
+  // Every watch waits for it, and there may be any number of them.
+  setMaxListeners(0, closing.signal);
   const requestDeps = requestHandlerDeps(deps, closing.signal);
   return {
     async listen(options) {
