@@ -166,7 +166,8 @@ const DOWN_TIMEOUT_MS = 5000;
 /** Asks the cluster's process to end and waits until it has. @throws LabError FAILED when it does not run, or does not end */
 export async function bringDown(context: CliContext, name: string): Promise<void> {
   const state = await runningCluster(context, name);
-  if (state === undefined) throw notRunning(name);
+  if (state === undefined)
+    throw notRunning(name, "There is nothing to end; `kubelab cluster status --name NAME` asks for another.");
   process.kill(state.pid, "SIGTERM");
   const clock = new SystemClock();
   for (let waitedMs = 0; waitedMs < DOWN_TIMEOUT_MS; waitedMs += DOWN_POLL_MS) {
@@ -194,6 +195,6 @@ export async function clusterStatus(context: CliContext, name: string): Promise<
   showRunning(context, state, "is running", nodes);
 }
 
-function notRunning(name: string): LabError {
-  return new LabError("FAILED", `no cluster named ${name} is running`, "Start it: kubelab cluster up --detach");
+function notRunning(name: string, hint = "Start it: kubelab cluster up --detach"): LabError {
+  return new LabError("FAILED", `no cluster named ${name} is running`, hint);
 }
