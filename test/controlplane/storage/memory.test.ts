@@ -8,14 +8,14 @@ import { FakeClock, settle } from "../../support/fake-clock.js";
 const PREFIX = "/registry/things/";
 const MINUTE_MS = 60_000;
 
-function thing(name: string, value = 0): KubeObject {
+function thing(name: string, value: number | string = 0): KubeObject {
   return { kind: "Thing", apiVersion: "v1", metadata: { name }, value };
 }
 
 function open(options: MemoryStorageOptions = {}) {
   const clock = new FakeClock();
   const storage = new MemoryStorage({ clock }, options);
-  const put = async (name: string, value = 0) => {
+  const put = async (name: string, value: number | string = 0) => {
     const key = `${PREFIX}${name}`;
     const { entry } = await storage.get(key);
     const written =
@@ -193,6 +193,16 @@ test("history: its size is bounded whatever the clock says", async () => {
   await assert.rejects(storage.list(PREFIX, { atRevision: 700 }), CompactedError);
   assert.equal((await storage.list(PREFIX, { atRevision: 801 })).entries[0]?.object.value, 799);
   await assert.rejects(read(storage.watch(PREFIX, 700, anySignal()), 1), CompactedError);
+});
+
+test("history: nor may its changes be larger together than a bound; the newest is always kept", async () => {
+  const { storage, put } = open({ history: { maxBytes: 10_000 } });
+  for (let i = 0; i < 10; i++) await put("a", "x".repeat(3000));
+  await assert.rejects(read(storage.watch(PREFIX, 7, anySignal()), 1), CompactedError);
+  assert.equal((await read(storage.watch(PREFIX, 8, anySignal()), 3)).length, 3);
+  await put("a", "x".repeat(50_000));
+  assert.equal((await read(storage.watch(PREFIX, 11, anySignal()), 1)).length, 1);
+  await assert.rejects(read(storage.watch(PREFIX, 10, anySignal()), 1), CompactedError);
 });
 
 test("close ends all watches", async () => {
