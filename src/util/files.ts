@@ -48,18 +48,23 @@ export async function writeFileAtomic(
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   try {
+    await makeOne(path, mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path), mode);
+    // Once more and no further: a parent that is there by now and still says so refuses.
+    await makeOne(path, mode);
+  }
+}
+
+/** Several may make the same folder at the same time. */
+async function makeOne(path: string, mode: number): Promise<void> {
+  try {
     await mkdir(path, mode);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && dirname(path) !== path) {
-      // A parent that is there, and still no such file: it refuses, and says so only in this way.
-      if (await isFolder(dirname(path))) throw error;
-      await makeFolder(dirname(path), mode);
-      await mkdir(path, mode);
-      return;
-    }
     if (await isFolder(path)) return;
-    throw code === "EEXIST" ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
+    const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
+    throw isFile ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
   }
 }
 

@@ -52,6 +52,14 @@ test("makeFolder makes what is missing above, and is content with what is there"
   assert.equal(statSync(path).mode & 0o777, 0o700);
 });
 
+test("makeFolder: several at once below a folder that is missing", async () => {
+  for (let round = 0; round < 50; round++) {
+    const parent = join(folder, `together-${round}`, "x");
+    await Promise.all(["a", "b", "c", "c"].map((name) => makeFolder(join(parent, name))));
+    assert.deepEqual(readdirSync(parent).sort(), ["a", "b", "c"]);
+  }
+});
+
 test("makeFolder names a file in the way as such", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
