@@ -46,7 +46,7 @@ export async function writeBody(
 ): Promise<void> {
   const { response, request } = exchange;
   // A body that was not read to its end leaves the connection in the middle of a message.
-  if (!request.complete && !(await discardBody(exchange))) response.shouldKeepAlive = false;
+  if (!exchange.isBodyRead && !request.complete && !(await discardBody(exchange))) response.shouldKeepAlive = false;
   let bytes = typeof body === "string" ? Buffer.from(body) : body;
   let isChunked = (framedBytes ?? bytes.length) > CHUNKED_ABOVE_BYTES;
   const all = commonHeaders(exchange);

@@ -14,6 +14,8 @@ export class Exchange {
   /** set by the authentication filter, changed by impersonation */
   user: UserInfo | undefined;
   cacheControl = "no-cache, private";
+  /** its end may still have to be told */
+  isBodyRead = false;
   /** how long the client may take to send its body */
   timeoutMs = MAX_REQUEST_MS;
   /** refused by a filter, before any handler: upstream marks exactly these answers as not to be sniffed */

@@ -9,15 +9,25 @@ export const MAX_BODY_BYTES = 3 * 1024 * 1024;
  * The whole body of a request.
  * @throws StatusError 413 when it is longer than the limit, 504 when it takes too long; an Error when the client goes away
  */
-export async function readBody(
-  { request, clock, timeoutMs }: Exchange,
-  maxBytes: number = MAX_BODY_BYTES,
-): Promise<Buffer> {
+export async function readBody(exchange: Exchange, maxBytes: number = MAX_BODY_BYTES): Promise<Buffer> {
+  const { request } = exchange;
   const declared = request.headers["content-length"];
   if (declared === "0" || (declared === undefined && request.headers["transfer-encoding"] === undefined)) return EMPTY;
   if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
-  // Most bodies come with their head.
-  if (request.complete && request.readableLength <= maxBytes) return (request.read() as Buffer | null) ?? EMPTY;
+  // Most bodies come with their head, and are here before their end is told.
+  const isHere = request.complete || request.readableLength === Number(declared);
+  const body = isHere && request.readableLength <= maxBytes ? readNow(request) : await readInTime(exchange, maxBytes);
+  exchange.isBodyRead = true;
+  return body;
+}
+
+function readNow(request: IncomingMessage): Buffer {
+  const body: Buffer | null = request.read();
+  request.resume();
+  return body ?? EMPTY;
+}
+
+async function readInTime({ request, clock, timeoutMs }: Exchange, maxBytes: number): Promise<Buffer> {
   const waiting = new AbortController();
   const late = clock.sleep(timeoutMs, waiting.signal).then(() => {
     throw tookTooLong();
@@ -73,8 +83,7 @@ const MAX_DISCARDING_MS = 500;
  * Throws the rest of a body away.
  * @returns false when there is too much of it, or it comes too slowly: then the connection cannot be used again
  */
-export function discardBody({ request, clock }: Pick<Exchange, "request" | "clock">): Promise<boolean> {
-  if (request.complete) return Promise.resolve(true);
+export function discardBody({ request, clock }: Exchange): Promise<boolean> {
   if (request.destroyed || Number(request.headers["content-length"] ?? 0) > MAX_DISCARDED_BYTES) {
     return Promise.resolve(false);
   }
