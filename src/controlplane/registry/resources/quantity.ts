@@ -21,10 +21,25 @@ const NANO_DIGITS = 9;
 /** Far more than any quantity has. */
 const MAX_DIGITS = 256;
 
+/** Amounts repeat, and each of a pod's is compared several times. */
+const known = new Map<string, bigint>();
+const MAX_KNOWN = 1024;
+
 /** @returns billionths; undefined when the text is no quantity */
 export function nanoValue(quantity: unknown): bigint | undefined {
   if (typeof quantity !== "string" && typeof quantity !== "number") return undefined;
-  const match = QUANTITY.exec(String(quantity));
+  const text = String(quantity);
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const nanos = parse(text);
+  if (nanos === undefined || text.length > MAX_DIGITS) return nanos;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, nanos);
+  return nanos;
+}
+
+function parse(text: string): bigint | undefined {
+  const match = QUANTITY.exec(text);
   const [, sign = "", whole = "", fraction = "", suffix = "", exponent = "0"] = match ?? [];
   if (match === null || whole + fraction === "") return undefined;
   const binaryShift = BINARY_SHIFTS[suffix] ?? 0;
