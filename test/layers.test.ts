@@ -15,12 +15,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protobuf: [],
   cri: ["api", "protobuf", "trace", "util"],
   pki: ["api", "util"],
+  streaming: ["api", "util"],
   client: ["api", "pki", "trace", "util"],
   runtime: ["api", "cri", "pki", "protobuf", "release", "streaming", "trace", "util"],
   kubelet: ["api", "client", "cri", "pki", "protobuf", "release", "streaming", "trace", "util"],
   controlplane: ["api", "client (types)", "pki", "release", "streaming", "trace", "util"],
-  cli: ["api", "client", "commands", "controlplane", "cri", "kubelet", "pki", "release", "runtime", "trace", "util"],
-  commands: ["api", "cli", "client", "controlplane", "cri", "kubelet", "pki", "release", "runtime", "trace", "util"],
+  cli: ["api", "client", "commands", "controlplane", "cri", "kubelet", "pki", "release", "runtime", "streaming", "trace", "util"],
+  commands: ["api", "cli", "client", "controlplane", "cri", "kubelet", "pki", "release", "runtime", "streaming", "trace", "util"],
   "cli.ts": ["cli", "util"],
 };
 
