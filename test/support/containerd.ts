@@ -28,7 +28,11 @@ export interface TestContainerd {
   readonly folder: string;
   /** a client of it, closed by `stop` */
   readonly client: CriClient;
-  /** Ends the daemon and starts it again; containers live on, as their shims do. */
+  /** Ends the daemon; containers live on, as their shims do. */
+  goDown(): Promise<void>;
+  /** Starts it again, and waits until it answers. */
+  comeBack(): Promise<void>;
+  /** Both. */
   restart(): Promise<void>;
   /** Removes all sandboxes, ends the daemon, removes its folder. */
   stop(): Promise<void>;
@@ -49,15 +53,21 @@ export async function startContainerd(): Promise<TestContainerd> {
     const archive = join(folder, "busybox.tar");
     writeFileSync(archive, busyboxImage([SANDBOX_IMAGE, BUSYBOX_IMAGE]));
     await run("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive]);
+    const goDown = () => daemon.stop();
+    const comeBack = async () => {
+      daemon.start();
+      await (await connect(endpoint, daemon)).close();
+    };
     return {
       endpoint,
       tcpEndpoint: `tcp://127.0.0.1:${port}`,
       folder,
       client,
+      goDown,
+      comeBack,
       async restart() {
-        await daemon.stop();
-        daemon.start();
-        await (await connect(endpoint, daemon)).close();
+        await goDown();
+        await comeBack();
       },
       async stop() {
         await removeSandboxes(client);
