@@ -12,7 +12,7 @@ import { CoreControl } from "./control/core-control.js";
 import { Faults } from "./control/faults.js";
 import { parseReference } from "./images/reference.js";
 import { SIGKILL } from "./process/signals.js";
-import { SeededRandom } from "./seeded-random.js";
+import { SeededRandom } from "../util/seeded-random.js";
 import { Containers } from "./state/containers.js";
 import { RuntimeCore } from "./state/core.js";
 import { Sandboxes } from "./state/sandboxes.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Random } from "../util/random.js";
+import type { Random } from "./random.js";
 
 /** Chance that comes out the same for the same seed: SHA-256 of the seed and a count. Not for secrets. */
 export class SeededRandom implements Random {
