@@ -1,0 +1,78 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { StreamError } from "../bytes.js";
+import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols, UNNAMED } from "./subprotocols.js";
+
+/** Mirrors DefaultMaxPayloadBytes of golang.org/x/net/websocket. */
+const MAX_MESSAGE_BYTES = 32 << 20;
+/** The close is timed by whoever owns the socket, by its clock. */
+const NO_CLOSE_TIMEOUT_MS = 2 ** 31 - 1;
+
+export interface AcceptedWebSocket {
+  readonly ws: WebSocket;
+  /** "" when the client named none */
+  readonly subprotocol: string;
+}
+
+/**
+ * Answers a WebSocket handshake with 101, or refuses it as upstream's library does.
+ *
+ * Mirrors golang.org/x/net/websocket/hybi.go (ReadHandshake) and server.go (newServerConn): no subprotocol in common is a
+ * 403 without a body, which is what makes kubectl fall back to SPDY.
+ *
+ * @throws StreamError when it was refused, or the client is gone: it has its answer then
+ */
+export function acceptWebSocket(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  supported: readonly string[],
+): Promise<AcceptedWebSocket> {
+  const problem = handshakeProblem(request);
+  if (problem !== undefined) return Promise.reject(refuse(socket, ...problem));
+  const offered = offeredSubprotocols(request);
+  const subprotocol = chooseSubprotocol(offered, supported);
+  if (subprotocol === undefined) {
+    const why = `requested protocol(s) are not supported: [${offered.join(" ")}]; supports [${supported.join(" ")}]`;
+    return Promise.reject(refuse(socket, 403, "", why));
+  }
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    closeTimeout: NO_CLOSE_TIMEOUT_MS,
+    handleProtocols: () => subprotocol,
+  } as ConstructorParameters<typeof WebSocketServer>[0]);
+  // Upstream names the chosen subprotocol also when it has no name.
+  if (subprotocol === UNNAMED) server.on("headers", (headers) => headers.push("Sec-WebSocket-Protocol: "));
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new StreamError("the client was gone before the handshake"));
+    socket.once("close", gone);
+    server.handleUpgrade(request, socket, head, (ws) => {
+      socket.off("close", gone);
+      resolve({ ws, subprotocol });
+    });
+  });
+}
+
+type Problem = readonly [code: number, text: string];
+
+function handshakeProblem(request: IncomingMessage): Problem | undefined {
+  if (request.method !== "GET") return [405, "bad method"];
+  if (!isWebSocketRequest(request)) return [400, "not websocket protocol"];
+  const key = request.headers["sec-websocket-key"];
+  if (key === undefined || !/^[+/0-9A-Za-z]{22}==$/.test(key)) return [400, "mismatch challenge/response"];
+  if (request.headers["sec-websocket-version"] !== "13") return [400, "missing or bad WebSocket Version"];
+  return undefined;
+}
+
+function refuse(socket: Duplex, code: number, text: string, why = text): StreamError {
+  const version = code === 400 && text.includes("Version") ? "Sec-WebSocket-Version: 13\r\n" : "";
+  const length = `Content-Length: ${Buffer.byteLength(text)}\r\n`;
+  // What the socket says while it ends interests nobody any more.
+  socket.on("error", () => socket.destroy());
+  socket.end(`HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${version}${length}Connection: close\r\n\r\n${text}`);
+  return new StreamError(`the WebSocket handshake was refused with ${code}: ${why}`);
+}

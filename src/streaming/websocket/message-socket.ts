@@ -1,0 +1,216 @@
+import type { WebSocket } from "ws";
+import type { Clock } from "../../util/clock.js";
+import { StreamError } from "../bytes.js";
+import type { FrameObserver } from "../frame-report.js";
+
+/** What becomes of a socket's messages. Called in order, synchronously. */
+export interface MessageTaker {
+  take(message: Buffer, isBinary: boolean): void;
+  /** The last call. @param error absent: the other side said that it is done */
+  ended(error: StreamError | undefined): void;
+}
+
+export interface MessageSocketDeps {
+  readonly clock: Clock;
+  readonly observer?: FrameObserver;
+}
+
+export interface MessageSocketOptions {
+  /** Without a message in either direction for so long the connection is closed; absent: it may be silent for ever. */
+  readonly idleTimeoutMs?: number;
+  /** Pings, and a limit for the other side's silence. Mirrors heartbeat in client-go/tools/remotecommand/websocket.go. */
+  readonly heartbeat?: { readonly periodMs: number; readonly deadlineMs: number };
+}
+
+/** From so many unsent bytes on, whoever sends waits. */
+const MAX_UNSENT_BYTES = 1 << 20;
+/** How long the other side may take to answer a close. */
+const CLOSE_ANSWER_MS = 10_000;
+/** How long a slow reader may take to read what was sent before a close. Mirrors finishTimeout of the API server. */
+const FINISH_MS = 15 * 60_000;
+
+const CLOSE_NORMAL = 1000;
+/** the other side went away in order; or it closed and gave no code */
+const ORDERLY_CODES = new Set([CLOSE_NORMAL, 1001, 1005]);
+const SENT = Promise.resolve();
+
+/**
+ * One end of a WebSocket: whole messages in and out, with back-pressure, silence and close under control.
+ *
+ * Differs: the library answers pings and checks frames; what breaks the protocol is answered with a close and its code.
+ */
+export class MessageSocket {
+  readonly #over = new AbortController();
+  readonly closed: Promise<void>;
+  #closing: Promise<void> | undefined;
+  #waiters: (() => void)[] = [];
+  #problem: string | undefined;
+  #lastMs: number;
+
+  constructor(
+    readonly ws: WebSocket,
+    readonly taker: MessageTaker,
+    readonly deps: MessageSocketDeps,
+    options: MessageSocketOptions = {},
+  ) {
+    this.#lastMs = deps.clock.now();
+    this.closed = new Promise((resolve) => ws.once("close", () => resolve()));
+    ws.on("message", (message, isBinary) => {
+      this.#lastMs = deps.clock.now();
+      taker.take(message as Buffer, isBinary);
+    });
+    ws.on("ping", (head) => this.#report("received", "ping", head));
+    ws.on("pong", (head) => {
+      this.#lastMs = deps.clock.now();
+      this.#report("received", "pong", head);
+    });
+    ws.on("error", (error) => {
+      this.#problem ??= error.message;
+      void this.#awaitClose();
+    });
+    ws.on("close", (code, reason) => this.#ended(code, reason.toString()));
+    const { idleTimeoutMs, heartbeat } = options;
+    if (idleTimeoutMs !== undefined) void this.#limitSilence(idleTimeoutMs);
+    if (heartbeat !== undefined) {
+      void this.#limitSilence(heartbeat.deadlineMs);
+      void this.#ping(heartbeat.periodMs);
+    }
+  }
+
+  /**
+   * Resolves when there is room for more.
+   * @throws StreamError when the connection is over
+   */
+  send(message: Uint8Array | string): Promise<void> {
+    const { ws } = this;
+    if (this.#closing !== undefined || ws.readyState !== ws.OPEN) return Promise.reject(this.#gone());
+    this.#lastMs = this.deps.clock.now();
+    ws.send(message, { binary: typeof message !== "string" }, this.#onSent);
+    return ws.bufferedAmount <= MAX_UNSENT_BYTES ? SENT : this.#untilSent();
+  }
+
+  async #untilSent(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      if (this.ws.bufferedAmount <= MAX_UNSENT_BYTES) return;
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
+    throw this.#gone();
+  }
+
+  readonly #onSent = (error?: Error | null): void => {
+    if (error) this.#problem ??= error.message;
+    if (this.#waiters.length > 0 && this.ws.bufferedAmount <= MAX_UNSENT_BYTES / 2) this.#wakeAll();
+  };
+
+  #wakeAll(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** Stops reading the connection: the other side will notice. What was read already still comes. */
+  pause(): void {
+    this.ws.pause();
+  }
+
+  resume(): void {
+    this.ws.resume();
+  }
+
+  /**
+   * Says that this side is done, after all that was sent, and waits for the other side's answer, but not for ever.
+   * @param code RFC 6455 section 7.4.1
+   */
+  close(code = CLOSE_NORMAL, reason = ""): Promise<void> {
+    this.#closing ??= this.#close(code, reason);
+    return this.#closing;
+  }
+
+  async #close(code: number, reason: string): Promise<void> {
+    if (this.ws.readyState === this.ws.OPEN) {
+      this.#report("sent", "close", Buffer.from(reason), String(code));
+      this.ws.close(code, Buffer.from(reason).subarray(0, 123));
+    }
+    await this.#awaitClose();
+  }
+
+  async #awaitClose(): Promise<void> {
+    // The answer is found only behind what was not read yet.
+    this.ws.resume();
+    const { clock } = this.deps;
+    const { signal } = this.#over;
+    const endMs = clock.now() + FINISH_MS;
+    try {
+      do await clock.sleep(CLOSE_ANSWER_MS, signal);
+      while (this.ws.bufferedAmount > 0 && clock.now() < endMs);
+      this.ws.terminate();
+    } catch {
+      // Closed before its time was over.
+    }
+    await this.closed;
+  }
+
+  /** Breaks the connection off. Safe to call twice. */
+  terminate(why: string): void {
+    this.#problem ??= why;
+    this.ws.terminate();
+  }
+
+  #ended(code: number, reason: string): void {
+    const isOrderly = this.#problem === undefined && ORDERLY_CODES.has(code);
+    if (code !== 1006) this.#report("received", "close", Buffer.from(reason), String(code));
+    if (!isOrderly) this.#problem ??= closeProblem(code, reason);
+    this.#over.abort();
+    this.#wakeAll();
+    this.taker.ended(isOrderly ? undefined : this.#gone());
+  }
+
+  #gone(): StreamError {
+    return new StreamError(this.#problem ?? "the connection is closed");
+  }
+
+  async #limitSilence(limitMs: number): Promise<void> {
+    const { clock } = this.deps;
+    try {
+      for (;;) {
+        const leftMs = this.#lastMs + limitMs - clock.now();
+        if (leftMs <= 0) break;
+        await clock.sleep(leftMs, this.#over.signal);
+      }
+    } catch {
+      return; // closed
+    }
+    this.terminate(`nothing was sent or received for ${limitMs / 1000} s`);
+  }
+
+  async #ping(periodMs: number): Promise<void> {
+    const { signal } = this.#over;
+    for (;;) {
+      try {
+        await this.deps.clock.sleep(periodMs, signal);
+      } catch {
+        return; // closed
+      }
+      if (this.ws.readyState !== this.ws.OPEN) return;
+      this.#report("sent", "ping", Buffer.alloc(0));
+      this.ws.ping();
+    }
+  }
+
+  #report(direction: "sent" | "received", type: string, payload: Buffer, note?: string): void {
+    const head = payload.subarray(0, 64);
+    this.deps.observer?.({
+      direction,
+      framing: "WebSocket",
+      type,
+      length: payload.length,
+      head,
+      ...(note === undefined ? {} : { note }),
+    });
+  }
+}
+
+function closeProblem(code: number, reason: string): string {
+  if (code === 1006) return "the other side was gone without a close";
+  return `the other side closed with ${code}${reason === "" ? "" : `: ${reason}`}`;
+}
