@@ -1,0 +1,114 @@
+import type { V1Container } from "../../api/pod.js";
+import { isAtLeast } from "../../release/facts.js";
+import { type GoTypes, goJson, goString } from "./go-json.js";
+
+/** The structs that a container of v1.25 consists of. Mirrors k8s.io/api/core/v1/types.go (Container). */
+const CONTAINER_TYPES: GoTypes = {
+  Container: [
+    "name!",
+    "image",
+    "command",
+    "args",
+    "workingDir",
+    "ports:ContainerPort",
+    "envFrom:EnvFromSource",
+    "env:EnvVar",
+    "resources:=ResourceRequirements",
+    "resizePolicy:ContainerResizePolicy",
+    "restartPolicy*",
+    "volumeMounts:VolumeMount",
+    "volumeDevices:VolumeDevice",
+    "livenessProbe*:Probe",
+    "readinessProbe*:Probe",
+    "startupProbe*:Probe",
+    "lifecycle*:Lifecycle",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "imagePullPolicy",
+    "securityContext*:SecurityContext",
+    "stdin",
+    "stdinOnce",
+    "tty",
+  ],
+  ContainerPort: ["name", "hostPort", "containerPort!", "protocol", "hostIP"],
+  ContainerResizePolicy: ["resourceName!", "restartPolicy!"],
+  EnvFromSource: ["prefix", "configMapRef*:EnvSource", "secretRef*:EnvSource"],
+  EnvSource: ["name", "optional*"],
+  EnvVar: ["name!", "value", "valueFrom*:EnvVarSource"],
+  EnvVarSource: [
+    "fieldRef*:ObjectFieldSelector",
+    "resourceFieldRef*:ResourceFieldSelector",
+    "configMapKeyRef*:KeySelector",
+    "secretKeyRef*:KeySelector",
+  ],
+  ObjectFieldSelector: ["apiVersion", "fieldPath!"],
+  ResourceFieldSelector: ["containerName", "resource!", "divisor:quantity"],
+  KeySelector: ["name", "key!", "optional*"],
+  ResourceRequirements: ["limits:amounts", "requests:amounts"],
+  VolumeMount: ["name!", "readOnly", "mountPath!", "subPath", "mountPropagation*", "subPathExpr"],
+  VolumeDevice: ["name!", "devicePath!"],
+  Probe: [
+    "exec*:ExecAction",
+    "httpGet*:HTTPGetAction",
+    "tcpSocket*:TCPSocketAction",
+    "grpc*:GRPCAction",
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
+    "failureThreshold",
+    "terminationGracePeriodSeconds*",
+  ],
+  ExecAction: ["command"],
+  HTTPGetAction: ["path", "port!", "host", "scheme", "httpHeaders:HTTPHeader"],
+  HTTPHeader: ["name!", "value!"],
+  TCPSocketAction: ["port!", "host"],
+  GRPCAction: ["port!", "service!"],
+  Lifecycle: ["postStart*:LifecycleHandler", "preStop*:LifecycleHandler"],
+  LifecycleHandler: ["exec*:ExecAction", "httpGet*:HTTPGetAction", "tcpSocket*:TCPSocketAction", "sleep*:SleepAction"],
+  SleepAction: ["seconds!"],
+  SecurityContext: [
+    "capabilities*:Capabilities",
+    "privileged*",
+    "seLinuxOptions*:SELinuxOptions",
+    "windowsOptions*:WindowsOptions",
+    "runAsUser*",
+    "runAsGroup*",
+    "runAsNonRoot*",
+    "readOnlyRootFilesystem*",
+    "allowPrivilegeEscalation*",
+    "procMount*",
+    "seccompProfile*:SeccompProfile",
+    "appArmorProfile*:SeccompProfile",
+  ],
+  Capabilities: ["add", "drop"],
+  SELinuxOptions: ["user", "role", "type", "level"],
+  WindowsOptions: ["gmsaCredentialSpecName*", "gmsaCredentialSpec*", "runAsUserName*", "hostProcess*"],
+  SeccompProfile: ["type!", "localhostProfile*"],
+};
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/**
+ * What a container's spec is known by: when it changes, the container is started anew. A real kubelet finds the same, so
+ * that it and this one can take over each other's pods.
+ *
+ * Mirrors HashContainer in pkg/kubelet/container/helpers.go: from v1.31 on the name and the image only.
+ * Pure. A 32 bit number.
+ */
+export function hashContainer(container: V1Container, kubeVersion: string): number {
+  return deepHash(
+    isAtLeast(kubeVersion, "1.31")
+      ? `{"image":${goString(container.image ?? "")},"name":${goString(container.name)}}`
+      : goJson(CONTAINER_TYPES, "Container", container),
+  );
+}
+
+/** FNV-1a of the bytes of the JSON, as spew prints them with %#v. Mirrors DeepHashObject in pkg/util/hash/hash.go. */
+function deepHash(json: string): number {
+  const printed = `([]uint8)[${Buffer.from(json).join(" ")}]`;
+  let hash = FNV_OFFSET;
+  for (let i = 0; i < printed.length; i++) hash = Math.imul(hash ^ printed.charCodeAt(i), FNV_PRIME) >>> 0;
+  return hash;
+}
