@@ -104,6 +104,20 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   return (stacked ? [head.trimEnd(), ...lines] : lines).map((line) => line.trimEnd());
 }
 
+/** A fact without its place on a terminal: for what makes its own columns. Pure. */
+export interface FactText {
+  readonly sign: string;
+  readonly text: string;
+  /** lines below the text; of a table its rows, aligned */
+  readonly details: readonly string[];
+}
+
+export function factText(event: TraceEvent, options: TerminalOptions): FactText {
+  const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
+  const { text, details } = content(event, signs.arrow, options);
+  return { sign: signs[event.kind].trim(), text: printable(text), details: details(options.width()).map(printable) };
+}
+
 interface Content {
   readonly text: string;
   readonly paint: (line: string) => string;

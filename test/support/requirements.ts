@@ -4,6 +4,7 @@ import { describe, test } from "vitest";
 /** Programs that an integration suite may need, and how to ask whether they are there. */
 const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "busybox-static": ["sh", "-c", "/bin/busybox true && ! ldd /bin/busybox"],
+  chromium: ["/usr/bin/chromium", "--version"],
   containerd: ["sh", "-c", "containerd --version && runc --version && ctr --version"],
   kubectl: ["kubectl", "version", "--client"],
   openssl: ["openssl", "version"],

@@ -23,28 +23,40 @@ function fault(rpcs: readonly string[], what: Fault): Switch["turn"] {
 
 const SWITCHES: readonly Switch[] = [
   {
-    action: { id: "hang", key: "h", label: "let lists hang, or not", on: "runtime" },
+    action: { id: "hang", key: "h", label: "let lists hang, or not", short: "lists hang", on: "runtime" },
     state: "lists hang",
     on: "lists of the runtime hang from now on",
     off: "lists of the runtime are answered again",
     turn: fault(LISTS, { hangs: true }),
   },
   {
-    action: { id: "slow", key: "w", label: "let lists take 3 s, or not", on: "runtime" },
+    action: { id: "slow", key: "w", label: "let lists take 3 s, or not", short: "lists take 3 s", on: "runtime" },
     state: "lists take 3 s",
     on: "lists of the runtime take 3 s from now on",
     off: "lists of the runtime take no time again",
     turn: fault(LISTS, { delayMs: SLOW_MS }),
   },
   {
-    action: { id: "fail-inspections", key: "i", label: "let inspections fail, or not", on: "runtime" },
+    action: {
+      id: "fail-inspections",
+      key: "i",
+      label: "let inspections fail, or not",
+      short: "inspections fail",
+      on: "runtime",
+    },
     state: "inspections fail",
     on: "inspections fail from now on: events will have to wait",
     off: "inspections succeed again",
     turn: fault(INSPECTIONS, { fail: { code: "Unknown", message: "shim is not answering" } }),
   },
   {
-    action: { id: "drop-events", key: "e", label: "let the runtime's events get lost, or not", on: "runtime" },
+    action: {
+      id: "drop-events",
+      key: "e",
+      label: "let the runtime's events get lost, or not",
+      short: "events get lost",
+      on: "runtime",
+    },
     state: "the runtime's events get lost",
     on: "the runtime's events get lost from now on: only a relist will notice",
     off: "the runtime's events arrive again",
@@ -52,7 +64,13 @@ const SWITCHES: readonly Switch[] = [
   },
 ];
 
-const CUT: LabAction = { id: "cut-streams", key: "c", label: "cut the stream of events", on: "runtime" };
+const CUT: LabAction = {
+  id: "cut-streams",
+  key: "c",
+  label: "cut the stream of events",
+  short: "cut the event stream",
+  on: "runtime",
+};
 
 /** What disturbs the runtime: each switch goes on and off. */
 export class FaultSwitches {

@@ -6,6 +6,8 @@ export interface LabAction {
   readonly key: string;
   /** `kill it (exit code 137)` */
   readonly label: string;
+  /** on a button: `kill` */
+  readonly short: string;
   /** what it is done to; `runtime`: to all of it */
   readonly on: "container" | "sandbox" | "runtime";
 }

@@ -12,16 +12,22 @@ export const LAB_PODS: readonly PodSeed[] = [mypod, myngx];
 
 /** What can be done to one container or sandbox. */
 const TARGET_ACTIONS: readonly LabAction[] = [
-  { id: "exit", key: "x", label: "let it end well (exit code 0)", on: "container" },
-  { id: "fail", key: "f", label: "let it fail (exit code 1)", on: "container" },
-  { id: "kill", key: "k", label: "kill it (SIGKILL, exit code 137)", on: "container" },
-  { id: "oom", key: "o", label: "let it run out of memory (OOMKilled)", on: "container" },
-  { id: "start", key: "s", label: "start it again, as a new container", on: "container" },
-  { id: "remove", key: "r", label: "remove it behind the kubelet's back", on: "container" },
-  { id: "not-ready", key: "n", label: "make it not ready (its own process dies)", on: "sandbox" },
-  { id: "remove-sandbox", key: "r", label: "remove it with its containers", on: "sandbox" },
+  { id: "exit", key: "x", label: "let it end well (exit code 0)", short: "exit 0", on: "container" },
+  { id: "fail", key: "f", label: "let it fail (exit code 1)", short: "exit 1", on: "container" },
+  { id: "kill", key: "k", label: "kill it (SIGKILL, exit code 137)", short: "kill", on: "container" },
+  { id: "oom", key: "o", label: "let it run out of memory (OOMKilled)", short: "OOM", on: "container" },
+  { id: "start", key: "s", label: "start it again, as a new container", short: "start", on: "container" },
+  { id: "remove", key: "r", label: "remove it behind the kubelet's back", short: "remove", on: "container" },
+  { id: "not-ready", key: "n", label: "make it not ready (its own process dies)", short: "not ready", on: "sandbox" },
+  { id: "remove-sandbox", key: "r", label: "remove it with its containers", short: "remove", on: "sandbox" },
 ];
-const BRING_BACK: LabAction = { id: "bring-back", key: "b", label: "bring missing pods back", on: "runtime" };
+const BRING_BACK: LabAction = {
+  id: "bring-back",
+  key: "b",
+  label: "bring missing pods back",
+  short: "bring pods back",
+  on: "runtime",
+};
 
 /**
  * Starts the embedded runtime with the lab's pods in it. PLEG knows it by its endpoint only; what is done here happens

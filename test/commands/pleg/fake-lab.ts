@@ -5,9 +5,9 @@ import { LabError } from "../../../src/util/errors.js";
 export class FakeLab implements LabRuntime {
   readonly endpoint = "unix:///nowhere";
   readonly actions: readonly LabAction[] = [
-    { id: "kill", key: "k", label: "kill it", on: "container" },
-    { id: "not-ready", key: "n", label: "make it not ready", on: "sandbox" },
-    { id: "hang", key: "h", label: "let lists hang", on: "runtime" },
+    { id: "kill", key: "k", label: "kill it", short: "kill", on: "container" },
+    { id: "not-ready", key: "n", label: "make it not ready", short: "not ready", on: "sandbox" },
+    { id: "hang", key: "h", label: "let lists hang", short: "lists hang", on: "runtime" },
   ];
   readonly done: string[] = [];
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Chalk } from "chalk";
 import type { TraceEvent } from "../../../trace/events.js";
-import { renderEvent, type TerminalOptions } from "../../../trace/terminal.js";
+import { factText, type TerminalOptions } from "../../../trace/terminal.js";
 import type { TraceSink } from "../../../trace/trace.js";
 
 /** Pages that are open at the same time; one more than that is refused. */
@@ -10,7 +10,8 @@ const MAX_LISTENERS = 16;
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 /** What a page sees of what was before it. */
 const KEPT_FACTS = 200;
-const PAGE_WIDTH = 120;
+/** Lines are broken by the page itself; only the columns of tables must fit something. */
+const PAGE_WIDTH = 1000;
 
 /**
  * Sends facts of the trace to open pages, as server-sent events: `fact` for each one, `state` whenever what the page shows
@@ -41,8 +42,9 @@ export class LiveEvents implements TraceSink {
 
   write(event: TraceEvent): void {
     if (this.#isClosed || event.level > this.level) return;
-    const lines = renderEvent(event, event.causedBy === undefined ? 0 : 1, this.#options);
-    const message = `event: fact\ndata: ${JSON.stringify({ kind: event.kind, lines })}\n\n`;
+    const { kind, actor, atMs } = event;
+    const seconds = ((atMs - this.#options.startMs) / 1000).toFixed(3);
+    const message = `event: fact\ndata: ${JSON.stringify({ kind, actor, seconds, ...factText(event, this.#options) })}\n\n`;
     this.#kept.push(message);
     if (this.#kept.length > KEPT_FACTS) this.#kept.shift();
     this.#send(message);

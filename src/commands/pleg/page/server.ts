@@ -5,9 +5,11 @@ import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import type { LabRuntime } from "../lab-runtime.js";
 import type { HttpAddress } from "../plan.js";
+import { PAGE_CSS } from "./css.js";
 import { refuseStranger } from "./guard.js";
-import { PAGE_CSS, PAGE_HTML, PAGE_JS } from "./html.js";
+import { PAGE_HTML } from "./html.js";
 import { LiveEvents } from "./live.js";
+import { PAGE_JS } from "./script.js";
 import { pageState } from "./state.js";
 
 export interface PageDeps {
@@ -27,7 +29,7 @@ export interface PageServer {
 /** Nothing is loaded from elsewhere, nothing inline runs, nobody frames it. */
 const SECURITY_HEADERS = {
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cache-control": "no-store",
