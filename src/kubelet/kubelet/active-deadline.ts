@@ -1,0 +1,47 @@
+import type { V1Pod, V1PodStatus } from "../../api/pod.js";
+import type { Clock } from "../../util/clock.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+
+export const DEADLINE_EXCEEDED = {
+  reason: "DeadlineExceeded",
+  message: "Pod was active on the node longer than the specified deadline",
+} as const;
+
+export interface ActiveDeadlineDeps {
+  readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
+  readonly recorder: PodEventRecorder;
+  readonly clock: Clock;
+}
+
+/**
+ * Ends pods that have run longer than their activeDeadlineSeconds allow.
+ *
+ * Mirrors pkg/kubelet/active_deadline.go (activeDeadlineHandler).
+ */
+export class ActiveDeadline {
+  constructor(readonly deps: ActiveDeadlineDeps) {}
+
+  /** A pod whose time is over wants a sync. Mirrors ShouldSync. */
+  shouldSync(pod: V1Pod): boolean {
+    return this.#isPast(pod);
+  }
+
+  /** Mirrors ShouldEvict, and what generateAPIPodStatus makes of it. @returns the status that such a pod gets */
+  apply(pod: V1Pod, status: V1PodStatus): V1PodStatus {
+    if (!this.#isPast(pod)) return status;
+    const { reason, message } = DEADLINE_EXCEEDED;
+    if (this.deps.statusManager.getPodStatus(pod.metadata.uid)?.reason !== reason) {
+      this.deps.recorder.event(pod, "Normal", reason, message);
+    }
+    return { ...status, phase: "Failed", reason, message };
+  }
+
+  /** Mirrors pastActiveDeadline. */
+  #isPast(pod: V1Pod): boolean {
+    const { activeDeadlineSeconds } = pod.spec;
+    if (typeof activeDeadlineSeconds !== "number") return false;
+    const { startTime } = this.deps.statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
+    if (startTime === undefined || startTime === null) return false;
+    return this.deps.clock.now() - Date.parse(startTime) >= activeDeadlineSeconds * 1000;
+  }
+}

@@ -1,0 +1,89 @@
+import type { Trace } from "../../trace/trace.js";
+import type { ContainerStatus, PodStatus } from "../container/runtime.js";
+import { messageOf } from "../pleg/health.js";
+
+const FILE = "pkg/kubelet/pod_container_deletor.go";
+
+export interface ContainerDeletorDeps {
+  readonly runtime: { deleteContainer(containerId: string, signal: AbortSignal): Promise<void> };
+  readonly trace: Trace;
+  /** called when some containers were deleted: lists of the runtime are out of date now */
+  readonly onDeleted?: () => void;
+}
+
+/**
+ * Removes dead containers as soon as nobody needs them: of a pod that is over all of them, else all but the newest of each
+ * name.
+ *
+ * Mirrors pkg/kubelet/pod_container_deletor.go (podContainerDeletor).
+ */
+export class ContainerDeletor {
+  readonly #underWay = new Set<string>();
+  #tail: Promise<void> = Promise.resolve();
+
+  /** @param containersToKeep of each name; the kubelet's MaxPerPodContainerCount, but never less than 1 */
+  constructor(
+    readonly deps: ContainerDeletorDeps,
+    readonly containersToKeep: number,
+    readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * Mirrors deleteContainersInPod.
+   * @param filterContainerId only containers of its name; undefined: all
+   * @param removeAll the pod is over: keep none
+   */
+  deleteContainersInPod(filterContainerId: string | undefined, podStatus: PodStatus, removeAll: boolean): void {
+    const [filter, keep] = removeAll ? [undefined, 0] : [filterContainerId, this.containersToKeep];
+    const ids = getContainersToDeleteInPod(filter, podStatus, keep)
+      .map(({ containerId }) => containerId)
+      .filter((id) => !this.#underWay.has(id));
+    if (ids.length === 0 || this.signal.aborted) return;
+    for (const id of ids) this.#underWay.add(id);
+    const who = `${podStatus.namespace}/${podStatus.name}`;
+    const what = `remove ${ids.length} dead container${ids.length === 1 ? "" : "s"} of ${who}`;
+    const why = removeAll ? "the pod is over" : "a newer one has ended: one of each name is kept";
+    const upstream = { file: FILE, func: "deleteContainersInPod" };
+    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+    this.#tail = this.#tail.then(() => this.#delete(ids));
+  }
+
+  /** Resolves when all that was asked for so far is done. */
+  idle(): Promise<void> {
+    return this.#tail;
+  }
+
+  async #delete(ids: readonly string[]): Promise<void> {
+    const { runtime, trace, onDeleted } = this.deps;
+    for (const id of ids) {
+      try {
+        if (!this.signal.aborted) await runtime.deleteContainer(id, this.signal);
+      } catch (error) {
+        // Garbage collection finds what is left here.
+        const message = `DeleteContainer returned error: ${messageOf(error)}`;
+        if (!this.signal.aborted) trace.emit({ kind: "error", message }, { actor: "kubelet", level: 2 });
+      } finally {
+        this.#underWay.delete(id);
+      }
+    }
+    if (!this.signal.aborted) onDeleted?.();
+  }
+}
+
+/**
+ * Mirrors getContainersToDeleteInPod. Pure.
+ * @returns dead containers but the newest `containersToKeep`; with a filter only of the same name as that container
+ */
+export function getContainersToDeleteInPod(
+  filterContainerId: string | undefined,
+  { containerStatuses }: PodStatus,
+  containersToKeep: number,
+): ContainerStatus[] {
+  const matched = containerStatuses.find(({ containerId }) => containerId === filterContainerId);
+  // The sandbox has ended, or it is gone already.
+  if (filterContainerId !== undefined && matched === undefined) return [];
+  return containerStatuses
+    .filter(({ state, name }) => state === "exited" && (matched === undefined || name === matched.name))
+    .sort((a, b) => b.createdAtMs - a.createdAtMs)
+    .slice(containersToKeep);
+}

@@ -1,0 +1,249 @@
+import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Backoff } from "../container/backoff.js";
+import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
+import type { PodSyncResult } from "../container/sync-result.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { PullSecret } from "../kuberuntime/generic-runtime.js";
+import { messageOf } from "../pleg/health.js";
+import type { MirrorClient } from "../pod/mirror-client.js";
+import {
+  NETWORK_NOT_READY_ERROR_MSG,
+  type PodSyncer,
+  type SyncPodWork,
+  type SyncTerminatedPodWork,
+  type SyncTerminatingPodWork,
+} from "../podworkers/update.js";
+import { isStaticPod, podText } from "../types/pod-update.js";
+import type { PodDirs } from "./pod-dirs.js";
+import type { GenerateApiPodStatus, PodObjects, PodProber, PodVolumes, ReasonCachePort } from "./ports.js";
+import { aggregateText } from "./runtime-state.js";
+
+const FILE = "pkg/kubelet/kubelet.go";
+
+export interface PodSyncerDeps {
+  readonly runtime: {
+    syncPod(
+      pod: V1Pod,
+      podStatus: PodStatus,
+      pullSecrets: readonly PullSecret[],
+      backOff: Backoff,
+      signal: AbortSignal,
+    ): Promise<PodSyncResult>;
+    killPod(
+      pod: V1Pod | undefined,
+      runningPod: Pod,
+      gracePeriodSecondsOverride: number | undefined,
+      signal: AbortSignal,
+    ): Promise<void>;
+    getPodStatus(pod: PodRef, signal: AbortSignal): Promise<PodStatus>;
+  };
+  readonly generateApiPodStatus: GenerateApiPodStatus;
+  readonly statusManager: { setPodStatus(pod: V1Pod, status: V1PodStatus): void; terminatePod(pod: V1Pod): void };
+  readonly podWorkers: { isPodTerminationRequested(podUid: string): boolean };
+  readonly runtimeState: { networkErrors(): readonly string[] };
+  readonly mirrorClient: Pick<MirrorClient, "reconcile">;
+  readonly reasonCache: ReasonCachePort;
+  readonly prober: PodProber;
+  readonly volumes: PodVolumes;
+  readonly objects: PodObjects;
+  readonly podDirs: Pick<PodDirs, "makePodDataDirs">;
+  readonly recorder: PodEventRecorder;
+  readonly backOff: Backoff;
+  readonly trace: Trace;
+  /** called when the runtime may hold something else than before: what was listed is out of date */
+  readonly onChanged?: () => void;
+}
+
+/**
+ * What a pod's worker does: brings the runtime to what the spec asks for, ends the pod, cleans up after it.
+ *
+ * Mirrors syncPod, syncTerminatingPod and syncTerminatedPod in pkg/kubelet/kubelet.go.
+ * Differs: no cgroups of the kubelet's own, no soft admission (AppArmor, seccomp on old kernels).
+ */
+export class KubeletPodSyncer implements PodSyncer {
+  constructor(readonly deps: PodSyncerDeps) {}
+
+  async syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
+    const { pod } = work;
+    const upstream = { file: FILE, func: "syncPod" };
+    return this.deps.trace.step("kubelet", `Sync pod ${podText(pod)}`, { upstream }, () => this.#syncPod(work, signal));
+  }
+
+  async #syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
+    const { statusManager, prober, reasonCache, runtime, backOff, onChanged } = this.deps;
+    const { pod, mirrorPod } = work;
+    const apiPodStatus = this.deps.generateApiPodStatus(pod, work.podStatus);
+    const podStatus = { ...work.podStatus, ips: ipsOf(apiPodStatus) };
+    statusManager.setPodStatus(pod, apiPodStatus);
+    if (isPodPhaseTerminal(apiPodStatus.phase)) return { isTerminal: true };
+
+    this.#requireNetwork(pod);
+    if (!this.#isEnding(pod)) this.deps.objects.registerPod(pod);
+    // What becomes of the mirror pod does not decide whether the static pod runs.
+    if (isStaticPod(pod)) await this.deps.mirrorClient.reconcile(pod, mirrorPod, signal);
+    await this.#makeDirs(pod);
+    if (!this.#isEnding(pod)) await this.#mount(pod, signal);
+    const pullSecrets = await this.#pullSecrets(pod, signal);
+    prober.addPod(pod);
+
+    try {
+      const result = await runtime.syncPod(pod, podStatus, pullSecrets, backOff, signal);
+      reasonCache.update(pod.metadata.uid, result);
+      throwUnlessBackingOff(result);
+    } finally {
+      onChanged?.();
+    }
+    return { isTerminal: false };
+  }
+
+  async syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {
+    const upstream = { file: FILE, func: "syncTerminatingPod" };
+    const grace = work.gracePeriodSeconds === undefined ? "" : `, with ${work.gracePeriodSeconds} s of grace`;
+    const title = `End pod ${podText(work.pod)}${grace}`;
+    await this.deps.trace.step("kubelet", title, { upstream }, () => this.#syncTerminatingPod(work, signal));
+  }
+
+  async #syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {
+    const { pod, podStatus, runningPod, gracePeriodSeconds, podStatusFunc } = work;
+    const { statusManager, prober, runtime, onChanged } = this.deps;
+    if (runningPod !== undefined || podStatus === undefined) {
+      if (runningPod !== undefined) await this.#kill(undefined, pod, runningPod, gracePeriodSeconds, signal);
+      return;
+    }
+    const status = this.deps.generateApiPodStatus(pod, podStatus);
+    statusManager.setPodStatus(pod, podStatusFunc?.(status) ?? status);
+    prober.stopLivenessAndStartup(pod);
+    await this.#kill(pod, pod, convertPodStatusToRunningPod(podStatus), gracePeriodSeconds, signal);
+    prober.removePod(pod);
+
+    // Asked once more, not taken from the cache: a pod whose containers run on must never count as terminated.
+    const { uid: podUid, name, namespace } = pod.metadata;
+    const after = await runtime.getPodStatus({ podUid, name, namespace }, signal);
+    const running = after.containerStatuses.filter(({ state }) => state === "running");
+    onChanged?.();
+    if (running.length === 0) return;
+    const ids = running.map(({ containerId }) => containerId).join(" ");
+    throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
+  }
+
+  async syncTerminatedPod({ pod, podStatus }: SyncTerminatedPodWork, signal: AbortSignal): Promise<void> {
+    const { trace, statusManager, volumes, objects, onChanged } = this.deps;
+    const upstream = { file: FILE, func: "syncTerminatedPod" };
+    await trace.step("kubelet", `Clean up after pod ${podText(pod)}`, { upstream }, async () => {
+      statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus));
+      await volumes.waitForUnmount(pod, signal);
+      objects.unregisterPod(pod);
+      // Dead containers stay for a while, so that their logs can be read: garbage collection takes them.
+      statusManager.terminatePod(pod);
+      onChanged?.();
+    });
+  }
+
+  /** Mirrors killPod. @throws Error what the runtime answered */
+  async #kill(
+    known: V1Pod | undefined,
+    pod: V1Pod,
+    runningPod: Pod,
+    gracePeriodSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await this.deps.runtime.killPod(known, runningPod, gracePeriodSeconds, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        this.deps.recorder.event(pod, "Warning", "FailedKillPod", `error killing pod: ${messageOf(error)}`);
+      }
+      throw error;
+    } finally {
+      this.deps.onChanged?.();
+    }
+  }
+
+  /** A pod with a network of its own waits for the network; one in the host's does not. @throws Error that says so */
+  #requireNetwork(pod: V1Pod): void {
+    const errors = this.deps.runtimeState.networkErrors();
+    if (errors.length === 0 || pod.spec.hostNetwork === true) return;
+    const text = `${NETWORK_NOT_READY_ERROR_MSG}: ${aggregateText(errors)}`;
+    this.deps.recorder.event(pod, "Warning", "NetworkNotReady", text);
+    throw new Error(text);
+  }
+
+  async #makeDirs(pod: V1Pod): Promise<void> {
+    try {
+      await this.deps.podDirs.makePodDataDirs(pod.metadata.uid);
+    } catch (error) {
+      const text = `error making pod data directories: ${messageOf(error)}`;
+      this.deps.recorder.event(pod, "Warning", "FailedToMakePodDataDirectories", text);
+      throw error;
+    }
+  }
+
+  async #mount(pod: V1Pod, signal: AbortSignal): Promise<void> {
+    try {
+      await this.deps.volumes.waitForAttachAndMount(pod, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const text = `Unable to attach or mount volumes: ${messageOf(error)}`;
+      this.deps.recorder.event(pod, "Warning", "FailedMount", text);
+      throw error;
+    }
+  }
+
+  /** Mirrors getPullSecretsForPod: one that cannot be had is left out, the image may need none. */
+  async #pullSecrets(pod: V1Pod, signal: AbortSignal): Promise<PullSecret[]> {
+    const { namespace } = pod.metadata;
+    const names = ((pod.spec["imagePullSecrets"] ?? []) as readonly { readonly name?: string }[]).map(
+      ({ name }) => name ?? "",
+    );
+    const secrets: PullSecret[] = [];
+    for (const name of names) {
+      if (name === "") continue;
+      const secret = await this.deps.objects.getPullSecret(namespace, name, signal);
+      if (secret !== undefined) secrets.push(secret);
+      else {
+        const message = `Unable to retrieve pull secret ${namespace}/${name}, the image pull may not succeed.`;
+        this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+      }
+    }
+    return secrets;
+  }
+
+  #isEnding(pod: V1Pod): boolean {
+    return this.deps.podWorkers.isPodTerminationRequested(pod.metadata.uid);
+  }
+}
+
+/** Those that the API shows: in the host's network the pod has the node's. */
+function ipsOf({ podIPs, podIP }: V1PodStatus): string[] {
+  const ips = (podIPs ?? []).map(({ ip }) => ip);
+  return ips.length === 0 && podIP !== undefined && podIP !== "" ? [podIP] : ips;
+}
+
+/** Waiting for its turn is no failure of the sync: the reason is shown, and the next resync looks again. */
+function throwUnlessBackingOff(result: PodSyncResult): void {
+  const text = result.error;
+  if (text === undefined) return;
+  const failed = result.syncResults.filter(({ error }) => error !== undefined);
+  const isBackingOff = failed.every(({ error }) => error === "CrashLoopBackOff" || error === "ImagePullBackOff");
+  if (isBackingOff) return;
+  throw new Error(text);
+}
+
+/** Mirrors ConvertPodStatusToRunningPod in pkg/kubelet/container/helpers.go: running containers, and all sandboxes. */
+export function convertPodStatusToRunningPod(podStatus: PodStatus): Pod {
+  const { podUid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
+  return {
+    podUid,
+    name,
+    namespace,
+    createdAtMs: sandboxStatuses[0]?.createdAtMs ?? 0,
+    containers: containerStatuses
+      .filter(({ state }) => state === "running")
+      .map(({ containerId, name, state }) => ({ containerId, name, state })),
+    sandboxes: sandboxStatuses.map(({ sandboxId, state }) => ({
+      containerId: sandboxId,
+      state: state === "ready" ? "running" : "exited",
+    })),
+  };
+}

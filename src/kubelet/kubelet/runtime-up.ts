@@ -1,0 +1,83 @@
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { RuntimeCondition } from "../kuberuntime/generic-runtime.js";
+import { messageOf } from "../pleg/health.js";
+import type { RuntimeState } from "./runtime-state.js";
+
+const UPSTREAM = { file: "pkg/kubelet/kubelet.go", func: "updateRuntimeUp" };
+/** How often the runtime is asked. Upstream: wait.Until(kl.updateRuntimeUp, 5*time.Second). */
+export const RUNTIME_UP_PERIOD_MS = 5_000;
+
+export interface RuntimeUpDeps {
+  readonly runtime: { status(signal: AbortSignal): Promise<readonly RuntimeCondition[]> };
+  readonly state: RuntimeState;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * Asks the runtime whether it and its network are ready, and notes the answer. What has not changed is not told again.
+ *
+ * Mirrors updateRuntimeUp in pkg/kubelet/kubelet.go.
+ */
+export class RuntimeUp {
+  #told = "";
+
+  constructor(readonly deps: RuntimeUpDeps) {}
+
+  /** @throws the signal's reason only */
+  async update(signal: AbortSignal): Promise<void> {
+    const { runtime, state, clock } = this.deps;
+    let conditions: readonly RuntimeCondition[];
+    try {
+      conditions = await runtime.status(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // Nothing is known: what was known stays, until it is too old.
+      this.#tell(`Container runtime sanity check failed: ${messageOf(error)}`);
+      return;
+    }
+    const network = problemOf(conditions, "NetworkReady");
+    state.setNetworkState(network === undefined ? undefined : `container runtime network not ready: ${network}`);
+    const problem = problemOf(conditions, "RuntimeReady");
+    state.setRuntimeState(problem === undefined ? undefined : `container runtime not ready: ${problem}`);
+    if (problem !== undefined) {
+      this.#tell(`Container runtime not ready: ${problem}`);
+      return;
+    }
+    state.setRuntimeSync(clock.now());
+    this.#tell(network === undefined ? "" : `Container runtime network not ready: ${network}`);
+  }
+
+  /** Every 5 s, until `signal` aborts: then it rejects with its reason. The first time at once. */
+  async run(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await this.update(signal);
+      await this.deps.clock.sleep(RUNTIME_UP_PERIOD_MS, signal);
+    }
+  }
+
+  /** @param problem empty: all is well */
+  #tell(problem: string): void {
+    if (problem === this.#told) return;
+    this.#told = problem;
+    const { trace } = this.deps;
+    if (problem !== "") {
+      const hint = "The runtime is asked again every 5 s; pods that run go on.";
+      trace.emit({ kind: "error", message: problem, hint }, { actor: "kubelet", level: 1 });
+      return;
+    }
+    trace.emit(
+      { kind: "state", subject: "container runtime", what: "is", to: "ready", upstream: UPSTREAM },
+      { actor: "kubelet" },
+    );
+  }
+}
+
+/** As upstream prints a condition: RuntimeCondition.String in pkg/kubelet/container/runtime.go. @returns undefined: it is true */
+function problemOf(conditions: readonly RuntimeCondition[], type: string): string | undefined {
+  const condition = conditions.find((one) => one.type === type);
+  if (condition === undefined) return "<nil>";
+  if (condition.status) return undefined;
+  return `${type}=false reason:${condition.reason} message:${condition.message}`;
+}
