@@ -52,6 +52,8 @@ export function acceptWebSocket(
     socket.once("close", gone);
     server.handleUpgrade(request, socket, head, (ws) => {
       socket.off("close", gone);
+      // Nothing is read before somebody listens.
+      ws.pause();
       resolve({ ws, subprotocol });
     });
   });

@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 import { ByteQueue } from "../byte-queue.js";
-import type { ByteWriter, StreamError } from "../bytes.js";
+import { type ByteWriter, StreamError } from "../bytes.js";
 import {
   MessageSocket,
   type MessageSocketDeps,
@@ -40,8 +40,7 @@ export class ChannelConnection {
   readonly #isBase64: boolean;
   readonly #canClose: boolean;
   readonly socket: MessageSocket;
-  /** Resolves when the connection is over: with why, when it broke. */
-  readonly ended: Promise<StreamError | undefined>;
+  readonly #over = new AbortController();
   #waitingBytes = 0;
   #isPaused = false;
 
@@ -52,18 +51,24 @@ export class ChannelConnection {
   ) {
     this.#isBase64 = codecOf(options.subprotocol) === "base64";
     this.#canClose = hasCloseSignal(options.subprotocol);
-    let end: (error: StreamError | undefined) => void = () => {};
-    this.ended = new Promise((resolve) => {
-      end = resolve;
-    });
     const taker: MessageTaker = {
       take: (message) => this.#take(message),
-      ended: (error) => {
-        for (const reader of this.#readers.values()) error === undefined ? reader.end() : reader.fail(error);
-        end(error);
-      },
+      ended: (error) => this.#ended(error),
     };
     this.socket = new MessageSocket(ws, taker, deps, options);
+  }
+
+  /** Aborts when the connection is over, before its readers end: that is how they can tell. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  #ended(error: StreamError | undefined): void {
+    this.#over.abort(error ?? new StreamError("the other side closed the connection"));
+    for (const reader of this.#readers.values()) {
+      if (error === undefined) reader.end();
+      else reader.fail(error);
+    }
   }
 
   /** What arrives on a channel. To be asked for before the first message can come. */

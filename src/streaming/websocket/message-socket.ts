@@ -20,11 +20,12 @@ export interface MessageSocketOptions {
   readonly idleTimeoutMs?: number;
   /** Pings, and a limit for the other side's silence. Mirrors heartbeat in client-go/tools/remotecommand/websocket.go. */
   readonly heartbeat?: { readonly periodMs: number; readonly deadlineMs: number };
+  /** how long the other side may take to answer a close; default 10 s */
+  readonly closeAnswerMs?: number;
 }
 
 /** From so many unsent bytes on, whoever sends waits. */
 const MAX_UNSENT_BYTES = 1 << 20;
-/** How long the other side may take to answer a close. */
 const CLOSE_ANSWER_MS = 10_000;
 /** How long a slow reader may take to read what was sent before a close. Mirrors finishTimeout of the API server. */
 const FINISH_MS = 15 * 60_000;
@@ -51,10 +52,13 @@ export class MessageSocket {
     readonly ws: WebSocket,
     readonly taker: MessageTaker,
     readonly deps: MessageSocketDeps,
-    options: MessageSocketOptions = {},
+    readonly options: MessageSocketOptions = {},
   ) {
     this.#lastMs = deps.clock.now();
-    this.closed = new Promise((resolve) => ws.once("close", () => resolve()));
+    this.closed = new Promise((resolve) => {
+      if (ws.readyState === ws.CLOSED) resolve();
+      else ws.once("close", () => resolve());
+    });
     ws.on("message", (message, isBinary) => {
       this.#lastMs = deps.clock.now();
       taker.take(message as Buffer, isBinary);
@@ -70,6 +74,9 @@ export class MessageSocket {
     });
     ws.on("close", (code, reason) => this.#ended(code, reason.toString()));
     const { idleTimeoutMs, heartbeat } = options;
+    // It was gone before anybody listened.
+    if (ws.readyState === ws.CLOSED) queueMicrotask(() => this.#ended(1006, ""));
+    ws.resume();
     if (idleTimeoutMs !== undefined) void this.#limitSilence(idleTimeoutMs);
     if (heartbeat !== undefined) {
       void this.#limitSilence(heartbeat.deadlineMs);
@@ -138,10 +145,11 @@ export class MessageSocket {
     // The answer is found only behind what was not read yet.
     this.ws.resume();
     const { clock } = this.deps;
+    const { closeAnswerMs = CLOSE_ANSWER_MS } = this.options;
     const { signal } = this.#over;
     const endMs = clock.now() + FINISH_MS;
     try {
-      do await clock.sleep(CLOSE_ANSWER_MS, signal);
+      do await clock.sleep(closeAnswerMs, signal);
       while (this.ws.bufferedAmount > 0 && clock.now() < endMs);
       this.ws.terminate();
     } catch {

@@ -1,0 +1,50 @@
+import type { ByteReader } from "../bytes.js";
+import type { TerminalSize } from "./session.js";
+
+/** A size is some 30 bytes: more without an end is none. */
+const MAX_TEXT_CHARS = 4096;
+const MAX_CELLS = 65_535;
+
+/** As Go writes it: `{"Width":80,"Height":24}`. */
+export function terminalSizeText({ width, height }: TerminalSize): string {
+  return JSON.stringify({ Width: width, Height: height });
+}
+
+/**
+ * The sizes in a resize stream: JSON objects one after the other, however they are cut into pieces. Ends with the stream,
+ * and at the first thing that is no size: the terminal keeps its size then.
+ *
+ * Mirrors handleResizeEvents in pkg/kubelet/cri/streaming/remotecommand/httpstream.go.
+ */
+export async function* terminalSizes(reader: ByteReader): AsyncGenerator<TerminalSize> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of reader) {
+    text = (text + decoder.decode(bytes, { stream: true })).trimStart();
+    for (let end = text.indexOf("}"); end >= 0; end = text.indexOf("}")) {
+      const size = parseSize(text.slice(0, end + 1));
+      if (size === undefined) return;
+      text = text.slice(end + 1).trimStart();
+      yield size;
+    }
+    if (text.length > MAX_TEXT_CHARS) return;
+  }
+}
+
+/** Names in any case, as Go's decoder takes them; what is missing is 0. */
+function parseSize(text: string): TerminalSize | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined; // not JSON: no size
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const fields = new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field as unknown]));
+  const [width = 0, height = 0] = [fields.get("width"), fields.get("height")];
+  return isCells(width) && isCells(height) ? { width, height } : undefined;
+}
+
+function isCells(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_CELLS;
+}

@@ -1,0 +1,12 @@
+/** Which channel is which in a remote command. Mirrors k8s.io/apimachinery/pkg/util/remotecommand/constants.go. */
+export const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
+
+const NAMES = ["stdin", "stdout", "stderr", "error", "resize"];
+
+/** For traces. */
+export function channelName(channel: number): string | undefined {
+  return NAMES[channel];
+}
+
+/** Mirrors defaultIdleConnectionTimeout of the API server, and the kubelet's streamingConnectionIdleTimeout. */
+export const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;

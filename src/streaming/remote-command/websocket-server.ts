@@ -1,0 +1,110 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Status } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import type { ByteReader, ByteWriter } from "../bytes.js";
+import type { FrameObserver } from "../frame-report.js";
+import { acceptWebSocket } from "../websocket/accept.js";
+import { ChannelConnection } from "../websocket/channels.js";
+import { hasStatus, REMOTE_COMMAND_SUBPROTOCOLS } from "../websocket/subprotocols.js";
+import type { NegotiatedProtocol, RemoteCommandOptions, RemoteCommandServerSession, TerminalSize } from "./session.js";
+import { statusJson, statusMessage } from "./status-text.js";
+import { terminalSizes } from "./terminal-size.js";
+import { CHANNEL, channelName, DEFAULT_IDLE_TIMEOUT_MS } from "./websocket-channels.js";
+
+export interface AcceptWebSocketOptions {
+  readonly options: RemoteCommandOptions;
+  readonly clock: Clock;
+  readonly observer?: FrameObserver;
+  /** default four hours */
+  readonly idleTimeoutMs?: number;
+  /** default: what kubelets and runtimes speak, which is all but v5 */
+  readonly subprotocols?: readonly string[];
+}
+
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Serves a remote command over a WebSocket: answers the handshake, and says with an empty message that it is there.
+ *
+ * Mirrors pkg/kubelet/cri/streaming/remotecommand/websocket.go (createWebSocketStreams).
+ *
+ * @throws StreamError when the handshake was refused: the client has its answer then
+ */
+export async function acceptWebSocketRemoteCommand(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  accept: AcceptWebSocketOptions,
+): Promise<RemoteCommandServerSession> {
+  const { subprotocols = REMOTE_COMMAND_SUBPROTOCOLS, options, clock, observer } = accept;
+  const { ws, subprotocol } = await acceptWebSocket(request, socket, head, subprotocols);
+  const deps = { clock, ...(observer === undefined ? {} : { observer }) };
+  const { idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = accept;
+  const connection = new ChannelConnection(ws, deps, { subprotocol, nameOf: channelName, idleTimeoutMs });
+  const session = new WebSocketServerSession(connection, options);
+  // The lowest channel that the server writes: clients of before v4 take it for the sign that the command runs.
+  const first = options.stdout ? CHANNEL.stdout : options.stderr ? CHANNEL.stderr : CHANNEL.error;
+  void connection.send(first, NOTHING).catch(() => {
+    // Gone again: the session's signal says so.
+  });
+  return session;
+}
+
+class WebSocketServerSession implements RemoteCommandServerSession {
+  readonly protocol: NegotiatedProtocol;
+  readonly stdin: ByteReader | undefined;
+  readonly stdout: ByteWriter | undefined;
+  readonly stderr: ByteWriter | undefined;
+  readonly resizes: AsyncIterable<TerminalSize>;
+  readonly #gone = new AbortController();
+  #isFinishing = false;
+
+  constructor(
+    readonly connection: ChannelConnection,
+    readonly options: RemoteCommandOptions,
+  ) {
+    this.protocol = { framing: "WebSocket", subprotocol: connection.options.subprotocol };
+    this.stdin = options.stdin ? connection.reader(CHANNEL.stdin) : undefined;
+    this.stdout = options.stdout ? connection.writer(CHANNEL.stdout) : undefined;
+    this.stderr = options.stderr && !options.tty ? connection.writer(CHANNEL.stderr) : undefined;
+    this.resizes = options.tty ? terminalSizes(connection.reader(CHANNEL.resize)) : nothing();
+    const { over } = connection;
+    const leave = () => {
+      if (!this.#isFinishing) this.#gone.abort(over.reason);
+    };
+    if (over.aborted) leave();
+    else over.addEventListener("abort", leave, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  async finish(status: Status): Promise<void> {
+    if (this.#isFinishing || this.signal.aborted) return;
+    this.#isFinishing = true;
+    const { connection } = this;
+    connection.discardAll();
+    const text = hasStatus(this.protocol.subprotocol) ? statusJson(status) : statusMessage(status);
+    try {
+      if (text !== "") await connection.send(CHANNEL.error, Buffer.from(text));
+    } catch {
+      // The client is gone: nobody is left to be told.
+    }
+    await connection.socket.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isFinishing = true;
+    this.connection.discardAll();
+    this.connection.socket.terminate("closed by this side");
+    await this.connection.socket.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+async function* nothing(): AsyncGenerator<TerminalSize> {}
