@@ -65,6 +65,8 @@ export interface SandboxStatus {
   /** the first is the pod's own; none in the host's network */
   readonly ips: readonly string[];
   readonly usesHostNetwork: boolean;
+  /** the runtime says what network it is in, but no address */
+  readonly lacksIp?: boolean;
 }
 
 /** Everything that the runtime knows of one pod. Mirrors kubecontainer.PodStatus. */

@@ -53,13 +53,15 @@ export function toKubeContainerStatus(status: CriContainerStatus, message: strin
 }
 
 export function toSandboxStatus(status: PodSandboxStatus): SandboxStatus {
+  const usesHostNetwork = status.linux?.namespaces?.options?.network === NamespaceMode.NODE;
   return {
     sandboxId: status.id,
     state: status.state === PodSandboxState.SANDBOX_READY ? "ready" : "not-ready",
     createdAtMs: toMs(status.createdAt),
     attempt: status.metadata?.attempt ?? 0,
     ips: determinePodSandboxIps(status),
-    usesHostNetwork: status.linux?.namespaces?.options?.network === NamespaceMode.NODE,
+    usesHostNetwork,
+    ...(!usesHostNetwork && status.network?.ip === "" ? { lacksIp: true } : {}),
   };
 }
 
