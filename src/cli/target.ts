@@ -52,12 +52,14 @@ export interface RunningClusters {
 }
 
 /**
- * The running `kubelab cluster up` to join: the one that --cluster names, else the one named `kubelab`, else any.
- * @throws LabError CLUSTER_UNREACHABLE when --cluster names one that does not run
+ * The running `kubelab cluster up` to join: the one that --cluster or KUBELAB_CLUSTER names, else the one named `kubelab`,
+ * else any.
+ * @throws LabError CLUSTER_UNREACHABLE when the one that is named does not run
  */
 export async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
   let passedBy: ClusterState | undefined;
-  const names = options.cluster === undefined ? preferDefault(await clusterNames(env)) : [options.cluster];
+  const wanted = options.cluster ?? (env["KUBELAB_CLUSTER"] || undefined);
+  const names = wanted === undefined ? preferDefault(await clusterNames(env)) : [wanted];
   for (const name of names) {
     const state = await readClusterState(env, name);
     if (state === undefined || !(await isRunning(state))) continue;
@@ -67,12 +69,12 @@ export async function findRunningCluster(env: Env, options: TargetOptions): Prom
     if (!isAnotherSpeed && !isAnotherRelease) return { running: state };
     passedBy ??= state;
   }
-  if (options.cluster === undefined) return passedBy === undefined ? {} : { passedBy };
+  if (wanted === undefined) return passedBy === undefined ? {} : { passedBy };
   const why = passedBy === undefined ? "is not running" : `runs v${passedBy.kubeVersion} at speed ${passedBy.speed}`;
   throw new LabError(
     "CLUSTER_UNREACHABLE",
-    `cluster ${options.cluster} ${why}`,
-    `See what runs: kubelab cluster status --name ${options.cluster}`,
+    `cluster ${wanted} ${why}`,
+    `See what runs: kubelab cluster status --name ${wanted}`,
   );
 }
 

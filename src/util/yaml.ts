@@ -3,4 +3,4 @@
  *
  * By way of this file, since `import("yaml")` of a CommonJS package has no named exports once it is bundled.
  */
-export { parse, parseAllDocuments, stringify } from "yaml";
+export { LineCounter, parse, parseAllDocuments, parseDocument, stringify } from "yaml";

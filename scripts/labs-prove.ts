@@ -1,0 +1,62 @@
+// `npm run labs:prove [-- ID ...] [--folder labs] [--seed N]`: every lab runs by itself on the embedded cluster.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { parseArgs } from "node:util";
+import { CliSession } from "../src/cli/session.js";
+import { proveOnEmbedded } from "../src/commands/learn/prove.js";
+import { compileLabs } from "../src/labs/compile.js";
+import { SystemRandom } from "../src/util/random.js";
+
+/** Labs wait for clocks more than they compute. */
+const AT_ONCE = 3;
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    folder: { type: "string", default: "labs" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
+  },
+});
+
+const compiled = await compileLabs(flags.folder);
+for (const { file, line, message } of compiled.flatMap(({ problems }) => problems)) {
+  process.stdout.write(`${file}${line === undefined ? "" : `:${line}`}: ${message}\n`);
+  process.exitCode = 1;
+}
+const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
+const chosen = positionals.length === 0 ? labs : labs.filter(({ definition }) => positionals.includes(definition.id));
+if (chosen.length === 0) throw new Error(`no such lab; there are ${labs.map((lab) => lab.definition.id).join(", ")}`);
+
+const folder = await mkdtemp(join(tmpdir(), "kubelab-prove-"));
+const queue = [...chosen];
+const startMs = performance.now();
+try {
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+process.stdout.write(
+  `${chosen.length} labs in ${((performance.now() - startMs) / 1000).toFixed(1)} s, seed ${flags.seed}\n`,
+);
+
+async function worker(): Promise<void> {
+  for (let lab = queue.shift(); lab !== undefined; lab = queue.shift()) {
+    const { id } = lab.definition;
+    const context = new CliSession({
+      env: { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, id, "state") },
+      cwd: folder,
+      streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+      random: new SystemRandom(),
+      self: [process.execPath, join(process.cwd(), "dist/cli.js")],
+      signal: new AbortController().signal,
+    });
+    const begunMs = performance.now();
+    const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed));
+    const seconds = ((performance.now() - begunMs) / 1000).toFixed(1).padStart(5);
+    process.stdout.write(`${problems.length === 0 ? "ok  " : "FAIL"} ${seconds} s  ${id}, ${steps} steps\n`);
+    for (const problem of problems) process.stdout.write(`     ${problem.replaceAll("\n", "\n       ")}\n`);
+    if (problems.length > 0) process.exitCode = 1;
+  }
+}

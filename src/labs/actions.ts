@@ -1,0 +1,128 @@
+import { writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { LabError } from "../util/errors.js";
+import { makeFolder } from "../util/files.js";
+import { type CheckView, evaluateWithin, type Verdict } from "./check.js";
+import type { LabPlace } from "./place.js";
+import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
+import type { Action, Check } from "./schema.js";
+
+/** Something that a lab does by itself did not come out as its definition says: the lab is broken, not the learner. */
+export class LabBroken extends Error {
+  override readonly name = "LabBroken";
+}
+
+/** How often a kept command's output is looked at, in ms of the wall's clock. */
+const LOOK_AGAIN_MS = 20;
+/** How long a kept command may take until it has begun, in ms of the wall's clock. */
+const BEGIN_LIMIT_MS = 20_000;
+
+/** What has been run in a lab: results by name, and what still runs. */
+export class LabRuns implements AsyncDisposable {
+  readonly #results = new Map<string, CommandResult>();
+  readonly #kept = new Map<string, KeptCommand>();
+
+  constructor(readonly place: LabPlace) {}
+
+  /** For checks. A kept command's output so far. */
+  view(): CheckView {
+    const { place } = this;
+    return {
+      client: place.client,
+      folder: place.folder,
+      output: (name) => this.#kept.get(name)?.result ?? this.#results.get(name),
+      run: (line, signal) => place.runner.run(line, undefined, signal),
+    };
+  }
+
+  check(check: Check, signal: AbortSignal, onWaiting?: Parameters<typeof evaluateWithin>[4]): Promise<Verdict> {
+    const { clock, wall } = this.place;
+    return evaluateWithin(check, this.view(), { clock, wall }, signal, onWaiting);
+  }
+
+  /** Runs a command to its end and keeps what it printed under `name`. */
+  async run(
+    name: string,
+    line: string,
+    onOutput: OutputListener | undefined,
+    signal: AbortSignal,
+  ): Promise<CommandResult> {
+    const result = await this.place.runner.run(line, onOutput, signal);
+    this.#results.set(name, result);
+    return result;
+  }
+
+  /**
+   * Starts a command that goes on in the background.
+   * @param until what it has printed when it counts as begun
+   * @throws LabBroken when it ended before that
+   */
+  async keep(
+    name: string,
+    line: string,
+    until: string | undefined,
+    onOutput: OutputListener | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.stop(name);
+    const kept = this.place.runner.keep(line, onOutput);
+    this.#kept.set(name, kept);
+    if (until === undefined) return;
+    const pattern = new RegExp(until, "m");
+    const { wall } = this.place;
+    const limitMs = wall.now() + BEGIN_LIMIT_MS;
+    while (!pattern.test(`${kept.result.stdout}\n${kept.result.stderr}`)) {
+      const hasEnded = kept.result.code !== undefined;
+      if (hasEnded || wall.now() > limitMs) {
+        const why = hasEnded ? `ended with ${kept.result.code}` : "did not say so in time";
+        throw new LabBroken(`${line}: waited for /${until}/, but it ${why}\n${tail(kept.result)}`);
+      }
+      await wall.sleep(LOOK_AGAIN_MS, signal);
+    }
+  }
+
+  /** Ends a kept command, if it runs; what it printed stays. */
+  async stop(name: string): Promise<void> {
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return;
+    await kept.stop();
+    this.#results.set(name, kept.result);
+    this.#kept.delete(name);
+  }
+
+  /** Does what a definition says. @throws LabBroken when it does not come out as it says */
+  async act(action: Action, name: string, signal: AbortSignal, onOutput?: OutputListener): Promise<void> {
+    if ("run" in action) {
+      const result = await this.run(name, action.run, onOutput, signal);
+      if (result.code !== action.exit) {
+        throw new LabBroken(`${action.run}: exit ${result.code}, expected ${action.exit}\n${tail(result)}`);
+      }
+    } else if ("keep" in action) await this.keep(action.as, action.keep, action.until, onOutput, signal);
+    else if ("stop" in action) await this.stop(action.stop);
+    else if ("write" in action) await this.#write(action.write, action.text, action.mode);
+    else if ("inject" in action) await this.place.inject(action.inject, action.with, signal);
+    else {
+      const verdict = await this.check(action.wait, signal);
+      if (!verdict.ok) throw new LabBroken(`waited for ${verdict.want}, saw ${verdict.seen}`);
+    }
+  }
+
+  async #write(file: string, text: string, mode = "644"): Promise<void> {
+    const path = join(this.place.folder, file);
+    if (relative(this.place.folder, path).startsWith("..")) {
+      throw new LabError("USAGE", `the lab writes ${file}`, "Files of a lab stay below its folder.");
+    }
+    await makeFolder(dirname(path));
+    await writeFile(path, text, { mode: Number.parseInt(mode, 8) });
+  }
+
+  /** Ends everything that still runs, the last first. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const name of [...this.#kept.keys()].reverse()) await this.stop(name);
+  }
+}
+
+/** The last lines of what a command printed: enough to see what it says about its failure. */
+function tail({ stdout, stderr }: CommandResult): string {
+  return `${stdout}${stderr}`.trimEnd().split("\n").slice(-12).join("\n");
+}

@@ -1,0 +1,24 @@
+import { EN } from "./catalogue/en.js";
+import { ZH } from "./catalogue/zh.js";
+import { LANGUAGES, type Language } from "./text.js";
+
+/** The keys of everything that learn mode says beside the labs' own texts. */
+export type MessageKey = keyof typeof EN;
+export type Catalogue = Readonly<Record<MessageKey, string>>;
+
+/** A missing translation does not compile. */
+const CATALOGUES: Readonly<Record<Language, Catalogue>> = { en: EN, zh: ZH };
+
+export type Say = (key: MessageKey, values?: Readonly<Record<string, string | number>>) => string;
+
+/** What learn mode says in one language; `{name}` in a message is filled with the value of that name. */
+export function sayIn(language: Language): Say {
+  return (key, values = {}) =>
+    CATALOGUES[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+/** `zh_CN.UTF-8`, `zh`, `zh-Hans`: Chinese; anything else, or nothing: English. */
+export function languageOf(env: Readonly<Record<string, string | undefined>>): Language {
+  const locale = env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
+  return LANGUAGES.find((one) => locale.toLowerCase().startsWith(one)) ?? "en";
+}

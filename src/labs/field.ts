@@ -1,0 +1,55 @@
+/**
+ * The value that a path leads to: `status.conditions[type=Ready].status`, `spec.taints[*].key`, `metadata.labels['a/b']`,
+ * `items[0].metadata.name`.
+ * @returns undefined: nothing is there; an array when the path has `[*]`
+ * @throws Error for a path that cannot be read
+ */
+export function fieldOf(root: unknown, path: string): unknown {
+  let values: unknown[] = [root];
+  let isMany = false;
+  for (const part of partsOf(path)) {
+    if (part.kind === "all") isMany = true;
+    values = values.flatMap((value) => follow(value, part)).filter((value) => value !== undefined && value !== null);
+  }
+  return isMany ? values : values[0];
+}
+
+type Part =
+  | { readonly kind: "key"; readonly key: string }
+  | { readonly kind: "index"; readonly index: number }
+  | { readonly kind: "all" }
+  | { readonly kind: "where"; readonly key: string; readonly value: string };
+
+function follow(value: unknown, part: Part): unknown[] {
+  switch (part.kind) {
+    case "key":
+      return typeof value === "object" && value !== null ? [(value as Record<string, unknown>)[part.key]] : [];
+    case "index":
+      return Array.isArray(value) ? [value[part.index]] : [];
+    case "all":
+      return Array.isArray(value) ? value : [];
+    case "where":
+      return Array.isArray(value)
+        ? value.filter((one) => String(fieldOf(one, part.key)) === part.value).slice(0, 1)
+        : [];
+  }
+}
+
+const TOKEN = /\.?([\w-]+)|\['([^']+)'\]|\[(\d+)\]|\[(\*)\]|\[([\w.-]+)=([^\]]*)\]/y;
+
+function partsOf(path: string): Part[] {
+  const parts: Part[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < path.length) {
+    const at = TOKEN.lastIndex;
+    const match = TOKEN.exec(path);
+    if (match === null) throw new Error(`the path ${path} cannot be read from its character ${at + 1} on`);
+    const [, plain, quoted, index, all, key, value] = match;
+    if (plain !== undefined) parts.push({ kind: "key", key: plain });
+    else if (quoted !== undefined) parts.push({ kind: "key", key: quoted });
+    else if (index !== undefined) parts.push({ kind: "index", index: Number(index) });
+    else if (all !== undefined) parts.push({ kind: "all" });
+    else parts.push({ kind: "where", key: key ?? "", value: value ?? "" });
+  }
+  return parts;
+}

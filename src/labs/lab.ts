@@ -1,0 +1,8 @@
+import type { LabDefinition } from "./schema.js";
+import type { LabText, Language } from "./text.js";
+
+/** A lab as the program uses it: its definition, and what it says in each language. */
+export interface Lab {
+  readonly definition: LabDefinition;
+  readonly text: Readonly<Record<Language, LabText>>;
+}

@@ -1,0 +1,28 @@
+import type { KubeClient } from "../client/client.js";
+import type { Clock } from "../util/clock.js";
+import type { CommandRunner } from "./runner.js";
+import type { Values } from "./variables.js";
+
+export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
+
+/** Where a lab happens: a cluster, a folder, programs. Only the rooms above know how one is made. */
+export interface LabPlace extends AsyncDisposable {
+  /** the lab's own: its commands run in it, it goes away with the lab */
+  readonly folder: string;
+  /** as the cluster's administrator */
+  readonly client: KubeClient;
+  /** the lab's time, which may run fast */
+  readonly clock: Clock;
+  /** the time of whoever waits */
+  readonly wall: Clock;
+  readonly runner: CommandRunner;
+  /** `server`, `kubeconfig`, `folder` */
+  readonly given: Values;
+  /**
+   * Does what no command does: see `injection-names.ts`.
+   * @throws LabError USAGE on a cluster that is not the embedded one
+   */
+  inject(name: string, args: InjectionArguments, signal: AbortSignal): Promise<void>;
+  /** What a learner types in another terminal to be where the lab is, one line each. */
+  readonly elsewhere: readonly string[];
+}

@@ -1,0 +1,78 @@
+import { LabBroken } from "./actions.js";
+import type { Lab } from "./lab.js";
+import type { LabMessage } from "./message.js";
+import type { LabPlace } from "./place.js";
+import type { CheckStep, DoStep, PredictStep } from "./schema.js";
+import { LabSession } from "./session.js";
+import type { Language } from "./text.js";
+
+export interface ProofOptions {
+  readonly language: Language;
+  readonly seed: number;
+}
+
+/** What a proof found: one line for each thing that is not as the lab says. None: the lab holds. */
+export interface Proof {
+  readonly lab: string;
+  readonly steps: number;
+  readonly problems: readonly string[];
+}
+
+/**
+ * Runs a lab by itself, from its starting state to its end: each check fails before it is solved and holds after, each
+ * prediction has exactly one right answer, the lines to look at are there, commands end as they should.
+ * @throws the signal's reason
+ */
+export async function proveLab(lab: Lab, place: LabPlace, options: ProofOptions, signal: AbortSignal): Promise<Proof> {
+  const { id, steps } = lab.definition;
+  const problems: string[] = [];
+  const messages: LabMessage[] = [];
+  await using session = new LabSession(lab, place, { ...options, emit: (message) => void messages.push(message) });
+  try {
+    await session.begin(signal);
+    while (session.step !== undefined) {
+      const at = session.step.id;
+      messages.length = 0;
+      session.present();
+      await proveBefore(session, problems, signal);
+      const choice = "predict" in session.step ? session.step.predict[0] : undefined;
+      await session.solve(signal);
+      if (!(await session.perform(choice, signal))) {
+        problems.push(`${at}: ${failureOf(messages)}`);
+        break;
+      }
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const where = session.step?.id ?? "end";
+    problems.push(`${where}: ${error instanceof LabBroken ? error.message : describe(error)}`);
+  }
+  return { lab: id, steps: steps.length, problems };
+}
+
+/** A check that holds before anything was done teaches nothing. */
+async function proveBefore(session: LabSession, problems: string[], signal: AbortSignal): Promise<void> {
+  const { step } = session;
+  const check = checkOf(step);
+  if (step === undefined || check === undefined) return;
+  const verdict = await session.runs.check({ ...check, within: undefined }, signal);
+  if (verdict.ok) problems.push(`${step.id}: its check holds before it was done: ${verdict.seen}`);
+}
+
+function checkOf(step: LabSession["step"]): CheckStep["check"] | DoStep["expect"] | PredictStep["outcomes"][string] {
+  if (step === undefined) return undefined;
+  if ("check" in step) return step.check;
+  return "do" in step ? step.expect : undefined;
+}
+
+function failureOf(messages: readonly LabMessage[]): string {
+  const verdicts = messages.flatMap((one) => (one.kind === "verdict" && !one.ok ? [one] : []));
+  const last = verdicts.at(-1);
+  const output = messages.flatMap((one) => (one.kind === "output" ? [one.text] : [])).join("");
+  const tail = output.trimEnd().split("\n").slice(-8).join("\n");
+  return `wants ${last?.want ?? "-"}, sees ${last?.seen ?? "-"}${tail === "" ? "" : `\n${tail}`}`;
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

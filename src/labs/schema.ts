@@ -1,0 +1,242 @@
+import { z } from "zod";
+
+/**
+ * What a lab's definition file (`lab.yaml`) may say. The compiler and `kubelab learn check-labs` check files against it; the
+ * rest of the program only knows the types, so that the schema's library is not loaded when somebody learns.
+ */
+
+const id = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/, "expected lower-case letters, digits and '-'");
+/** Text with `{{name}}` where a variable's value goes. */
+const text = z.string().min(1, "expected some text");
+const pattern = text.refine(isPattern, "expected a regular expression");
+
+function isPattern(source: string): boolean {
+  try {
+    new RegExp(source, "m");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What a value is compared with; exactly one of them. */
+const comparison = {
+  is: z.union([z.string(), z.number(), z.boolean()]).optional(),
+  isNot: z.union([z.string(), z.number(), z.boolean()]).optional(),
+  matches: pattern.optional(),
+  /** true: it is there; false: it is not */
+  exists: z.boolean().optional(),
+  atLeast: z.number().optional(),
+  atMost: z.number().optional(),
+};
+
+/** A field of an object of the API server, or that it is there at all. */
+const objectCheck = z.strictObject({
+  /** path of a GET: `/api/v1/nodes/{{node}}` */
+  object: text,
+  /** `status.conditions[type=Ready].status`; without it the object itself */
+  field: text.optional(),
+  ...comparison,
+});
+/** How many objects a list has, of those whose field is as said. */
+const listCheck = z.strictObject({ list: text, where: text.optional(), ...comparison });
+/** What a command has printed. `output` names the step, or the name that a kept command was given. */
+const outputCheck = z.strictObject({
+  output: id,
+  stream: z.enum(["stdout", "stderr", "both"]).default("both"),
+  matches: pattern,
+});
+const exitCheck = z.strictObject({ exit: id, is: z.number().int().min(0).max(255) });
+/** A file below the lab's folder. */
+const fileCheck = z.strictObject({
+  file: text,
+  exists: z.boolean().optional(),
+  matches: pattern.optional(),
+  /** permission bits as `600` */
+  mode: z
+    .string()
+    .regex(/^[0-7]{3}$/)
+    .optional(),
+});
+/** A command that only reads, run for its answer. */
+const commandCheck = z.strictObject({ command: text, exit: z.number().int().default(0), matches: pattern.optional() });
+
+export interface Within {
+  /** `90s` on the lab's clock: how long the check may go on failing before it counts as failed */
+  readonly within?: string | undefined;
+}
+export type LeafCheck =
+  | z.infer<typeof objectCheck>
+  | z.infer<typeof listCheck>
+  | z.infer<typeof outputCheck>
+  | z.infer<typeof exitCheck>
+  | z.infer<typeof fileCheck>
+  | z.infer<typeof commandCheck>;
+/** A read-only question; `within` waits for the answer. */
+export type Check =
+  | (LeafCheck & Within)
+  | ({ readonly all: readonly Check[] } & Within)
+  | ({ readonly any: readonly Check[] } & Within)
+  | ({ readonly not: Check } & Within);
+
+const CHECK_KEYS = ["object", "list", "output", "exit", "file", "command", "all", "any", "not"] as const;
+const duration = z.string().regex(/^\d+(ms|s|m|h)$/, "expected a duration such as 90s or 10m");
+
+/** One of several shapes, chosen by which of their first keys is there: errors then speak of that shape only. */
+function byKey<T>(what: string, shapes: Readonly<Record<string, z.ZodType>>): z.ZodType<T> {
+  return z.unknown().transform((value, context) => {
+    const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
+    const found = Object.keys(shapes).filter((key) => keys.includes(key));
+    const shape = shapes[found[0] ?? ""];
+    if (shape === undefined) {
+      const message = `expected ${what}: an object with one of ${Object.keys(shapes).join(", ")}`;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    const parsed = shape.safeParse(value);
+    if (parsed.success) return parsed.data as T;
+    for (const issue of parsed.error.issues) {
+      context.addIssue({ code: "custom", path: [...issue.path], message: issue.message });
+    }
+    return z.NEVER;
+  }) as unknown as z.ZodType<T>;
+}
+
+const within = { within: duration.optional() };
+export const check: z.ZodType<Check> = z.lazy(() =>
+  byKey<Check>("a check", {
+    // `exit` names a step in one shape and is a setting in another: the shapes with it as a setting come first.
+    command: commandCheck.extend(within),
+    object: objectCheck.extend(within),
+    list: listCheck.extend(within),
+    output: outputCheck.extend(within),
+    exit: exitCheck.extend(within),
+    file: fileCheck.extend(within),
+    all: z.strictObject({ all: z.array(check).min(1), ...within }),
+    any: z.strictObject({ any: z.array(check).min(1), ...within }),
+    not: z.strictObject({ not: check, ...within }),
+  } satisfies Record<(typeof CHECK_KEYS)[number], z.ZodType>),
+);
+
+const value = z.union([z.string(), z.number(), z.boolean()]);
+/** Runs to its end; another exit code than `exit` is a failure. */
+const runAction = z.strictObject({ run: text, exit: z.number().int().default(0) });
+/** Goes on in the background until `stop`, or the lab's end. `until`: what it has printed when it counts as begun. */
+const keepAction = z.strictObject({ keep: text, as: id, until: pattern.optional() });
+const stopAction = z.strictObject({ stop: id });
+/** Writes a file of the lab's folder. */
+const writeAction = z.strictObject({
+  write: text,
+  text: z.string(),
+  mode: z
+    .string()
+    .regex(/^[0-7]{3}$/)
+    .optional(),
+});
+/** Something that no command does: see `injections.ts`. */
+const injectAction = z.strictObject({ inject: id, with: z.record(z.string(), value).default({}) });
+const waitAction = z.strictObject({ wait: check });
+export type Action =
+  | z.infer<typeof runAction>
+  | z.infer<typeof keepAction>
+  | z.infer<typeof stopAction>
+  | z.infer<typeof writeAction>
+  | z.infer<typeof injectAction>
+  | { readonly wait: Check };
+
+const action: z.ZodType<Action> = byKey<Action>("an action", {
+  run: runAction,
+  keep: keepAction,
+  stop: stopAction,
+  write: writeAction,
+  inject: injectAction,
+  wait: waitAction,
+});
+
+/** A file of the Kubernetes repository at v1.25 and the function: `pkg/kubelet/pleg/generic.go relist`. */
+const upstream = z
+  .string()
+  .regex(/^(pkg|cmd|staging|plugin)\/[\w./-]+\.go \w+$/, "expected `pkg/.../file.go Function` of Kubernetes v1.25");
+
+const readStep = z.strictObject({ id, read: z.literal(true), upstream: upstream.optional() });
+/**
+ * A command for the learner to run: here, or in another terminal (`elsewhere`). With `keep` it goes on in the background
+ * under the step's id. `expect` says how it is known that it was done; without it, its exit code.
+ */
+const doStep = z.strictObject({
+  id,
+  do: text,
+  exit: z.number().int().default(0),
+  where: z.enum(["here", "elsewhere"]).default("here"),
+  keep: z.boolean().default(false),
+  until: pattern.optional(),
+  expect: check.optional(),
+});
+/** A question; then `run`; then whichever outcome holds is the right answer. Exactly one must hold. */
+const predictStep = z.strictObject({
+  id,
+  predict: z.array(id).min(2).max(6),
+  run: z.array(action).min(1),
+  outcomes: z.record(id, check),
+});
+/** Which lines of what a command printed to look at; each pattern must be found. */
+const observeStep = z.strictObject({ id, observe: id, lines: z.array(pattern).min(1), upstream });
+/** Something for the learner to bring about, as they like. `solve` is how the lab proves that it can be done. */
+const checkStep = z.strictObject({ id, check, solve: z.array(action).min(1) });
+
+export type ReadStep = z.infer<typeof readStep>;
+export type DoStep = z.infer<typeof doStep>;
+export type PredictStep = z.infer<typeof predictStep>;
+export type ObserveStep = z.infer<typeof observeStep>;
+export type CheckStep = z.infer<typeof checkStep>;
+export type Step = ReadStep | DoStep | PredictStep | ObserveStep | CheckStep;
+
+const step: z.ZodType<Step> = byKey<Step>("a step", {
+  read: readStep,
+  do: doStep,
+  predict: predictStep,
+  observe: observeStep,
+  check: checkStep,
+});
+
+/** A variable: each run of the lab chooses a value. */
+const variable = z.union([
+  z.strictObject({ oneOf: z.array(z.string().min(1)).min(1) }),
+  z.strictObject({ between: z.tuple([z.number().int(), z.number().int()]) }),
+]);
+
+export const definition = z.strictObject({
+  /** of this file format */
+  format: z.literal(1),
+  id,
+  /** as chapters are counted: `2b`; incidents: `i4` */
+  number: z.string().regex(/^(\d[a-z]?|i\d+)$/, "expected a number such as 3, 2b or i4"),
+  kind: z.enum(["chapter", "incident"]),
+  minutes: z.number().int().min(1).max(60),
+  /** grows when steps change, so that old progress is not taken for new */
+  revision: z.number().int().min(1).default(1),
+  /** programs that must be there; kubectl is never named: there is a built-in way */
+  needs: z.array(z.enum(["openssl", "containerd"])).default([]),
+  /** `embedded`: only on the embedded cluster; `any`: on the learner's own cluster too, if they may do what `rights` says */
+  cluster: z.enum(["embedded", "any"]).default("embedded"),
+  /** `create certificatesigningrequests.certificates.k8s.io` */
+  rights: z.array(z.string().regex(/^[a-z]+ [a-z0-9./-]+$/)).default([]),
+  /** how many times as fast the lab's clock runs */
+  speed: z.number().min(1).max(1000).default(1),
+  /** how fast the proof runs it; as fast as its commands can still follow */
+  proofSpeed: z.number().min(1).max(10_000).default(60),
+  kubeVersion: z
+    .string()
+    .regex(/^1\.\d+$/)
+    .default("1.25"),
+  /** kubelets that the cluster starts with, named node-1, node-2, ... */
+  nodes: z.number().int().min(0).max(5).default(0),
+  vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/), variable).default({}),
+  setup: z.array(action).default([]),
+  /** what must be true before the first step */
+  begin: z.array(check).min(1),
+  steps: z.array(step).min(2),
+});
+
+export type LabDefinition = z.infer<typeof definition>;
+export type VariableSpec = z.infer<typeof variable>;

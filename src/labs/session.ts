@@ -1,0 +1,222 @@
+import { LabBroken, LabRuns } from "./actions.js";
+import { withinMs } from "./check.js";
+import type { Lab } from "./lab.js";
+import type { LabMessage } from "./message.js";
+import type { LabPlace } from "./place.js";
+import type { OutputListener } from "./runner.js";
+import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
+import type { LabText, Language, StepText } from "./text.js";
+import { chooseValues, fillAll } from "./variables.js";
+
+const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], afterwards: "" };
+
+export interface SessionOptions {
+  readonly language: Language;
+  /** chooses the values of the lab's variables */
+  readonly seed: number;
+  /** what was done before, in another process */
+  readonly done?: readonly string[];
+  readonly emit: (message: LabMessage) => void;
+}
+
+/**
+ * One learner in one lab: its steps in their order, each with its text, its question, its check and its hints. What there is
+ * to tell goes to `emit`; nothing here knows how it looks, or whether anybody can be asked.
+ */
+export class LabSession implements AsyncDisposable {
+  readonly definition: LabDefinition;
+  readonly text: LabText;
+  readonly runs: LabRuns;
+  readonly #emit: (message: LabMessage) => void;
+  #index: number;
+  #hintsShown = 0;
+
+  constructor(
+    lab: Lab,
+    readonly place: LabPlace,
+    { language, seed, done = [], emit }: SessionOptions,
+  ) {
+    const values = { ...place.given, ...chooseValues(lab.definition, seed) };
+    this.definition = fillAll(lab.definition, values);
+    this.text = fillAll(lab.text[language], values);
+    this.runs = new LabRuns(place);
+    this.#emit = emit;
+    const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
+    this.#index = next < 0 ? this.definition.steps.length : next;
+  }
+
+  /** undefined: all steps are done */
+  get step(): Step | undefined {
+    return this.definition.steps[this.#index];
+  }
+
+  get stepText(): StepText {
+    return this.text.steps[this.step?.id ?? ""] ?? NO_TEXT;
+  }
+
+  /**
+   * Brings the lab to its starting state, and makes sure of it.
+   * @throws LabBroken when the state is not what the lab's text says
+   */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { title, summary, introduction } = this.text;
+    const { id, number, minutes } = this.definition;
+    this.#emit({ kind: "lab", id, number, title, summary, minutes, elsewhere: this.place.elsewhere });
+    let count = 0;
+    for (const action of this.definition.setup) await this.runs.act(action, `setup-${++count}`, signal);
+    for (const check of this.definition.begin) {
+      const verdict = await this.runs.check(check, signal);
+      if (!verdict.ok) throw new LabBroken(`${id} cannot begin: wants ${verdict.want}, sees ${verdict.seen}`);
+    }
+    this.#emit({ kind: "text", markdown: introduction });
+  }
+
+  /** Tells what the present step is about. */
+  present(): void {
+    const { step } = this;
+    if (step === undefined) return;
+    const { title, body } = this.stepText;
+    const { steps } = this.definition;
+    this.#emit({ kind: "step", id: step.id, type: typeOf(step), title, index: this.#index + 1, count: steps.length });
+    this.#emit({ kind: "text", markdown: body });
+    if ("do" in step) this.#emit({ kind: "command", line: step.do, where: step.where });
+    if ("predict" in step) this.#emit({ kind: "question", choices: this.choices() });
+  }
+
+  /** Of the present step, when it is a prediction. */
+  choices(): readonly { readonly key: string; readonly text: string }[] {
+    const { step } = this;
+    if (step === undefined || !("predict" in step)) return [];
+    return step.predict.map((key) => ({ key, text: this.stepText.choices[key] ?? key }));
+  }
+
+  /**
+   * Does the present step: runs its command, judges the answer, asks its check. When it is done, the session stands at the
+   * next one.
+   * @param choice the answer to a prediction
+   * @returns whether it is done
+   */
+  async perform(choice: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const { step } = this;
+    if (step === undefined) return false;
+    const isDone = await this.#perform(step, choice, signal);
+    if (!isDone) return false;
+    const { afterwards } = this.stepText;
+    if (afterwards !== "") this.#emit({ kind: "text", markdown: afterwards });
+    this.#emit({ kind: "done", step: step.id, hints: this.#hintsShown });
+    this.#index += 1;
+    this.#hintsShown = 0;
+    if (this.step === undefined) this.#emit({ kind: "finished", closing: this.text.closing });
+    return true;
+  }
+
+  async #perform(step: Step, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
+    if ("do" in step) return this.#do(step, signal);
+    if ("predict" in step) return this.#predict(step, choice, signal);
+    if ("observe" in step) return this.#observe(step);
+    if ("check" in step) return this.#check(step, signal);
+    return true;
+  }
+
+  async #do(step: DoStep, signal: AbortSignal): Promise<boolean> {
+    if (step.where === "here") await this.#runHere(step, signal);
+    if (step.expect !== undefined) return this.#verdict(step.expect, signal);
+    if (step.where === "elsewhere" || step.keep) return true;
+    return this.#verdict({ exit: step.id, is: step.exit }, signal);
+  }
+
+  async #runHere(step: DoStep, signal: AbortSignal): Promise<void> {
+    this.#emit({ kind: "running", line: step.do });
+    if (step.keep) return this.runs.keep(step.id, step.do, step.until, this.#show, signal);
+    const { code } = await this.runs.run(step.id, step.do, this.#show, signal);
+    this.#emit({ kind: "exit", code: code ?? 0 });
+  }
+
+  readonly #show: OutputListener = (stream, text) => this.#emit({ kind: "output", stream, text });
+
+  /** The answer is judged by what then happens. @throws LabBroken unless exactly one outcome holds */
+  async #predict(step: PredictStep, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
+    if (choice === undefined || !step.predict.includes(choice)) {
+      this.#emit({ kind: "needs-answer", choices: step.predict });
+      return false;
+    }
+    await this.#act(step.run, step.id, signal);
+    const right: string[] = [];
+    for (const [key, check] of Object.entries(step.outcomes)) {
+      if ((await this.runs.check(check, signal)).ok) right.push(key);
+    }
+    const [answer] = right;
+    if (answer === undefined || right.length > 1) {
+      throw new LabBroken(`${this.definition.id} ${step.id}: these outcomes hold: ${right.join(", ") || "none"}`);
+    }
+    this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
+    return true;
+  }
+
+  async #act(actions: readonly Action[], name: string, signal: AbortSignal): Promise<void> {
+    for (const action of actions) {
+      if ("run" in action) this.#emit({ kind: "running", line: action.run });
+      if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
+      await this.runs.act(action, name, signal, this.#show);
+    }
+  }
+
+  /** Shows the lines to look at, out of what a command really printed. */
+  #observe(step: ObserveStep): boolean {
+    const result = this.runs.view().output(step.observe);
+    const lines = `${result?.stdout ?? ""}\n${result?.stderr ?? ""}`.split("\n");
+    const missing: string[] = [];
+    for (const pattern of step.lines) {
+      const found = lines.find((line) => new RegExp(pattern).test(line));
+      if (found === undefined) missing.push(pattern);
+      else this.#emit({ kind: "look", line: found });
+    }
+    this.#emit({ kind: "upstream", place: step.upstream });
+    for (const pattern of missing) {
+      this.#emit({ kind: "verdict", ok: false, seen: `${step.observe}: -`, want: `/${pattern}/` });
+    }
+    return missing.length === 0;
+  }
+
+  #check(step: CheckStep, signal: AbortSignal): Promise<boolean> {
+    return this.#verdict(step.check, signal);
+  }
+
+  async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
+    const totalMs = withinMs(check);
+    const verdict = await this.runs.check(check, signal, ({ seen, want }, leftMs) =>
+      this.#emit({ kind: "waiting", seen, want, leftMs, totalMs }),
+    );
+    this.#emit({ kind: "verdict", ...verdict });
+    return verdict.ok;
+  }
+
+  /** The next hint of the present step. @returns false when there is no further one */
+  hint(): boolean {
+    const { hints } = this.stepText;
+    const text = hints[this.#hintsShown];
+    if (text === undefined) return false;
+    this.#hintsShown += 1;
+    this.#emit({ kind: "hint", index: this.#hintsShown, count: hints.length, text });
+    return true;
+  }
+
+  /** Does for the learner what the present step asks for. @returns false when the step is none that can be solved */
+  async solve(signal: AbortSignal): Promise<boolean> {
+    const { step } = this;
+    if (step === undefined || !("solve" in step)) return false;
+    await this.#act(step.solve, `${step.id}-solution`, signal);
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runs[Symbol.asyncDispose]();
+  }
+}
+
+function typeOf(step: Step): "read" | "do" | "predict" | "observe" | "check" {
+  if ("do" in step) return "do";
+  if ("predict" in step) return "predict";
+  if ("observe" in step) return "observe";
+  return "check" in step ? "check" : "read";
+}

@@ -1,0 +1,137 @@
+/** The languages that labs are written in. */
+export const LANGUAGES = ["en", "zh"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** What a lab says about one step, in one language. Markdown, with `{{variable}}`. */
+export interface StepText {
+  readonly title: string;
+  readonly body: string;
+  /** by choice; only of a prediction */
+  readonly choices: Readonly<Record<string, string>>;
+  /** from a nudge to the answer */
+  readonly hints: readonly string[];
+  /** said when the step is done */
+  readonly afterwards: string;
+}
+
+/** A lab's text in one language. */
+export interface LabText {
+  readonly title: string;
+  /** one sentence for lists */
+  readonly summary: string;
+  readonly introduction: string;
+  readonly steps: Readonly<Record<string, StepText>>;
+  /** an incident's card: symptom, tools, cause, cure, source; a chapter has only `debrief` */
+  readonly closing: Readonly<Record<string, string>>;
+}
+
+export const CLOSING_OF = {
+  chapter: ["debrief"],
+  incident: ["symptom", "tools", "cause", "cure", "source"],
+} as const;
+
+export interface TextProblem {
+  /** counted from 1 */
+  readonly line: number;
+  readonly message: string;
+}
+
+interface Section {
+  readonly line: number;
+  readonly heading: string;
+  readonly body: string;
+}
+
+/**
+ * Reads a lab's Markdown:
+ *
+ * ```
+ * # Title
+ * Summary, one paragraph.
+ *
+ * Introduction ...
+ *
+ * ## step-id: Title of the step
+ * Text ...
+ * ### choices      - a: text
+ * ### hints        1. text
+ * ### afterwards   text
+ *
+ * ## debrief
+ * Text ...
+ * ```
+ * Pure. Problems are found, not thrown: a writer wants all of them.
+ */
+export function parseLabText(markdown: string): { readonly text: LabText; readonly problems: readonly TextProblem[] } {
+  const problems: TextProblem[] = [];
+  const [top, ...sections] = split(markdown, "## ");
+  const { title, summary, introduction } = parseTop(top, problems);
+  const steps: Record<string, StepText> = {};
+  const closing: Record<string, string> = {};
+  for (const section of sections) {
+    const match = /^([a-z0-9-]+):\s+(.+)$/.exec(section.heading);
+    if (match === null) closing[section.heading.trim()] = section.body.trim();
+    else if (steps[match[1] ?? ""] !== undefined)
+      problems.push({ line: section.line, message: `a second section for step ${match[1]}` });
+    else steps[match[1] ?? ""] = parseStep(match[2] ?? "", section, problems);
+  }
+  return { text: { title, summary, introduction, steps, closing }, problems };
+}
+
+function parseTop(top: Section | undefined, problems: TextProblem[]) {
+  const match = /^# (.+)\n+([\s\S]*)$/.exec(top?.body.trimStart() ?? "");
+  if (match === null) {
+    problems.push({ line: 1, message: "expected `# Title` in the first line" });
+    return { title: "", summary: "", introduction: "" };
+  }
+  const [summary = "", ...rest] = (match[2] ?? "").trim().split(/\n{2,}/);
+  if (summary === "") problems.push({ line: 2, message: "expected a one-sentence summary below the title" });
+  return { title: match[1] ?? "", summary: summary.replaceAll("\n", " "), introduction: rest.join("\n\n") };
+}
+
+function parseStep(title: string, section: Section, problems: TextProblem[]): StepText {
+  const [body, ...parts] = split(section.body, "### ");
+  const step = { title, body: body?.body.trim() ?? "", choices: {}, hints: [] as string[], afterwards: "" };
+  for (const part of parts) {
+    const line = section.line + part.line;
+    switch (part.heading.trim()) {
+      case "choices":
+        step.choices = Object.fromEntries(items(part.body, /^- ([a-z0-9-]+):\s+/));
+        break;
+      case "hints":
+        step.hints = items(part.body, /^(\d+)\.\s+/).map(([, hint]) => hint);
+        break;
+      case "afterwards":
+        step.afterwards = part.body.trim();
+        break;
+      default:
+        problems.push({ line, message: `unknown heading ${part.heading}: expected choices, hints or afterwards` });
+    }
+  }
+  return step;
+}
+
+/** A list's items, each with the mark it begins with; following lines that are indented belong to the item before. */
+function items(body: string, mark: RegExp): [string, string][] {
+  const out: [string, string][] = [];
+  for (const line of body.split("\n")) {
+    const match = mark.exec(line);
+    const last = out.at(-1);
+    if (match !== null) out.push([match[1] ?? "", line.slice(match[0].length).trim()]);
+    else if (last !== undefined && line.trim() !== "") last[1] += `\n${line.trim()}`;
+  }
+  return out;
+}
+
+/** Cuts at headings of one level; fenced code is never looked into. The first part is what stands before the first. */
+function split(markdown: string, mark: string): Section[] {
+  const out: { line: number; heading: string; body: string }[] = [{ line: 0, heading: "", body: "" }];
+  let isFenced = false;
+  markdown.split("\n").forEach((line, i) => {
+    if (line.startsWith("```")) isFenced = !isFenced;
+    const last = out.at(-1);
+    if (!isFenced && line.startsWith(mark)) out.push({ line: i + 1, heading: line.slice(mark.length), body: "" });
+    else if (last !== undefined) last.body += `${line}\n`;
+  });
+  return out;
+}

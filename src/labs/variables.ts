@@ -1,0 +1,28 @@
+import { SeededRandom } from "../util/seeded-random.js";
+import type { LabDefinition } from "./schema.js";
+
+export type Values = Readonly<Record<string, string>>;
+
+/** Chooses a value for each variable of a lab; the same seed chooses the same. */
+export function chooseValues(lab: LabDefinition, seed: number): Values {
+  const random = new SeededRandom(seed);
+  const values: Record<string, string> = {};
+  for (const [name, spec] of Object.entries(lab.vars)) {
+    if ("oneOf" in spec) values[name] = spec.oneOf[Math.floor(random.float() * spec.oneOf.length)] ?? "";
+    else values[name] = String(spec.between[0] + Math.floor(random.float() * (spec.between[1] - spec.between[0] + 1)));
+  }
+  return values;
+}
+
+/** Puts values in the place of `{{name}}`; a name without a value stays as it is. */
+export function fill(text: string, values: Values): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
+}
+
+/** The same in every text of a structure. */
+export function fillAll<T>(value: T, values: Values): T {
+  if (typeof value === "string") return fill(value, values) as T;
+  if (Array.isArray(value)) return value.map((one) => fillAll(one, values)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillAll(one, values)])) as T;
+}
