@@ -1,11 +1,10 @@
 import type { V1Pod } from "../../api/pod.js";
-import type { RpcFailure } from "../../cri/status.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { LogPiece, PodLogOptions } from "../kuberuntime/logs/options.js";
 
 /**
  * What the kubelet's server needs of the kubelet. Anything thrown becomes an answer with the error's message; of a
- * `HostCallError` the gRPC code decides the status.
+ * `RuntimeCallError` (kuberuntime/kube-runtime.ts) the gRPC code decides the status.
  *
  * Mirrors pkg/kubelet/server/server.go (HostInterface).
  */
@@ -75,12 +74,4 @@ export interface PortForwardHostRequest {
   readonly podUid: string;
   /** named beforehand over a WebSocket; SPDY names them per stream */
   readonly ports: readonly number[];
-}
-
-/** The runtime refused a call: what Go's grpc status error is to upstream. */
-export class HostCallError extends Error {
-  override readonly name = "HostCallError";
-  constructor(readonly failure: RpcFailure) {
-    super(failure.text);
-  }
 }

@@ -1,0 +1,75 @@
+import type { V1Pod } from "../../../api/pod.js";
+import { ContainerState } from "../../../cri/messages/enums.js";
+import type { RpcResult } from "../../../cri/status.js";
+import type { Trace } from "../../../trace/trace.js";
+import type { Clock } from "../../../util/clock.js";
+import { validateContainerLogStatus } from "./container-log-status.js";
+import { LogError, type LogPiece, newLogOptions, type PodLogOptions } from "./options.js";
+import { readLogs } from "./read-logs.js";
+
+/** What of a container's status its log depends on. */
+export interface LoggedContainer {
+  readonly state: number;
+  readonly logPath: string;
+}
+
+export interface ContainerLogsDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** the runtime's call: `(id, signal) => runtimeService.containerStatus(id, false, signal)` */
+  containerStatus(
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: LoggedContainer | undefined }>>;
+}
+
+/**
+ * The log of a pod's container, wherever the runtime says that it is.
+ *
+ * Mirrors pkg/kubelet/kubelet_pods.go (GetKubeletContainerLogs). Once it is known which container's log it is, an empty
+ * piece comes first: so the client has its answer begun while a quiet container is followed. A failure after that is told at
+ * the end of the log, as there is no other place for it.
+ *
+ * @param pod with the status that the kubelet has for it
+ * @throws LogError in the kubelet's words
+ */
+export async function* getKubeletContainerLogs(
+  deps: ContainerLogsDeps,
+  pod: V1Pod,
+  containerName: string,
+  options: PodLogOptions,
+  signal: AbortSignal,
+): AsyncGenerator<LogPiece> {
+  const { previous = false } = options;
+  const containerId = validateContainerLogStatus(pod.metadata.name, pod.status, containerName, previous);
+  yield { stream: "stdout", bytes: new Uint8Array() };
+  yield* getContainerLogs(deps, containerId, options, signal);
+}
+
+/**
+ * Mirrors pkg/kubelet/kuberuntime/kuberuntime_container.go (GetContainerLogs).
+ *
+ * @param typedId `containerd://4f0c…`
+ * @throws LogError; of a container that has been removed: `unable to retrieve container logs for containerd://4f0c…`
+ */
+export async function* getContainerLogs(
+  deps: ContainerLogsDeps,
+  typedId: string,
+  options: PodLogOptions,
+  signal: AbortSignal,
+): AsyncGenerator<LogPiece> {
+  const { clock, trace } = deps;
+  const containerId = typedId.split("://").at(-1) ?? "";
+  const status = await deps.containerStatus(containerId, signal);
+  if (status.outcome !== "ok" || status.value.status === undefined) {
+    throw new LogError(`unable to retrieve container logs for ${typedId}`);
+  }
+  const path = status.value.status.logPath;
+  const isContainerRunning = async (id: string) => {
+    const now = await deps.containerStatus(id, signal);
+    if (now.outcome !== "ok") throw new LogError(now.text);
+    return now.value.status?.state === ContainerState.CONTAINER_RUNNING;
+  };
+  const request = { path, containerId, options: newLogOptions(options, clock.now()) };
+  yield* readLogs({ clock, trace, isContainerRunning }, request, signal);
+}
