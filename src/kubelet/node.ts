@@ -15,7 +15,14 @@ import { readMachineFacts } from "./nodestatus/machine.js";
 import type { NodeObject, NodeStatus } from "./nodestatus/node.js";
 import { registerWithApiServer } from "./nodestatus/register.js";
 import type { NodeResources } from "./nodestatus/resources.js";
-import { initialNode, RUNTIME_NOT_CHECKED, type StatusInputs, setNodeStatus } from "./nodestatus/setters.js";
+import {
+  initialNode,
+  type KubeletFacts,
+  type NodeHealth,
+  RUNTIME_NOT_CHECKED,
+  type StatusInputs,
+  setNodeStatus,
+} from "./nodestatus/setters.js";
 
 export interface NodeDeps {
   readonly clock: Clock;
@@ -28,6 +35,12 @@ export interface NodeOptions {
   readonly kubeVersion: string;
   readonly resources: NodeResources;
   readonly jitter?: boolean;
+}
+
+/** Where the node's status comes from when a kubelet with a runtime runs on it. */
+export interface NodeStatusSource {
+  health(): NodeHealth;
+  facts(): KubeletFacts;
 }
 
 /**
@@ -43,6 +56,7 @@ export class NodeAgent {
   readonly #events: NodeEventRecorder;
   readonly #inputs: Omit<StatusInputs, "health" | "nowMs">;
   #lastHeartbeatMs: number | undefined;
+  #source: NodeStatusSource | undefined;
 
   constructor(
     config: RestConfig,
@@ -75,8 +89,23 @@ export class NodeAgent {
     return this.#lastHeartbeatMs;
   }
 
+  /** From now on the node's status says what the kubelet's other parts know. Before, and without, the node is Ready. */
+  reportFrom(source: NodeStatusSource): void {
+    this.#source = source;
+  }
+
+  /** The Node as this kubelet would register it now: what admission goes by until the API server has one. */
+  initialNode(): NodeObject {
+    return initialNode(this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now()));
+  }
+
   #status(before: NodeStatus, nowMs: number): NodeStatus {
-    return setNodeStatus(before, { ...this.#inputs, health: { problems: [] }, nowMs });
+    return setNodeStatus(before, this.#inputsNow(this.#source?.health() ?? { problems: [] }, nowMs));
+  }
+
+  #inputsNow(health: NodeHealth, nowMs: number): StatusInputs {
+    const kubelet = this.#source?.facts();
+    return { ...this.#inputs, health, nowMs, ...(kubelet === undefined ? {} : { kubelet }) };
   }
 
   /**
@@ -104,19 +133,39 @@ export class NodeAgent {
    * lease comes after the registration.
    */
   async start(signal: AbortSignal): Promise<LeaseOutcome> {
-    const { trace, clock } = this.deps;
-    const { nodeName, kubeVersion } = this.options;
+    this.birthCry();
+    await this.register(signal);
+    await this.reportReady(signal);
+    return this.renewOnce(signal);
+  }
+
+  /** Mirrors BirthCry in pkg/kubelet/kubelet.go. */
+  birthCry(): void {
     this.#events.record("Normal", "Starting", "Starting kubelet.");
-    const health = { problems: [RUNTIME_NOT_CHECKED] };
-    const node = initialNode({ ...this.#inputs, health, nowMs: clock.now() });
-    await registerWithApiServer({ ...this.deps, client: this.client }, node, kubeVersion, signal);
+  }
+
+  /** An Event about the node. @param reason as in pkg/kubelet/events/event.go */
+  recordEvent(type: "Normal" | "Warning", reason: string, message: string): void {
+    this.#events.record(type, reason, message);
+  }
+
+  /** @returns the node as the API server has it, not Ready yet. @throws LabError as registerWithApiServer */
+  async register(signal: AbortSignal): Promise<NodeObject> {
+    const { kubeVersion } = this.options;
+    const deps = { ...this.deps, client: this.client };
+    const { node } = await registerWithApiServer(deps, this.initialNode(), kubeVersion, signal);
     for (const reason of ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]) {
       // Upstream records them for each new node, and they say nothing new: under -v 2.
       this.#events.recordStatus(reason, 2);
     }
+    return node;
+  }
+
+  /** Writes the node's status; Ready if its source says so. */
+  async reportReady(signal: AbortSignal): Promise<void> {
     const upstream = { file: "pkg/kubelet/kubelet.go", func: "fastStatusUpdateOnce" };
-    await trace.step("kubelet", `Report ${nodeName} Ready`, { upstream }, () => this.heartbeat.update(signal));
-    return this.renewOnce(signal);
+    const title = `Report ${this.options.nodeName} Ready`;
+    await this.deps.trace.step("kubelet", title, { upstream }, () => this.heartbeat.update(signal));
   }
 
   /** One round of the lease controller, as a step. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { networkInterfaces, release } from "node:os";
+import { release } from "node:os";
 
 /** What the kubelet reports of the machine that it runs on. */
 export interface MachineFacts {
@@ -18,7 +18,8 @@ const GO_ARCH: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
 /**
  * Mirrors pkg/kubelet/nodestatus/setters.go (MachineInfo, VersionInfo, NodeAddress), which ask cAdvisor.
- * Differs: an id that cannot be read here is the node's name, so that two nodes of one machine can be told apart.
+ * Differs: an id that cannot be read here is the node's name, so that two nodes of one machine can be told apart. The
+ * address is that of this machine for itself: the kubelet's server listens there and nowhere else.
  */
 export function readMachineFacts(nodeName: string): MachineFacts {
   return {
@@ -28,7 +29,7 @@ export function readMachineFacts(nodeName: string): MachineFacts {
     osImage: osImage(),
     operatingSystem: process.platform,
     architecture: GO_ARCH[process.arch] ?? process.arch,
-    internalIp: firstAddress(),
+    internalIp: "127.0.0.1",
   };
 }
 
@@ -43,10 +44,4 @@ function readLine(path: string): string | undefined {
 function osImage(): string {
   const text = readLine("/etc/os-release") ?? "";
   return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(text)?.[1] ?? process.platform;
-}
-
-/** The first address that others could reach, else loopback. */
-function firstAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return all.find((one) => one.family === "IPv4" && !one.internal)?.address ?? "127.0.0.1";
 }

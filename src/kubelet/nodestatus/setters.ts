@@ -8,6 +8,29 @@ export interface NodeHealth {
   readonly problems: readonly string[];
 }
 
+/** What a kubelet with a runtime and a server knows beyond the machine. */
+export interface KubeletFacts {
+  /** `containerd://1.6.20` */
+  readonly containerRuntimeVersion: string;
+  /** of its server */
+  readonly kubeletPort: number;
+  /** greatest first */
+  readonly images: readonly NodeImage[];
+}
+
+/** Mirrors v1.ContainerImage. */
+export interface NodeImage {
+  readonly names: readonly string[];
+  readonly sizeBytes: number;
+}
+
+/** Of a node without a runtime: what `kubelab bootstrap` makes. */
+export const NO_KUBELET: KubeletFacts = {
+  containerRuntimeVersion: "kubelab://0.1.0",
+  kubeletPort: 10250,
+  images: [],
+};
+
 export interface StatusInputs {
   readonly nodeName: string;
   readonly resources: NodeResources;
@@ -15,6 +38,8 @@ export interface StatusInputs {
   /** `v1.25.0` */
   readonly kubeletVersion: string;
   readonly health: NodeHealth;
+  /** default: NO_KUBELET */
+  readonly kubelet?: KubeletFacts;
   /** Unix ms */
   readonly nowMs: number;
 }
@@ -60,7 +85,7 @@ export function initialNode(inputs: StatusInputs): NodeObject {
  * Mirrors pkg/kubelet/kubelet_node_status.go (defaultNodeStatusFuncs) and pkg/kubelet/nodestatus/setters.go, in their order.
  */
 export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeStatus {
-  const { nodeName, machine, kubeletVersion, resources } = inputs;
+  const { nodeName, machine, kubeletVersion, resources, kubelet = NO_KUBELET } = inputs;
   const amounts = (of: NodeResources) => ({ cpu: of.cpu, memory: of.memory, pods: of.pods });
   let conditions = before.conditions ?? [];
   for (const condition of ownConditions(inputs)) conditions = setCondition(conditions, condition, inputs.nowMs);
@@ -73,19 +98,20 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
       { type: "InternalIP", address: machine.internalIp },
       { type: "Hostname", address: nodeName },
     ],
-    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    daemonEndpoints: { kubeletEndpoint: { Port: kubelet.kubeletPort } },
     nodeInfo: {
       machineID: machine.machineId,
       systemUUID: machine.machineId,
       bootID: machine.bootId,
       kernelVersion: machine.kernelVersion,
       osImage: machine.osImage,
-      containerRuntimeVersion: "kubelab://0.1.0",
+      containerRuntimeVersion: kubelet.containerRuntimeVersion,
       kubeletVersion,
       kubeProxyVersion: kubeletVersion,
       operatingSystem: machine.operatingSystem,
       architecture: machine.architecture,
     },
+    ...(kubelet.images.length === 0 ? {} : { images: kubelet.images }),
   };
 }
 

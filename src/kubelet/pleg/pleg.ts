@@ -85,17 +85,25 @@ export class Pleg {
   }
 
   /**
-   * Runs all of it. What happens is told to the trace.
+   * Runs all of it, with a reader of the channel that only tells. What happens is told to the trace.
    * @throws the signal's reason
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, trace } = this.deps;
     await allUntilOneEnds(signal, [
-      (inner) => this.#relist(inner),
+      (inner) => this.generate(inner),
       (inner) => this.#readEvents(inner),
       (inner) => watchHealth({ clock, trace, healthy: () => this.healthy() }, this.generic.duration, inner),
-      (inner) => this.#takeEvents(inner),
     ]);
+    signal.throwIfAborted();
+  }
+
+  /**
+   * Fills cache and channel; somebody else (the sync loop) reads the channel.
+   * @throws the signal's reason
+   */
+  async generate(signal: AbortSignal): Promise<void> {
+    await allUntilOneEnds(signal, [(inner) => this.#relist(inner), (inner) => this.#takeEvents(inner)]);
     signal.throwIfAborted();
   }
 
