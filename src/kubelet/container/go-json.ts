@@ -1,4 +1,4 @@
-import { canonicalQuantity, parseQuantity, ZERO } from "./quantity.js";
+import { canonicalQuantity } from "./canonical-quantity.js";
 
 /**
  * Writes values as Go's encoding/json writes the API's structs: fields in the order of the struct, empty ones left out
@@ -51,8 +51,8 @@ function goMap(value: unknown): string {
 }
 
 function goQuantity(value: unknown): string {
-  const quantity = isSet(value) ? parseQuantity(value) : ZERO;
-  return quantity === undefined ? goValue(value, "!") : goString(canonicalQuantity(quantity));
+  const text = canonicalQuantity(value ?? 0);
+  return text === undefined ? goValue(value, "!") : goString(text);
 }
 
 /** Go writes <, > and & as codes, of the control characters only three by name, and half characters not at all. */

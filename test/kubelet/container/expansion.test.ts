@@ -28,5 +28,9 @@ const table = [
   ["foo$$(A)bar", "foo$(A)bar"],
 ] as const;
 for (const [text, want] of table) {
-  test(`expand: ${text} is ${want}`, () => assert.equal(expand(text, (name) => VALUES[name]), want));
+  test(`expand: ${text} is ${want}`, () =>
+    assert.equal(
+      expand(text, (name) => VALUES[name]),
+      want,
+    ));
 }
