@@ -3,6 +3,8 @@ import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../proc
 import type { ContainerFs } from "./container-fs.js";
 
 const CHUNK_BYTES = 65_536;
+/** Nobody changes what was read or written: one block will do for all. */
+const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
 /** A file opened for reading: goes on where the last read ended, also when the file has grown since. */
 export class FileSource implements ByteSource {
@@ -52,7 +54,7 @@ class FileSink implements ByteSink {
 export function openForReading(fs: ContainerFs, path: string, random: Random): ByteSource {
   const node = fs.stat(path).type === "device" ? fs.node(path) : undefined;
   if (node?.device === "null" || node?.device === "tty") return new EndSource();
-  if (node?.device === "zero" || node?.device === "full") return new EndlessSource((count) => Buffer.alloc(count));
+  if (node?.device === "zero" || node?.device === "full") return new EndlessSource((count) => ZEROS.subarray(0, count));
   if (node?.device === "urandom") return new EndlessSource((count) => random.bytes(count));
   fs.read(path, 0, 0); // fails now if it ever will
   return new FileSource(fs, path);

@@ -79,7 +79,9 @@ export class ContainerMachine implements Machine {
   fork(program: Program, options: SpawnOptions): Process {
     const isInit = this.#hasOwnPids && !this.#isStarted;
     this.#isStarted = true;
-    const process = new Process(program, this, { ...options, pid: this.processes.nextPid(), isInit });
+    const pid = this.processes.nextPid();
+    const group = options.group ?? this.processes.find(options.parentPid)?.group ?? "new";
+    const process = new Process(program, this, { ...options, pid, group: group === "new" ? pid : group, isInit });
     this.processes.add(process);
     return process;
   }

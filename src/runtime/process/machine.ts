@@ -16,6 +16,8 @@ export interface SpawnOptions {
   readonly stderr: ByteSink;
   /** who starts it; 0: the runtime */
   readonly parentPid: number;
+  /** the process group to join; `new`: one of its own; default: its parent's */
+  readonly group?: number | "new";
 }
 
 /** Who processes run as. */

@@ -13,9 +13,8 @@ export class Pipe {
   readonly reader: ByteSource;
   readonly writer: ByteSink;
 
-  constructor(readonly isTerminal = false) {
+  constructor() {
     this.reader = {
-      isTerminal,
       read: (signal, max) => this.#read(signal, max),
       unread: (bytes) => {
         this.#chunks.unshift(bytes);
@@ -30,7 +29,6 @@ export class Pipe {
       },
     };
     this.writer = {
-      isTerminal,
       write: (bytes, signal) => this.#write(bytes, signal),
       retain: () => {
         this.#writers++;
@@ -42,10 +40,27 @@ export class Pipe {
     };
   }
 
+  /** what is written and not read */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whoever writes now must wait. */
+  get isFull(): boolean {
+    return this.#size >= CAPACITY_BYTES;
+  }
+
+  /** Drops what was not read yet. */
+  discard(): void {
+    this.#chunks.length = 0;
+    this.#size = 0;
+    this.#wake();
+  }
+
   async #read(signal: AbortSignal, max = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
     for (;;) {
       if (signal.aborted) throw signal.reason;
-      const first = this.#chunks.shift();
+      const first = this.#next(max);
       if (first !== undefined) {
         const taken = first.length > max ? first.subarray(0, max) : first;
         if (taken.length < first.length) this.#chunks.unshift(first.subarray(taken.length));
@@ -58,10 +73,28 @@ export class Pipe {
     }
   }
 
+  /** The oldest piece; small ones at once, as one read of a kernel's pipe returns them. */
+  #next(max: number): Buffer | undefined {
+    const first = this.#chunks.shift();
+    const second = this.#chunks[0];
+    if (first === undefined || second === undefined) return first;
+    const limit = Math.min(max, CAPACITY_BYTES);
+    if (first.length + second.length > limit) return first;
+    const parts = [first];
+    let length = first.length;
+    for (let next = second as Buffer | undefined; next !== undefined; next = this.#chunks[0]) {
+      if (length + next.length > limit) break;
+      length += next.length;
+      parts.push(next);
+      this.#chunks.shift();
+    }
+    return Buffer.concat(parts, length);
+  }
+
   #write(bytes: Uint8Array, signal: AbortSignal): Promise<void> | void {
     if (this.#readers === 0) throw new BrokenPipeError();
     if (bytes.length > 0) {
-      this.#chunks.push(Buffer.from(bytes));
+      this.#chunks.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
       this.#size += bytes.length;
       this.#wake();
     }

@@ -25,6 +25,11 @@ export class ProcessTable {
     return [...this.#byPid.values()];
   }
 
+  /** @param group the PID of the group's first process */
+  signalGroup(group: number, signal: number): void {
+    for (const process of this.list()) if (process.group === group) process.kill(signal);
+  }
+
   /** What the kernel does when the namespace's first process has ended. */
   killAll(): void {
     for (const process of this.list()) process.kill(SIGKILL);

@@ -46,6 +46,8 @@ export type Program = (self: Self) => Promise<number>;
 export interface ProcessOptions {
   readonly pid: number;
   readonly parentPid: number;
+  /** the process group: the PID of its first process */
+  readonly group: number;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
@@ -65,6 +67,8 @@ class Killed extends Error {
 export class Process {
   readonly pid: number;
   readonly parentPid: number;
+  /** who a terminal's keys reach together */
+  readonly group: number;
   readonly exited: Promise<ExitStatus>;
   #argv: readonly string[];
   #end: (status: ExitStatus) => void = () => {};
@@ -77,6 +81,7 @@ export class Process {
   constructor(program: Program, machine: Machine, options: ProcessOptions) {
     this.pid = options.pid;
     this.parentPid = options.parentPid;
+    this.group = options.group;
     this.#argv = options.argv;
     this.#isInit = options.isInit;
     this.exited = new Promise((resolve) => {

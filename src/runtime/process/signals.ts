@@ -72,6 +72,9 @@ export const SIGQUIT = NUMBERS.SIGQUIT;
 export const SIGKILL = NUMBERS.SIGKILL;
 export const SIGPIPE = NUMBERS.SIGPIPE;
 export const SIGTERM = NUMBERS.SIGTERM;
+export const SIGSEGV = NUMBERS.SIGSEGV;
+export const SIGTSTP = NUMBERS.SIGTSTP;
+export const SIGWINCH = NUMBERS.SIGWINCH;
 
 const HARMLESS: ReadonlySet<number> = new Set([NUMBERS.SIGCHLD, NUMBERS.SIGURG, NUMBERS.SIGWINCH, NUMBERS.SIGCONT]);
 /** Differs: a process cannot be stopped and continued here; these do nothing. */

@@ -1,3 +1,5 @@
+import type { Terminal } from "./terminal.js";
+
 /**
  * What processes read from and write to: byte streams that several processes may hold, as file descriptors do.
  *
@@ -17,18 +19,22 @@ export interface ByteSource {
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
+  /** the terminal that this is an end of */
+  readonly terminal?: Terminal;
 }
 
 /** Somewhere to write bytes to. */
 export interface ByteSink {
   /**
-   * Resolves when there is room for more.
+   * Resolves when there is room for more. The bytes must not be changed afterwards.
    * @throws BrokenPipeError when nobody will read it; the signal's reason
    */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void> | void;
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
+  /** the terminal that this is an end of */
+  readonly terminal?: Terminal;
 }
 
 /** Nobody reads the other end. Whoever writes is sent SIGPIPE. */

@@ -1,4 +1,3 @@
-import { exitCodeOf } from "../process/process.js";
 import { breathe } from "../programs/console.js";
 import { evaluate } from "./arithmetic.js";
 import type {
@@ -36,8 +35,9 @@ export async function runCompound(node: CompoundNode, shell: Interpreter): Promi
     case "Group":
       return shell.runAll(node.body);
     case "Subshell": {
-      const child = shell.fork((child) => child.runAll(node.body));
-      return exitCodeOf(await child.exited);
+      const group = shell.jobControl === undefined ? {} : ({ group: "new" } as const);
+      const child = shell.fork((child) => child.runAll(node.body), group);
+      return (await shell.waitFor([child]))[0] ?? 0;
     }
     case "ArithmeticCommand":
       return Number((await evaluate(node.expression.expression, arithmeticContext(shell))) === 0n);

@@ -6,10 +6,11 @@ import { breathe } from "../programs/console.js";
 import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
 import { runCompound } from "./compound.js";
 import type { ExpansionHost } from "./expand.js";
+import type { JobControl } from "./job-control.js";
 import type { ShellLanguage } from "./language.js";
 import { redirect } from "./redirect.js";
 import { runSimpleCommand } from "./simple-command.js";
-import { Leave, ShellError, type ShellState } from "./state.js";
+import { Interrupted, Leave, ShellError, type ShellState } from "./state.js";
 import { Traps } from "./traps.js";
 
 /** After so many commands without a wait, others get their turn. */
@@ -21,6 +22,8 @@ export const COMMANDS_PER_TURN = 100;
  */
 export class Interpreter implements ExpansionHost {
   readonly traps: Traps;
+  /** an interactive shell's: what it runs gets the terminal meanwhile */
+  jobControl: JobControl | undefined;
   #commands = 0;
   /** how many conditions, `!` and `&&` we are in: `set -e` looks away there */
   #guards = 0;
@@ -145,7 +148,7 @@ export class Interpreter implements ExpansionHost {
     const child = this.fork(async (shell) => shell.runStatement({ ...statement, background: false }, true), {
       // A background command does not read the shell's own input, and Ctrl-C is not meant for it.
       stdin: new BytesSource(),
-      ignores: [SIGINT],
+      ...(this.jobControl === undefined ? { ignores: [SIGINT] } : { group: "new" }),
     });
     this.state.lastBackgroundPid = child.pid;
     this.state.jobs.set(child.pid, child);
@@ -171,6 +174,7 @@ export class Interpreter implements ExpansionHost {
         ...(stdin === undefined ? {} : { stdin }),
         ...(pipe === undefined ? {} : { stdout: pipe.writer }),
         ...(pipe !== undefined && pipeline.pipeStderr?.[index] === true ? { stderr: pipe.writer } : {}),
+        ...(this.jobControl === undefined ? {} : { group: children[0]?.group ?? "new" }),
       });
       children.push(child);
       stdin?.release();
@@ -178,11 +182,18 @@ export class Interpreter implements ExpansionHost {
       stdin = pipe?.reader;
     }
     let status = 0;
-    for (const child of children) {
-      const code = exitCodeOf(await child.exited);
+    for (const code of await this.waitFor(children)) {
       if (!this.state.options.has("pipefail") || code !== 0) status = code;
     }
     return status;
+  }
+
+  /** Waits for what runs in the foreground, all of one process group. @returns the exit codes */
+  async waitFor(children: readonly Process[]): Promise<readonly number[]> {
+    if (this.jobControl !== undefined) return this.jobControl.waitFor(children);
+    const codes: number[] = [];
+    for (const child of children) codes.push(exitCodeOf(await child.exited));
+    return codes;
   }
 
   /** Starts a process that goes on with a copy of this shell. */
@@ -193,6 +204,7 @@ export class Interpreter implements ExpansionHost {
       readonly stdout?: ByteSink;
       readonly stderr?: ByteSink;
       readonly ignores?: readonly number[];
+      readonly group?: number | "new";
     } = {},
   ): Process {
     const state = this.state.fork();
@@ -208,7 +220,8 @@ export class Interpreter implements ExpansionHost {
       return shell.toTheEnd(() => body(shell));
     };
     const { argv, pid: parentPid, machine } = this.self;
-    return machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid });
+    const group = options.group === undefined ? {} : { group: options.group };
+    return machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid, ...group });
   }
 
   /** Runs a whole shell: says what ends it early, and its EXIT trap. @returns its exit code */
@@ -231,6 +244,7 @@ export class Interpreter implements ExpansionHost {
       return await body();
     } catch (error) {
       if (error instanceof Leave) return error.how === "exit" || error.how === "return" ? error.count : 0;
+      if (error instanceof Interrupted) return 128 + SIGINT;
       if (!(error instanceof ShellError)) throw error;
       await this.complain(error.message);
       return error.status;

@@ -89,7 +89,11 @@ async function runProgram(text: string, shell: Interpreter): Promise<number> {
 /** Reads commands line by line and runs each as soon as it is whole, on a terminal with a prompt. */
 async function readCommands(shell: Interpreter, language: ShellLanguage): Promise<number> {
   const stdin = shell.source(0);
-  const isInteractive = stdin.isTerminal === true || shell.state.options.has("i" as ShellOption);
+  if (stdin.terminal !== undefined) {
+    const { runInteractive } = await import("./interactive.js");
+    return runInteractive(shell, stdin.terminal, language, (text) => runChunk(text, shell, true));
+  }
+  const isInteractive = shell.state.options.has("i" as ShellOption);
   let text = "";
   for (;;) {
     if (isInteractive) await shell.print(text === "" ? prompt(shell) : "> ", 2);

@@ -2,7 +2,6 @@ import { errorText, FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import { execInPlace } from "../process/exec.js";
 import { SpawnError } from "../process/machine.js";
-import { exitCodeOf } from "../process/process.js";
 import type { AssignmentNode, SimpleCommandNode, WordNode } from "./ast.js";
 import { BUILTINS, type Builtin, isSpecialBuiltin } from "./builtins.js";
 import { expandText, expandWord } from "./expand.js";
@@ -173,8 +172,9 @@ export async function runExternal(argv: readonly string[], shell: Interpreter, i
   };
   try {
     if (inPlace && state.traps.size === 0) return await execInPlace(self, argv, world);
-    const child = self.machine.spawn({ ...world, argv, parentPid: self.pid });
-    return exitCodeOf(await child.exited);
+    const group = shell.jobControl === undefined ? {} : ({ group: "new" } as const);
+    const child = self.machine.spawn({ ...world, argv, parentPid: self.pid, ...group });
+    return (await shell.waitFor([child]))[0] ?? 0;
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
     // A name without a slash that nothing is found for is "not found" to a shell, whatever execve would say.

@@ -100,6 +100,11 @@ export class Leave extends Error {
   }
 }
 
+/** ^C at an interactive shell: ends what it does, and not the shell. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
 /** An error that ends a shell which is not interactive: said already, or to be said. */
 export class ShellError extends Error {
   override readonly name = "ShellError";

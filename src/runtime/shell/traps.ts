@@ -1,6 +1,6 @@
 import type { Self } from "../process/process.js";
-import { SIGKILL } from "../process/signals.js";
-import type { ShellState } from "./state.js";
+import { SIGINT, SIGKILL, SIGQUIT, SIGTERM } from "../process/signals.js";
+import { Interrupted, type ShellState } from "./state.js";
 
 /** The pseudo signal of `trap ... EXIT`. */
 export const EXIT = 0;
@@ -10,6 +10,8 @@ export class Traps {
   readonly #pending: number[] = [];
   #wake: (() => void)[] = [];
   #isRunning = false;
+  #isInteractive = false;
+  #isInterrupted = false;
 
   constructor(
     readonly self: Self,
@@ -19,24 +21,49 @@ export class Traps {
     for (const [signal, command] of state.traps) this.set(signal, command);
   }
 
+  /** The shell has a terminal: ^C ends what it does and not itself, and it outlives SIGTERM. */
+  becomeInteractive(): void {
+    this.#isInteractive = true;
+    for (const signal of [SIGINT, SIGQUIT, SIGTERM]) if (!this.state.traps.has(signal)) this.#setDefault(signal);
+  }
+
+  #setDefault(signal: number): void {
+    if (this.#isInteractive && signal === SIGINT) {
+      this.self.onSignal(signal, () => {
+        this.#isInterrupted = true;
+        this.#wakeAll();
+      });
+    } else if (this.#isInteractive && (signal === SIGQUIT || signal === SIGTERM)) this.self.onSignal(signal, "ignore");
+    else this.self.onSignal(signal, "default");
+  }
+
+  #wakeAll(): void {
+    const wake = this.#wake;
+    this.#wake = [];
+    for (const one of wake) one();
+  }
+
   /** @param command undefined: as if nothing had been said; empty: ignore */
   set(signal: number, command: string | undefined): void {
     if (command === undefined) this.state.traps.delete(signal);
     else this.state.traps.set(signal, command);
     if (signal === EXIT || signal === SIGKILL) return;
-    if (command === undefined) this.self.onSignal(signal, "default");
+    if (command === undefined) this.#setDefault(signal);
     else if (command === "") this.self.onSignal(signal, "ignore");
     else {
       this.self.onSignal(signal, (number) => {
         this.#pending.push(number);
-        const wake = this.#wake;
-        this.#wake = [];
-        for (const one of wake) one();
+        this.#wakeAll();
       });
     }
   }
 
+  /** @throws Interrupted after ^C at an interactive shell */
   async runPending(): Promise<void> {
+    if (this.#isInterrupted) {
+      this.#isInterrupted = false;
+      throw new Interrupted("interrupted");
+    }
     if (this.#isRunning) return;
     this.#isRunning = true;
     try {
@@ -56,6 +83,7 @@ export class Traps {
    * @returns the signal that came first; undefined when what was waited for did
    */
   async orSignal(event: Promise<unknown>): Promise<number | undefined> {
+    if (this.#isInterrupted) return SIGINT;
     if (this.#pending.length > 0) return this.#pending[0];
     let wake = () => {};
     const interrupted = new Promise<"interrupted">((resolve) => {
@@ -64,7 +92,7 @@ export class Traps {
     });
     const first = await Promise.race([event, interrupted]);
     this.#wake = this.#wake.filter((one) => one !== wake);
-    return first === "interrupted" ? this.#pending[0] : undefined;
+    return first === "interrupted" ? (this.#pending[0] ?? SIGINT) : undefined;
   }
 
   /** The command for the end of the shell, once. */

@@ -5,6 +5,7 @@ import { Pipe } from "../process/pipe.js";
 import { type ExitStatus, exitCodeOf, type Process } from "../process/process.js";
 import { SIGKILL } from "../process/signals.js";
 import { type ByteSink, type ByteSource, BytesSource } from "../process/streams.js";
+import { Terminal } from "../process/terminal.js";
 import type { Container } from "./container.js";
 import { type ContainerSpec, containerSpec, type SpecDeps } from "./spec.js";
 
@@ -18,8 +19,11 @@ export interface ContainerEnd {
   readonly isOutOfMemory: boolean;
 }
 
-/** Somebody who sees what the container writes, beside the log: attach. */
-export type OutputListener = (stream: LogStream, bytes: Uint8Array) => void;
+/**
+ * Somebody who sees what the container writes, beside the log: attach. The container waits for what it returns, as
+ * containerd's output does for the slowest who is attached. Must not throw or reject.
+ */
+export type OutputListener = (stream: LogStream, bytes: Uint8Array, signal: AbortSignal) => Promise<void> | void;
 
 /** A container that was started: its processes, its file system, its log. */
 export class RunningContainer {
@@ -29,8 +33,10 @@ export class RunningContainer {
   readonly cwd: string;
   readonly init: Process;
   readonly log: CriLog | undefined;
-  /** what is attached to its stdin; undefined when it has none */
+  /** what is attached to its stdin; undefined when it has none, or a terminal */
   readonly stdin: Pipe | undefined;
+  /** undefined without `tty` */
+  readonly terminal: Terminal | undefined;
   readonly #listeners = new Set<OutputListener>();
   #isOutOfMemory = false;
 
@@ -44,35 +50,45 @@ export class RunningContainer {
     this.env = spec.env;
     this.cwd = spec.cwd;
     this.machine.memory.onExceeded = () => this.killOutOfMemory();
-    this.stdin = container.config.stdin ? new Pipe(container.config.tty) : undefined;
+    const { stdin: hasStdin, tty } = container.config;
+    this.stdin = hasStdin && !tty ? new Pipe() : undefined;
+    this.terminal = tty ? new Terminal(this.#sink("stdout"), this.machine.processes) : undefined;
     this.log = openLog(container, deps);
     try {
-      this.init = this.#start(spec, container.config.tty);
+      this.init = this.#start(spec);
     } catch (error) {
       this.log?.close();
       throw error;
     }
   }
 
-  #start({ argv, env, cwd }: ContainerSpec, isTerminal: boolean): Process {
-    const stdout = this.#sink("stdout", isTerminal);
-    const stdin: ByteSource = this.stdin?.reader ?? new BytesSource();
+  #start({ argv, env, cwd }: ContainerSpec): Process {
+    const { terminal } = this;
+    const stdin: ByteSource = terminal?.source ?? this.stdin?.reader ?? new BytesSource();
+    const stdout = terminal?.sink ?? this.#sink("stdout");
     // With a terminal both streams are one.
-    const stderr = isTerminal ? stdout : this.#sink("stderr", false);
-    return this.machine.spawn({ argv, env, cwd, stdin, stdout, stderr, parentPid: 0 });
+    const stderr = terminal?.sink ?? this.#sink("stderr");
+    const process = this.machine.spawn({ argv, env, cwd, stdin, stdout, stderr, parentPid: 0 });
+    if (terminal !== undefined) terminal.foreground = process.group;
+    return process;
   }
 
-  #sink(stream: LogStream, isTerminal: boolean): ByteSink {
+  #sink(stream: LogStream): ByteSink {
     let burst = 0;
     return {
-      isTerminal,
       write: (bytes, signal) => {
         this.log?.write(stream, bytes);
-        for (const listener of this.#listeners) listener(stream, bytes);
+        const waits: Promise<void>[] = [];
+        for (const listener of this.#listeners) {
+          const wait = listener(stream, bytes, signal);
+          if (wait !== undefined) waits.push(wait);
+        }
         burst += bytes.length;
-        if (burst < BURST_BYTES) return;
-        burst = 0;
-        return this.machine.clock.sleep(BURST_PAUSE_MS, signal);
+        if (burst >= BURST_BYTES) {
+          burst = 0;
+          waits.push(this.machine.clock.sleep(BURST_PAUSE_MS, signal));
+        }
+        if (waits.length > 0) return Promise.all(waits).then(() => {});
       },
       retain: () => {},
       release: () => {},
@@ -89,6 +105,7 @@ export class RunningContainer {
   async ended(): Promise<ContainerEnd> {
     const status = await this.init.exited;
     this.machine.processes.killAll();
+    this.terminal?.hangUp();
     this.log?.end("stdout");
     this.log?.end("stderr");
     this.log?.close();

@@ -1,0 +1,93 @@
+/** Keys that a terminal in canonical mode acts on itself, by byte. Mirrors Linux's defaults (INIT_C_CC). */
+const EOF = 0x04;
+const ERASE = 0x7f;
+/** Differs: Linux has one erase character; keyboards send either. */
+const BACKSPACE = 0x08;
+const KILL = 0x15;
+const WORD_ERASE = 0x17;
+const NEWLINE = 0x0a;
+const TAB = 0x09;
+
+/** Linux's MAX_CANON: what is typed beyond it is dropped until the line ends. */
+const MAX_LINE_BYTES = 4096;
+
+/** What comes of one byte that was typed. */
+export interface Typed {
+  /** what the terminal shows of it */
+  readonly echo: string | Uint8Array;
+  /** what can be read from now on: a line, or part of one before ^D; empty: the end of input */
+  readonly line?: Buffer;
+}
+
+const NOTHING: Typed = { echo: "" };
+
+/** The line that is being typed in canonical mode. Mirrors Linux's drivers/tty/n_tty.c (n_tty_receive_char_special, eraser). */
+export class LineBuffer {
+  #bytes: number[] = [];
+
+  get isEmpty(): boolean {
+    return this.#bytes.length === 0;
+  }
+
+  type(byte: number): Typed {
+    switch (byte) {
+      case NEWLINE:
+        this.#bytes.push(byte);
+        return { echo: "\n", line: this.take() };
+      case EOF:
+        return { echo: "", line: this.take() };
+      case ERASE:
+      case BACKSPACE:
+        return { echo: this.#eraseCharacter() };
+      case WORD_ERASE:
+        return { echo: this.#eraseWord() };
+      case KILL:
+        return { echo: this.#eraseWhile(() => true) };
+      default:
+        if (this.#bytes.length >= MAX_LINE_BYTES - 1) return NOTHING;
+        this.#bytes.push(byte);
+        return { echo: isControl(byte) ? `^${caret(byte)}` : Uint8Array.of(byte) };
+    }
+  }
+
+  /** What was typed so far; the buffer is empty then. */
+  take(): Buffer {
+    const taken = Buffer.from(this.#bytes);
+    this.#bytes = [];
+    return taken;
+  }
+
+  #eraseCharacter(): string {
+    let byte = this.#bytes.pop();
+    if (byte === undefined) return "";
+    // A character of several bytes goes at once (IUTF8).
+    while (byte !== undefined && (byte & 0xc0) === 0x80) byte = this.#bytes.pop();
+    return byte !== undefined && isControl(byte) ? "\b \b\b \b" : "\b \b";
+  }
+
+  #eraseWord(): string {
+    const spaces = this.#eraseWhile((byte) => !isWord(byte));
+    return spaces + this.#eraseWhile(isWord);
+  }
+
+  #eraseWhile(matches: (byte: number) => boolean): string {
+    let echo = "";
+    for (let last = this.#bytes.at(-1); last !== undefined && matches(last); last = this.#bytes.at(-1)) {
+      echo += this.#eraseCharacter();
+    }
+    return echo;
+  }
+}
+
+/** Differs: a tab counts as one column when it is erased. */
+function isControl(byte: number): boolean {
+  return byte < 0x20 && byte !== TAB;
+}
+
+export function caret(byte: number): string {
+  return String.fromCharCode(byte ^ 0x40);
+}
+
+function isWord(byte: number): boolean {
+  return byte >= 0x80 || /\w/.test(String.fromCharCode(byte));
+}

@@ -1,0 +1,43 @@
+import { type ExitStatus, exitCodeOf, type Process } from "../process/process.js";
+import { SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM } from "../process/signals.js";
+import type { Terminal } from "../process/terminal.js";
+import { Interrupted } from "./state.js";
+
+/** What a shell says when a signal has ended a command. SIGINT and SIGPIPE it passes over. */
+const ENDINGS: Readonly<Record<number, string>> = {
+  [SIGHUP]: "Hangup",
+  [SIGQUIT]: "Quit",
+  [SIGKILL]: "Killed",
+  [SIGSEGV]: "Segmentation fault",
+  [SIGTERM]: "Terminated",
+};
+
+/** Who has the terminal. Mirrors ash's job control (busybox shell/ash.c: setjobctl, waitforjob), as far as no job is ever stopped. */
+export class JobControl {
+  constructor(
+    readonly terminal: Terminal,
+    /** the shell's own process group */
+    readonly group: number,
+    readonly print: (text: string) => Promise<void>,
+  ) {}
+
+  /**
+   * Gives a command the terminal until it has ended.
+   * @returns the exit codes
+   * @throws Interrupted when ^C has ended it: then what the shell would do next is ended as well
+   */
+  async waitFor(children: readonly Process[]): Promise<readonly number[]> {
+    const ends: ExitStatus[] = [];
+    this.terminal.foreground = children[0]?.group ?? this.group;
+    try {
+      for (const child of children) ends.push(await child.exited);
+    } finally {
+      this.terminal.foreground = this.group;
+    }
+    const last = ends.at(-1);
+    if (last?.kind === "signaled" && last.signal === SIGINT) throw new Interrupted("interrupted");
+    if (last?.kind === "signaled" && last.signal !== SIGPIPE)
+      await this.print(`${ENDINGS[last.signal] ?? `Signal ${last.signal}`}\n`);
+    return ends.map(exitCodeOf);
+  }
+}
