@@ -1,0 +1,78 @@
+import type { V1Container, V1Pod } from "../../api/pod.js";
+import { isZero, milliValue, type ResourceList, unitValue } from "../qos/quantity.js";
+import { resourcesOf } from "../qos/resources.js";
+import type { ResourceFieldRef } from "./spec.js";
+
+/** Go prints a map's entry as key="value", one per line, sorted. Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
+export function formatMap(map: Readonly<Record<string, string>> | undefined): string {
+  const entries = Object.entries(map ?? {}).map(([key, value]) => `${key}=${goQuote(value)}`);
+  return entries.sort().join("\n");
+}
+
+/** As Go's %q: JSON's escapes, but for a few. */
+function goQuote(text: string): string {
+  return JSON.stringify(text)
+    .replace(/\\u00([01][0-9a-f])/g, (_, hex: string) => SHORT[hex] ?? `\\x${hex}`)
+    .replaceAll("\x7f", "\\x7f");
+}
+
+const SHORT: Readonly<Record<string, string>> = { "07": "\\a", "0b": "\\v" };
+
+/**
+ * What the pod's own metadata says, for the paths that environment and volumes have in common. Pure.
+ *
+ * Mirrors ExtractFieldPathAsString in pkg/fieldpath/fieldpath.go.
+ * @returns undefined when this is no such path
+ */
+export function extractFieldPath(pod: V1Pod, fieldPath: string): string | undefined {
+  const { metadata } = pod;
+  const [, map = "", key = ""] = /^metadata\.(annotations|labels)\['(.*)'\]$/.exec(fieldPath) ?? [];
+  const from = (own: Readonly<Record<string, string>> | undefined) =>
+    own !== undefined && Object.hasOwn(own, key) ? (own[key] ?? "") : "";
+  if (map === "annotations") return from(metadata.annotations);
+  if (map === "labels") return from(metadata.labels);
+  switch (fieldPath) {
+    case "metadata.annotations":
+      return formatMap(metadata.annotations);
+    case "metadata.labels":
+      return formatMap(metadata.labels);
+    case "metadata.name":
+      return metadata.name;
+    case "metadata.namespace":
+      return metadata.namespace;
+    case "metadata.uid":
+      return metadata.uid;
+    default:
+      return undefined;
+  }
+}
+
+/** Only these have the node's amount as their default. Mirrors MergeContainerResourceLimits in pkg/api/v1/resource/helpers.go. */
+const DEFAULTED = ["cpu", "memory", "ephemeral-storage"];
+
+/**
+ * What a container may use or asks for, in units of the divisor and rounded up. Where it has no limit, the node's is one.
+ *
+ * Mirrors ExtractContainerResourceValue in pkg/api/v1/resource/helpers.go and defaultPodLimitsForDownwardAPI.
+ * @param own the container that asks; of a volume: none
+ * @returns a problem when the pod has no such container, or the resource is none of those that can be asked for
+ */
+export function extractResource(
+  ref: ResourceFieldRef,
+  containers: readonly V1Container[],
+  own: V1Container | undefined,
+  allocatable: ResourceList,
+): { readonly value: string } | { readonly problem: string } {
+  const { containerName = "", resource } = ref;
+  const container = containerName === "" ? own : containers.find(({ name }) => name === containerName);
+  if (container === undefined) return { problem: `container ${containerName} not found` };
+  const [, kind = "", name = ""] = /^(limits|requests)\.(.+)$/.exec(resource) ?? [];
+  const isKnown = DEFAULTED.includes(name) || name.startsWith("hugepages-");
+  if (!isKnown) return { problem: `Unsupported container resource : ${resource}` };
+  const { limits, requests } = resourcesOf(container);
+  const said = kind === "limits" ? limits[name] : requests[name];
+  const amount = kind === "limits" && isZero(said) && DEFAULTED.includes(name) ? allocatable[name] : said;
+  const divisor = isZero(ref.divisor) ? "1" : ref.divisor;
+  const inUnits = name === "cpu" ? milliValue : unitValue;
+  return { value: String(Math.ceil(inUnits(amount ?? "0") / inUnits(divisor))) };
+}
