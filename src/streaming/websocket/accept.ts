@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StreamError } from "../bytes.js";
-import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols, UNNAMED } from "./subprotocols.js";
+import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols } from "./subprotocols.js";
 
 /** Mirrors DefaultMaxPayloadBytes of golang.org/x/net/websocket. */
 const MAX_MESSAGE_BYTES = 32 << 20;
@@ -43,20 +43,25 @@ export function acceptWebSocket(
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
     closeTimeout: NO_CLOSE_TIMEOUT_MS,
-    handleProtocols: () => subprotocol,
   } as ConstructorParameters<typeof WebSocketServer>[0]);
   // Upstream names the chosen subprotocol also when it has no name.
-  if (subprotocol === UNNAMED) server.on("headers", (headers) => headers.push("Sec-WebSocket-Protocol: "));
+  server.on("headers", (headers) => headers.push(`Sec-WebSocket-Protocol: ${subprotocol}`));
   return new Promise((resolve, reject) => {
     const gone = () => reject(new StreamError("the client was gone before the handshake"));
     socket.once("close", gone);
-    server.handleUpgrade(request, socket, head, (ws) => {
+    server.handleUpgrade(withoutSubprotocol(request), socket, head, (ws) => {
       socket.off("close", gone);
       // Nothing is read before somebody listens.
       ws.pause();
       resolve({ ws, subprotocol });
     });
   });
+}
+
+/** The library takes only tokens for subprotocols, which `SPDY/3.1+portforward.k8s.io` is none of. */
+function withoutSubprotocol(request: IncomingMessage): IncomingMessage {
+  const { "sec-websocket-protocol": _, ...headers } = request.headers;
+  return Object.create(request, { headers: { value: headers } }) as IncomingMessage;
 }
 
 type Problem = readonly [code: number, text: string];

@@ -1,0 +1,128 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../util/clock.js";
+import type { FrameObserver } from "../frame-report.js";
+import { acceptWebSocket } from "../websocket/accept.js";
+import { ChannelConnection } from "../websocket/channels.js";
+import { PORT_FORWARD_SUBPROTOCOLS } from "../websocket/subprotocols.js";
+import type { ForwardedConnection, PortForwardServerSession } from "./session.js";
+import { dataChannel, errorChannel, forwardChannelName, forwardedConnection, portBytes } from "./websocket-channels.js";
+
+export interface AcceptWebSocketPortForward {
+  /** one connection is opened to each, at once; at most 127 */
+  readonly ports: readonly number[];
+  readonly clock: Clock;
+  readonly observer?: FrameObserver;
+  /** default four hours */
+  readonly idleTimeoutMs?: number;
+}
+
+const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
+/** A channel is one byte, and a port has two. */
+const MAX_PORTS = 127;
+
+/**
+ * Serves a port-forward over a WebSocket: a channel with bytes and one with errors for each port, both of which begin with
+ * the port.
+ *
+ * Mirrors pkg/kubelet/cri/streaming/portforward/websocket.go (handleWebSocketStreams, websocketStreamHandler).
+ *
+ * @throws StreamError when the handshake was refused: the client has its answer then
+ */
+export async function acceptWebSocketPortForward(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  { ports, clock, observer, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS }: AcceptWebSocketPortForward,
+): Promise<PortForwardServerSession> {
+  const { ws, subprotocol } = await acceptWebSocket(request, socket, head, PORT_FORWARD_SUBPROTOCOLS);
+  const served = ports.slice(0, MAX_PORTS);
+  const nameOf = (channel: number) => forwardChannelName(served, channel);
+  const deps = { clock, ...(observer === undefined ? {} : { observer }) };
+  return new WebSocketForwardSession(new ChannelConnection(ws, deps, { subprotocol, nameOf, idleTimeoutMs }), served);
+}
+
+class WebSocketForwardSession implements PortForwardServerSession {
+  readonly protocol: PortForwardServerSession["protocol"];
+  readonly #connections: readonly ForwardedConnection[];
+  readonly #gone = new AbortController();
+  #openCount: number;
+  #isClosing = false;
+
+  constructor(
+    readonly connection: ChannelConnection,
+    ports: readonly number[],
+  ) {
+    this.protocol = { framing: "WebSocket", subprotocol: connection.options.subprotocol };
+    this.#connections = ports.map((port, index) => this.#open(port, index));
+    this.#openCount = ports.length;
+    const { over } = connection;
+    const leave = () => {
+      if (!this.#isClosing) this.#gone.abort(over.reason);
+    };
+    if (over.aborted) leave();
+    else over.addEventListener("abort", leave, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get connections(): AsyncIterable<ForwardedConnection> {
+    const { over } = this.connection;
+    const all = this.#connections;
+    return (async function* () {
+      yield* all;
+      if (!over.aborted) await new Promise<void>((resolve) => over.addEventListener("abort", () => resolve()));
+    })();
+  }
+
+  #open(port: number, index: number): ForwardedConnection {
+    const { connection } = this;
+    const incoming = connection.reader(dataChannel(index));
+    const outgoing = connection.writer(dataChannel(index));
+    const errors = connection.writer(errorChannel(index));
+    const begin = portBytes(port);
+    // Whoever is gone already needs no ports.
+    void outgoing.write(begin).catch(() => {});
+    void errors.write(begin).catch(() => {});
+    let isOpen = true;
+    const close = async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      incoming.discard();
+      incoming.end();
+      await this.#closedOne();
+    };
+    return forwardedConnection(connection, {
+      port,
+      incoming,
+      outgoing,
+      failure: Promise.resolve(undefined),
+      fail: async (message) => {
+        if (isOpen) await errors.write(Buffer.from(message));
+        await close();
+      },
+      close,
+    });
+  }
+
+  /** The connection ends with the last of its ports. */
+  async #closedOne(): Promise<void> {
+    this.#openCount--;
+    if (this.#openCount > 0) return;
+    this.#isClosing = true;
+    await this.connection.socket.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.connection.discardAll();
+    this.connection.socket.terminate("closed by this side");
+    await this.connection.socket.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

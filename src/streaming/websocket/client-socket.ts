@@ -1,0 +1,34 @@
+import type { Duplex } from "node:stream";
+import { WebSocket } from "ws";
+
+const MAX_MESSAGE_BYTES = 32 << 20;
+/** Answers to pings that the other side does not take; what comes above it is not answered. */
+const MAX_PENDING_PONGS = 64;
+/** The close is timed by whoever owns the socket, by its clock. */
+const NO_CLOSE_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** What the library's own client does once the handshake is through; not among its types. */
+interface Unconnected {
+  _isServer: boolean;
+  setSocket(socket: Duplex, head: Buffer, options: object): void;
+}
+
+/**
+ * The client's end of a WebSocket whose handshake is through. Paused: nothing is read before somebody listens.
+ * @param head what arrived with the answer
+ */
+export function clientWebSocket(socket: Duplex, head: Buffer): WebSocket {
+  const options = { autoPong: true, maxPendingAutoPongs: MAX_PENDING_PONGS, closeTimeout: NO_CLOSE_TIMEOUT_MS };
+  const ws: WebSocket = Reflect.construct(WebSocket, [null, undefined, options]);
+  const unconnected = ws as unknown as Unconnected;
+  unconnected._isServer = false;
+  unconnected.setSocket(socket, head, {
+    allowSynchronousEvents: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    maxBufferedChunks: 256 * 1024,
+    maxFragments: 16 * 1024,
+    skipUTF8Validation: false,
+  });
+  ws.pause();
+  return ws;
+}

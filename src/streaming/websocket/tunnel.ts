@@ -1,0 +1,46 @@
+import { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import { StreamError } from "../bytes.js";
+import { MessageSocket, type MessageSocketDeps, type MessageSocketOptions } from "./message-socket.js";
+
+const UNSUPPORTED_DATA = 1003;
+
+/**
+ * A byte stream inside of a WebSocket's binary messages, whose borders mean nothing: kubectl's port-forward since 1.31
+ * speaks SPDY through it.
+ *
+ * Mirrors client-go/tools/portforward/tunneling_connection.go. Ending it closes the WebSocket: a tunnel has no half-close.
+ */
+export function webSocketTunnel(ws: WebSocket, deps: MessageSocketDeps, options: MessageSocketOptions = {}): Duplex {
+  const tunnel = new Duplex({
+    read: () => socket.resume(),
+    write: (bytes: Buffer, _encoding, done) => {
+      socket.send(bytes).then(() => done(), done);
+    },
+    final: (done) => {
+      socket.close().then(() => done(), done);
+    },
+    destroy: (error, done) => {
+      socket.terminate("closed by this side");
+      done(error);
+    },
+    // The last message may have come before the last write is through.
+    allowHalfOpen: true,
+  });
+  const taker = {
+    take(message: Buffer, isBinary: boolean): void {
+      if (!isBinary) {
+        void socket.close(UNSUPPORTED_DATA, "invalid message type received");
+        tunnel.destroy(new StreamError("a message in the tunnel is not binary"));
+      } else if (message.length > 0 && !tunnel.push(message)) {
+        socket.pause();
+      }
+    },
+    ended(error: StreamError | undefined): void {
+      if (error === undefined) tunnel.push(null);
+      else tunnel.destroy(error);
+    },
+  };
+  const socket = new MessageSocket(ws, taker, deps, options);
+  return tunnel;
+}
