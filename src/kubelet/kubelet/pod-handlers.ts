@@ -9,7 +9,7 @@ import { needToReconcilePodReadiness } from "../status/generate.js";
 import { isMirrorPod, podText, type SyncPodType } from "../types/pod-update.js";
 import { filterOutInactivePods } from "./active-pods.js";
 import type { ContainerDeletor } from "./container-deletor.js";
-import type { PodAdmitter } from "./ports.js";
+import type { AdmitPod } from "./ports.js";
 
 const FILE = "pkg/kubelet/kubelet.go";
 
@@ -23,7 +23,7 @@ export interface PodHandlersDeps {
   readonly podCache: Pick<PodCache, "get">;
   readonly containerDeletor: Pick<ContainerDeletor, "deleteContainersInPod">;
   readonly sourcesReady: { allReady(): boolean };
-  readonly admitter: PodAdmitter;
+  readonly canAdmitPod: AdmitPod;
   readonly recorder: PodEventRecorder;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -40,8 +40,8 @@ export class PodHandlers {
   constructor(readonly deps: PodHandlersDeps) {}
 
   /** Oldest first: who came first has the first claim on what the node has. */
-  handlePodAdditions(pods: readonly V1Pod[]): void {
-    const { podManager, podWorkers, admitter } = this.deps;
+  async handlePodAdditions(pods: readonly V1Pod[]): Promise<void> {
+    const { podManager, podWorkers, canAdmitPod } = this.deps;
     const startMs = this.deps.clock.now();
     for (const pod of byCreationTime(pods)) {
       const existing = podManager.getPods();
@@ -52,7 +52,7 @@ export class PodHandlers {
       }
       // One that is ending was let in before.
       if (!podWorkers.isPodTerminationRequested(pod.metadata.uid)) {
-        const result = admitter.admit(pod, filterOutInactivePods(this.deps, existing));
+        const result = await canAdmitPod(filterOutInactivePods(this.deps, existing), pod);
         if (!result.admit) {
           this.#rejectPod(pod, result.reason, result.message);
           continue;

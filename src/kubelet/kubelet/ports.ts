@@ -2,22 +2,14 @@ import type { V1Pod, V1PodStatus } from "../../api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
+import type { PodAdmitResult } from "../lifecycle-admission/admit.js";
 
 /**
  * What the sync loop's parts ask of the parts that they do not make themselves: each is as small as its use.
  */
 
-/** Mirrors PodAdmitResult in pkg/kubelet/lifecycle/interfaces.go. */
-export type PodAdmitResult =
-  | { readonly admit: true }
-  /** reason: one word, `OutOfcpu`; message: a sentence */
-  | { readonly admit: false; readonly reason: string; readonly message: string };
-
-/** May a pod run here? Mirrors PodAdmitHandler. */
-export interface PodAdmitter {
-  /** @param otherPods that run here and use what there is */
-  admit(pod: V1Pod, otherPods: readonly V1Pod[]): PodAdmitResult;
-}
+/** May a pod run here, beside those that do? Mirrors canAdmitPod in pkg/kubelet/kubelet.go. */
+export type AdmitPod = (activePods: readonly V1Pod[], pod: V1Pod) => Promise<PodAdmitResult>;
 
 /** Mirrors the part of prober.Manager that the sync functions use. */
 export interface PodProber {

@@ -29,7 +29,7 @@ export interface ProbeUpdate {
 
 /** What the loop calls, one at a time. Mirrors SyncHandler in pkg/kubelet/kubelet.go. */
 export interface SyncHandler {
-  handlePodAdditions(pods: readonly V1Pod[]): void | Promise<void>;
+  handlePodAdditions(pods: readonly V1Pod[]): Promise<void>;
   handlePodUpdates(pods: readonly V1Pod[]): void;
   handlePodRemoves(pods: readonly V1Pod[]): void;
   handlePodReconcile(pods: readonly V1Pod[]): void;
@@ -61,6 +61,8 @@ export interface SyncLoopDeps {
   readonly podsToSync: () => readonly V1Pod[];
   /** a container of the pod (or its sandbox) has ended. Mirrors cleanUpContainersInPod */
   readonly cleanUpContainersInPod: (podUid: string, exitedContainerId: string) => void;
+  /** a container (or sandbox) of the pod is gone from the runtime */
+  readonly onContainerRemoved?: (podUid: string) => void;
   readonly clock: Clock;
   readonly trace: Trace;
 }
@@ -177,6 +179,7 @@ export class SyncLoop {
       }
     }
     if (type === "ContainerDied") cleanUpContainersInPod(podUid, containerId);
+    if (type === "ContainerRemoved") this.deps.onContainerRemoved?.(podUid);
   }
 
   #sync(): void {
