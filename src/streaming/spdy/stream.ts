@@ -1,0 +1,186 @@
+import { type ByteDuplex, type ByteReader, StreamError } from "../bytes.js";
+import { Window } from "./flow-control.js";
+import { channelOf } from "./frame-report.js";
+import type { ControlFrame, ResetStatus } from "./frames.js";
+import { RESET_STATUS } from "./frames.js";
+import type { SpdyHeaders } from "./header-block.js";
+import { Inbox } from "./inbox.js";
+
+/** What a stream needs of its connection. */
+export interface StreamHost {
+  /** As an Inbox tells it. */
+  taken(stream: SpdyStream, bytes: number, freed: number): void;
+  sendControl(frame: ControlFrame): void;
+  /** @param bytes at most MAX_SENT_FRAME_BYTES */
+  sendData(stream: SpdyStream, bytes: Uint8Array, fin: boolean): void;
+  /** Resolves when the socket takes more. */
+  room(): Promise<void>;
+  /** How many bytes the peer's window lets this stream send now. */
+  windowOf(stream: SpdyStream): number;
+  /** Resolves when a window has changed, or a stream or the connection has ended. */
+  windowChange(): Promise<void>;
+  /** Both sides of it are closed. */
+  over(stream: SpdyStream): void;
+}
+
+/** Larger writes are cut, so that other streams get their turn. Upstream's io.Copy sends 32 KiB. */
+export const MAX_SENT_FRAME_BYTES = 64 * 1024;
+
+const DONE = Promise.resolve();
+const NO_BYTES = new Uint8Array(0);
+
+/** One stream of a SPDY connection. Mirrors github.com/moby/spdystream/stream.go (Stream). */
+export class SpdyStream implements ByteDuplex {
+  readonly inbox: Inbox;
+  readonly window = new Window();
+  /** What it carries, by its headers. */
+  readonly channel: string | undefined;
+  /** The connection's: more waits in the inbox than it may hold. */
+  isFull = false;
+  #isReplied: boolean;
+  #isRemoteEnded = false;
+  /** Nothing can be written any more; the reason is given to whoever tries. */
+  #localEnd: StreamError | undefined;
+  #ending: Promise<void> | undefined;
+  #queue: Promise<void> | undefined;
+  #isOver = false;
+  readonly #whenOver: { promise: Promise<void>; resolve(): void };
+
+  constructor(
+    readonly id: number,
+    readonly headers: SpdyHeaders,
+    /** by this side or by the peer */
+    readonly openedBy: "us" | "peer",
+    readonly host: StreamHost,
+  ) {
+    this.inbox = new Inbox({ taken: (_, bytes, freed) => host.taken(this, bytes, freed) });
+    this.channel = channelOf(headers);
+    this.#isReplied = openedBy === "us";
+    let resolve = () => {};
+    const promise = new Promise<void>((done) => {
+      resolve = done;
+    });
+    this.#whenOver = { promise, resolve };
+  }
+
+  /** Ends when the peer has closed its side, or has reset the stream with CANCEL: that is how upstream says "that was all". */
+  get incoming(): ByteReader {
+    return this.inbox;
+  }
+
+  /** Resolves (never rejects) when both sides are closed, or the connection is. */
+  get closed(): Promise<void> {
+    return this.#whenOver.promise;
+  }
+
+  get isRemoteEnded(): boolean {
+    return this.#isRemoteEnded;
+  }
+
+  /** Answers the peer's SYN_STREAM, as spdystream's SendReply does: only then does an upstream peer send or take data. */
+  accept(): void {
+    if (this.#isReplied || this.#isOver) return;
+    this.#isReplied = true;
+    this.host.sendControl({ type: "SYN_REPLY", streamId: this.id, headers: {}, fin: false });
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.#localEnd !== undefined) return Promise.reject(this.#localEnd);
+    if (this.#ending !== undefined) return Promise.reject(new StreamError("Write on closed stream"));
+    if (bytes.length === 0) return DONE;
+    this.accept();
+    if (this.#queue !== undefined || bytes.length > Math.min(MAX_SENT_FRAME_BYTES, this.host.windowOf(this))) {
+      return this.#enqueue(() => this.#sendPieces(bytes));
+    }
+    this.host.sendData(this, bytes, false);
+    return this.host.room();
+  }
+
+  /** Sends an empty DATA frame with FIN, as upstream does. */
+  end(): Promise<void> {
+    if (this.#ending !== undefined) return this.#ending;
+    if (this.#localEnd !== undefined) return DONE;
+    this.accept();
+    const send = async () => {
+      if (this.#localEnd !== undefined) return;
+      this.#localEnd = new StreamError("Write on closed stream");
+      this.host.sendData(this, NO_BYTES, true);
+      this.#checkOver();
+    };
+    if (this.#queue === undefined) {
+      this.#ending = DONE;
+      void send();
+    } else {
+      this.#ending = this.#enqueue(send).catch(() => {});
+    }
+    return this.#ending;
+  }
+
+  /** Ends both directions at once. Safe to call twice. */
+  reset(status: ResetStatus = RESET_STATUS.CANCEL): void {
+    if (!this.#isOver) this.host.sendControl({ type: "RST_STREAM", streamId: this.id, status });
+    this.terminate(undefined, "the stream was reset");
+    this.inbox.drop();
+  }
+
+  /** The connection's: it is about to close. As upstream: who has closed its side has nothing to take back. */
+  resetForClose(): void {
+    if (this.#localEnd !== undefined) return;
+    this.host.sendControl({ type: "RST_STREAM", streamId: this.id, status: RESET_STATUS.CANCEL });
+  }
+
+  /** The connection's: a SYN_STREAM has said that this side sends nothing. */
+  localEndSent(): void {
+    this.#localEnd ??= new StreamError("Write on closed stream");
+    this.#checkOver();
+  }
+
+  /** The connection's: the peer has closed its side. */
+  remoteEnd(): void {
+    this.#isRemoteEnded = true;
+    this.inbox.end();
+    this.#checkOver();
+  }
+
+  /** The connection's: no frame of this stream will come or go. @param error for readers; undefined: a normal end */
+  terminate(error: StreamError | undefined, why: string): void {
+    this.#localEnd ??= error ?? new StreamError(why);
+    if (error === undefined) this.inbox.end();
+    else this.inbox.fail(error);
+    this.#isRemoteEnded = true;
+    this.#checkOver();
+  }
+
+  #enqueue(send: () => Promise<void>): Promise<void> {
+    const mine = (this.#queue ?? DONE).then(send);
+    // Whoever waits in line after a failure fails by itself.
+    const settled = mine.catch(() => {});
+    this.#queue = settled;
+    void settled.then(() => {
+      if (this.#queue === settled) this.#queue = undefined;
+    });
+    return mine;
+  }
+
+  async #sendPieces(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#localEnd !== undefined) throw this.#localEnd;
+      const window = this.host.windowOf(this);
+      if (window === 0) {
+        await this.host.windowChange();
+        continue;
+      }
+      const size = Math.min(bytes.length - at, MAX_SENT_FRAME_BYTES, window);
+      this.host.sendData(this, bytes.subarray(at, at + size), false);
+      at += size;
+      await this.host.room();
+    }
+  }
+
+  #checkOver(): void {
+    if (this.#isOver || this.#localEnd === undefined || !this.#isRemoteEnded) return;
+    this.#isOver = true;
+    this.host.over(this);
+    this.#whenOver.resolve();
+  }
+}

@@ -1,0 +1,166 @@
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../util/clock.js";
+import { StreamError } from "../bytes.js";
+
+/** What a Transport tells the connection on it. Called synchronously; must not throw. */
+export interface TransportOwner {
+  received(chunk: Buffer): void;
+  /** Once: the peer has closed its side, or the connection broke. The transport is gone then. */
+  lost(error: StreamError | undefined): void;
+}
+
+/** Bytes that wait to be sent, above which writers are asked to wait. */
+const WRITE_HIGH_WATER_BYTES = 256 * 1024;
+/** Above which nothing is read: a peer that makes us answer (PING, RST_STREAM) and does not read the answers. */
+const BACKLOG_BYTES = 1024 * 1024;
+/** How long a peer has to close its side after we closed ours. */
+const LINGER_MS = 1_000;
+/** A payload up to this size is copied behind its head: one small buffer is sent faster than two. */
+const COPIED_BYTES = 1024;
+
+const DONE = Promise.resolve();
+
+/**
+ * The socket below a SPDY connection: back-pressure both ways, frames that leave together, an orderly end.
+ *
+ * Works on any Duplex of Buffers: a TCP or TLS socket, or what a tunnel makes of WebSocket messages.
+ */
+export class Transport {
+  /** Resolves (never rejects) when nothing of the socket is left. */
+  readonly gone: Promise<void>;
+  #state: "open" | "ending" | "gone" = "open";
+  #isCorked = false;
+  #isPaused = false;
+  #wantsPause = false;
+  #drained: { readonly promise: Promise<void>; resolve(): void; reject(error: StreamError): void } | undefined;
+  readonly #lingering = new AbortController();
+
+  constructor(
+    readonly socket: Duplex,
+    readonly owner: TransportOwner,
+    readonly clock: Clock,
+    head: Uint8Array,
+  ) {
+    this.gone = new Promise((resolve) => {
+      socket.once("close", () => {
+        this.#end(new StreamError("the connection was closed"));
+        this.#lingering.abort();
+        resolve();
+      });
+    });
+    socket.on("error", (cause: Error) => {
+      this.#end(new StreamError(`the connection broke: ${cause.message}`, { cause }));
+      socket.destroy();
+    });
+    socket.on("drain", () => this.#onDrain());
+    socket.on("end", () => {
+      this.#end(undefined);
+      socket.destroy();
+    });
+    if (socket.destroyed) {
+      // Its "close" may be over: the peer was gone before we began.
+      process.nextTick(() => socket.emit("close"));
+      return;
+    }
+    if (head.length > 0) socket.unshift(Buffer.from(head));
+    socket.on("data", (chunk: Buffer) => {
+      if (this.#state === "open") owner.received(chunk);
+    });
+  }
+
+  /** Sends a frame. Frames of one turn of the event loop leave in one system call. */
+  send(head: Buffer, payload?: Uint8Array): void {
+    if (this.#state !== "open" || this.socket.destroyed) return;
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      this.socket.cork();
+      process.nextTick(() => {
+        this.#isCorked = false;
+        this.socket.uncork();
+      });
+    }
+    if (payload === undefined || payload.length === 0) this.socket.write(head);
+    else if (payload.length <= COPIED_BYTES) this.socket.write(Buffer.concat([head, payload]));
+    else {
+      this.socket.write(head);
+      this.socket.write(payload);
+    }
+    if (this.socket.writableLength > BACKLOG_BYTES) this.#updateReading();
+  }
+
+  /** Resolves when there is room for more. @throws StreamError when the connection ends before */
+  room(): Promise<void> {
+    if (this.socket.writableLength <= WRITE_HIGH_WATER_BYTES || this.#state !== "open") return DONE;
+    if (this.#drained === undefined) {
+      let resolve = () => {};
+      let reject: (error: StreamError) => void = () => {};
+      const promise = new Promise<void>((onDrain, onEnd) => {
+        resolve = onDrain;
+        reject = onEnd;
+      });
+      // Whoever waits hears of the end; when nobody does, it is no failure.
+      promise.catch(() => {});
+      this.#drained = { promise, resolve, reject };
+    }
+    return this.#drained.promise;
+  }
+
+  /** Stops reading, or goes on. */
+  set isPaused(wanted: boolean) {
+    this.#wantsPause = wanted;
+    this.#updateReading();
+  }
+
+  /**
+   * Sends what waits and closes our side; what the peer still sends is dropped. After a second the socket is destroyed:
+   * from now on, or with `flush` from when all was handed to the system, for which there is `maxFlushMs`.
+   */
+  end(options: { readonly flush: boolean; readonly maxFlushMs: number }): void {
+    if (this.#state !== "open") return;
+    this.#state = "ending";
+    this.#settleDrained(new StreamError("the connection is closed"));
+    const flushed = new Promise<void>((resolve) => this.socket.end(resolve));
+    this.#updateReading();
+    void this.#linger(options.flush ? flushed : DONE, options.maxFlushMs);
+  }
+
+  async #linger(flushed: Promise<void>, maxFlushMs: number): Promise<void> {
+    const { signal } = this.#lingering;
+    try {
+      if (maxFlushMs > 0) await Promise.race([flushed, this.clock.sleep(maxFlushMs, signal)]);
+      else await Promise.race([flushed, this.gone]);
+      await this.clock.sleep(LINGER_MS, signal);
+    } catch {
+      // The socket has closed meanwhile.
+    }
+    this.socket.destroy();
+  }
+
+  #onDrain(): void {
+    this.#drained?.resolve();
+    this.#drained = undefined;
+    this.#updateReading();
+  }
+
+  #updateReading(): void {
+    const isOpen = this.#state === "open";
+    const pause = isOpen && (this.#wantsPause || this.socket.writableLength > BACKLOG_BYTES);
+    if (pause === this.#isPaused) return;
+    this.#isPaused = pause;
+    if (pause) this.socket.pause();
+    else this.socket.resume();
+  }
+
+  #end(error: StreamError | undefined): void {
+    const wasOpen = this.#state === "open";
+    this.#state = "gone";
+    if (!wasOpen) return;
+    this.#settleDrained(error ?? new StreamError("the peer closed the connection"));
+    this.owner.lost(error);
+  }
+
+  #settleDrained(error: StreamError): void {
+    this.#drained?.reject(error);
+    this.#drained = undefined;
+  }
+}
