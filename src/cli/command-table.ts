@@ -10,6 +10,11 @@ export interface CommandEntry {
 /** In the order in which a learner meets them. A new command is a new row here and a file in `commands/`. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: "learn",
+    summary: "guided walkthroughs: do, predict, observe, check",
+    load: async () => (await import("../commands/learn.js")).addLearnCommand,
+  },
+  {
     name: "bootstrap",
     summary: "join a node: token, CSR, certificate, registration, first lease",
     load: async () => (await import("../commands/bootstrap.js")).addBootstrapCommand,

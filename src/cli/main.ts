@@ -17,17 +17,24 @@ const EXIT_INTERRUPTED = 130;
 export async function runCli(argv: readonly string[], version: string, edge: ProcessEdge): Promise<number> {
   const session = new CliSession(edge);
   try {
-    const program = await buildProgram(argv, version, session);
-    if (argv.length === 0) {
+    // The name alone, on a terminal: the learner's menu.
+    const isBare = argv.length === 0;
+    const line = isBare && canAsk(session) ? ["learn"] : argv;
+    const program = await buildProgram(line, version, session);
+    if (line.length === 0) {
       program.outputHelp();
       return 0;
     }
-    await program.parseAsync([...argv], { from: "user" });
+    await program.parseAsync([...line], { from: "user" });
     return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : 0);
   } catch (error) {
     session.stopProgress();
     return await close(session, report(error, session));
   }
+}
+
+function canAsk({ streams }: CliSession): boolean {
+  return streams.stdin.isTTY === true && streams.stderr.isTTY === true && streams.stdout.isTTY === true;
 }
 
 /** Ends what the run has open. A trace file that could not be written is a failure of its own, if there was no other. */

@@ -77,6 +77,7 @@ export class LabRunner implements CommandRunner {
       },
       ended,
       stop: async () => {
+        record.isHushed = true;
         stop.abort();
         await ended;
       },
@@ -108,6 +109,7 @@ export class LabRunner implements CommandRunner {
       },
       ended,
       stop: async () => {
+        record.isHushed = true;
         if (record.result.code === undefined && child.pid !== undefined) interrupt(child.pid);
         await ended;
       },
@@ -129,13 +131,15 @@ class Recording {
   #stdout = "";
   #stderr = "";
   #code: number | undefined;
+  /** what a command says when it is stopped is nothing that a learner asked for */
+  isHushed = false;
 
   constructor(readonly onOutput: OutputListener | undefined) {}
 
   add(stream: "stdout" | "stderr", text: string): void {
     if (stream === "stdout") this.#stdout += plain(text);
     else this.#stderr += plain(text);
-    this.onOutput?.(stream, text);
+    if (!this.isHushed) this.onOutput?.(stream, text);
   }
 
   end(code: number): CommandResult {

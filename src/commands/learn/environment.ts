@@ -1,0 +1,69 @@
+import { chalkFor, hasUnicode } from "../../cli/colour.js";
+import type { CliContext, CliStreams } from "../../cli/context.js";
+import { languageOf, type Say, sayIn } from "../../labs/catalogue.js";
+import { findLab, type LabLibrary, type LabSummary, nearest } from "../../labs/library.js";
+import { LANGUAGES, type Language } from "../../labs/text.js";
+import { SystemClock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { openLibrary } from "./library.js";
+import { ProgressStore } from "./progress-store.js";
+import { LabRenderer } from "./render.js";
+
+export interface LearnOptions {
+  readonly lang?: Language;
+  /** commander's form of --no-color */
+  readonly color: boolean;
+}
+
+/** What every part of `kubelab learn` needs. */
+export interface LearnEnvironment {
+  readonly context: CliContext;
+  readonly library: LabLibrary;
+  readonly store: ProgressStore;
+  readonly language: Language;
+  readonly say: Say;
+  readonly wall: SystemClock;
+  /** what a lab tells goes to this stream */
+  renderer(stream: "stdout" | "stderr"): LabRenderer;
+  isColoured(stream: "stdout" | "stderr"): boolean;
+}
+
+const PLAIN_WIDTH = 80;
+
+export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnEnvironment> {
+  const language = options.lang ?? languageOf(context.env);
+  const say = sayIn(language);
+  const wall = new SystemClock();
+  const chalk = (stream: keyof CliStreams & ("stdout" | "stderr")) =>
+    chalkFor(stream, { env: context.env, isTTY: context.streams[stream].isTTY, wanted: options.color });
+  return {
+    context,
+    library: await openLibrary(),
+    store: new ProgressStore(context.env, wall),
+    language,
+    say,
+    wall,
+    isColoured: (stream) => chalk(stream).level > 0,
+    renderer: (stream) => {
+      const out = context.streams[stream];
+      const width = () => out.columns ?? PLAIN_WIDTH;
+      return new LabRenderer({ chalk: chalk(stream), width, say, unicode: hasUnicode(context.env) }, out);
+    },
+  };
+}
+
+/** @throws LabError USAGE with the nearest name */
+export function labNamed({ library, say }: LearnEnvironment, word: string): LabSummary {
+  const found = findLab(library.summaries, word);
+  if (found !== undefined) return found;
+  const like = nearest(
+    library.summaries.map(({ id }) => id),
+    word,
+  );
+  const message = like === undefined ? say("noLab", { id: word }) : say("noLabNearest", { id: word, nearest: like });
+  throw new LabError("USAGE", message, say("noLabHint"));
+}
+
+export function parseLanguage(text: string): Language | undefined {
+  return LANGUAGES.find((one) => one === text);
+}

@@ -1,0 +1,80 @@
+import type { ChalkInstance } from "chalk";
+import wrapAnsi from "wrap-ansi";
+
+/** A block that stands between empty lines. */
+type Block =
+  | { readonly kind: "paragraph" | "heading" | "code"; readonly text: string }
+  | { readonly kind: "list"; readonly items: readonly { readonly mark: string; readonly text: string }[] };
+
+/**
+ * A lab's Markdown as lines for a terminal: paragraphs, lists, `code`, **strong**, fenced blocks. Wide characters count as two
+ * columns.
+ */
+export function renderMarkdown(markdown: string, chalk: ChalkInstance, width: number): string[] {
+  const lines: string[] = [];
+  for (const block of blocksOf(markdown)) {
+    if (lines.length > 0) lines.push("");
+    switch (block.kind) {
+      case "heading":
+        lines.push(...wrap(chalk.bold(block.text), width));
+        break;
+      case "code":
+        lines.push(...block.text.split("\n").map((line) => `    ${chalk.cyan(line)}`));
+        break;
+      case "list":
+        for (const { mark, text } of block.items) {
+          const [first = "", ...rest] = wrap(inline(text, chalk), width - mark.length - 3);
+          lines.push(`  ${mark} ${first}`, ...rest.map((line) => `${" ".repeat(mark.length + 3)}${line}`));
+        }
+        break;
+      default:
+        lines.push(...wrap(inline(block.text, chalk), width));
+    }
+  }
+  return lines;
+}
+
+export function wrap(text: string, width: number): string[] {
+  return wrapAnsi(text, Math.max(20, width), { hard: true }).split("\n");
+}
+
+function inline(text: string, chalk: ChalkInstance): string {
+  return text
+    .replace(/\*\*([^*]+)\*\*/g, (_, strong: string) => chalk.bold(strong))
+    .replace(/`([^`]+)`/g, (_, code: string) => (chalk.level === 0 ? `\`${code}\`` : chalk.cyan(code)));
+}
+
+function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = [];
+  const fences = markdown.split(/^```.*$/m);
+  fences.forEach((part, i) => {
+    if (i % 2 === 1) blocks.push({ kind: "code", text: part.replace(/^\n|\n$/g, "") });
+    else for (const chunk of part.split(/\n{2,}/)) if (chunk.trim() !== "") blocks.push(blockOf(chunk.trim()));
+  });
+  return blocks;
+}
+
+const ITEM = /^(?:([-*])|(\d+\.))\s+/;
+
+function blockOf(chunk: string): Block {
+  const heading = /^#+\s+(.+)$/.exec(chunk);
+  if (heading !== null) return { kind: "heading", text: heading[1] ?? "" };
+  if (!ITEM.test(chunk)) return { kind: "paragraph", text: joinLines(chunk.split("\n")) };
+  const items: { mark: string; text: string }[] = [];
+  for (const line of chunk.split("\n")) {
+    const match = ITEM.exec(line);
+    const last = items.at(-1);
+    if (match !== null) items.push({ mark: match[2] ?? "-", text: line.slice(match[0].length) });
+    else if (last !== undefined) last.text = joinLines([last.text, line.trim()]);
+  }
+  return { kind: "list", items };
+}
+
+/** A line break is a space, but between two Chinese characters it is nothing. */
+function joinLines(lines: readonly string[]): string {
+  return lines.reduce((text, line) => {
+    const next = line.trim();
+    const isWide = /[\u3000-\u9fff\uff00-\uffef]$/.test(text) && /^[\u3000-\u9fff\uff00-\uffef]/.test(next);
+    return isWide ? text + next : `${text} ${next}`;
+  });
+}

@@ -1,0 +1,120 @@
+import type { ChalkInstance } from "chalk";
+import type { MessageKey, Say } from "../../labs/catalogue.js";
+import type { LabMessage } from "../../labs/message.js";
+import { printable } from "../../trace/text.js";
+import { renderMarkdown, wrap } from "./markdown.js";
+
+export interface RenderOptions {
+  readonly chalk: ChalkInstance;
+  readonly width: () => number;
+  readonly say: Say;
+  readonly unicode: boolean;
+}
+
+/** Text is read better in a column than across a wide screen. */
+const MAX_WIDTH = 90;
+
+/** What a lab tells, as text for a terminal. Waiting is not in it: that is one line which changes. */
+export class LabRenderer {
+  constructor(
+    readonly options: RenderOptions,
+    readonly out: { write(text: string): unknown },
+  ) {}
+
+  get #width(): number {
+    return Math.min(this.options.width(), MAX_WIDTH);
+  }
+
+  write(message: LabMessage): void {
+    if (message.kind === "output") this.out.write(message.text);
+    else {
+      const lines = this.#lines(message);
+      if (lines.length > 0) this.out.write(`${lines.join("\n")}\n`);
+    }
+  }
+
+  #lines(message: LabMessage): string[] {
+    const { chalk, say, unicode } = this.options;
+    switch (message.kind) {
+      case "lab": {
+        const head = chalk.bold(say("labBegins", { number: message.number, title: message.title }));
+        const elsewhere = [chalk.dim(say("elsewhere")), ...message.elsewhere.map((line) => `    ${line}`)];
+        return [...wrap(head, this.#width), ...wrap(chalk.dim(message.summary), this.#width), "", ...elsewhere, ""];
+      }
+      case "step": {
+        const { index, count, title } = message;
+        const text = say("stepTitle", { index, count, title });
+        return ["", ...wrap(chalk.bold.cyan(text), this.#width), ""];
+      }
+      case "text":
+        return message.markdown.trim() === "" ? [] : renderMarkdown(message.markdown, chalk, this.#width);
+      case "command":
+        return ["", ...message.line.split("\n").map((line) => `    ${chalk.cyan(`$ ${line}`)}`)];
+      case "running":
+        return ["", ...message.line.split("\n").map((line) => chalk.dim(`$ ${line}`))];
+      case "exit":
+        return message.code === 0 ? [] : [chalk.yellow(say("exitCode", { code: message.code }))];
+      case "question":
+        return ["", chalk.bold(say("predictFirst")), ...message.choices.flatMap((one) => this.#choice(one))];
+      case "needs-answer":
+        return [chalk.yellow(say("needsAnswer", { choices: message.choices.join(", ") }))];
+      case "answer": {
+        const isRight = message.given === message.right;
+        const text = say(isRight ? "predictionRight" : "predictionWrong", { text: message.text });
+        return ["", ...this.#marked(isRight, text)];
+      }
+      case "look":
+        return [`  ${chalk.yellow(unicode ? "▸" : ">")} ${printable(message.line.trim())}`];
+      case "upstream":
+        return [chalk.dim(`    ${say("upstreamPlace")} ${message.place}`)];
+      case "waiting":
+        return [];
+      case "verdict":
+        return this.#verdict(message);
+      case "hint": {
+        const { index, count, text } = message;
+        return ["", chalk.bold(say("hint", { index, count })), ...renderMarkdown(text, chalk, this.#width)];
+      }
+      case "done":
+        return [];
+      case "finished":
+        return this.#closing(message.closing);
+      case "output":
+        return [];
+    }
+  }
+
+  #choice({ key, text }: { readonly key: string; readonly text: string }): string[] {
+    const [first = "", ...rest] = wrap(text, this.#width - 6);
+    return [`  ${this.options.chalk.bold(key)}`, `      ${first}`, ...rest.map((line) => `      ${line}`)];
+  }
+
+  #verdict({ ok, seen, want }: LabMessage & { kind: "verdict" }): string[] {
+    const { chalk, say } = this.options;
+    if (ok) return ["", ...this.#marked(true, say("checkOk", { seen: printable(seen) }))];
+    const line = (key: MessageKey, text: string) => wrap(`  ${chalk.dim(say(key))} ${printable(text)}`, this.#width);
+    return [
+      "",
+      ...this.#marked(false, say("checkFailed")),
+      ...line("checkSees", seen),
+      ...line("checkWants", want ?? ""),
+    ];
+  }
+
+  #marked(ok: boolean, text: string): string[] {
+    const { chalk, unicode } = this.options;
+    const mark = ok ? chalk.green(unicode ? "✓" : "ok") : chalk.yellow(unicode ? "✗" : "no");
+    const [first = "", ...rest] = wrap(text, this.#width - 3);
+    return [`${mark} ${first}`, ...rest.map((line) => `  ${line}`)];
+  }
+
+  #closing(closing: Readonly<Record<string, string>>): string[] {
+    const { chalk, say } = this.options;
+    const sections = Object.entries(closing).flatMap(([heading, text]) => [
+      "",
+      chalk.bold(say(heading as MessageKey)),
+      ...renderMarkdown(text, chalk, this.#width),
+    ]);
+    return ["", chalk.bold.green(say("labFinished")), ...sections];
+  }
+}

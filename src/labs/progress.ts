@@ -1,0 +1,124 @@
+import { readFile, rename } from "node:fs/promises";
+import { LabError } from "../util/errors.js";
+import { describeFileError, writeFileAtomic } from "../util/files.js";
+
+/** How far a learner is in one lab. */
+export interface LabProgress {
+  /** of the lab's definition when it was begun: another one counts as not begun */
+  readonly revision: number;
+  /** what chooses the lab's values; a new start has a new one */
+  readonly seed: number;
+  /** ids of steps, in the order in which they were done */
+  readonly done: readonly string[];
+  readonly hints: number;
+  readonly rightPredictions: number;
+  readonly wrongPredictions: number;
+  /** Unix ms */
+  readonly startedAtMs: number;
+  /** Unix ms; undefined: not finished */
+  readonly finishedAtMs?: number;
+}
+
+export interface Progress {
+  readonly version: 1;
+  readonly labs: Readonly<Record<string, LabProgress>>;
+}
+
+export const EMPTY_PROGRESS: Progress = { version: 1, labs: {} };
+const KNOWN_VERSION = 1;
+
+export interface LoadedProgress {
+  readonly progress: Progress;
+  /** where a file that could not be read was put aside */
+  readonly keptAs?: string;
+}
+
+/**
+ * Reads the progress file. A missing one is no progress yet; a broken one is put aside under another name.
+ * @throws LabError BAD_FILE for a file of a newer version: it is left alone
+ */
+export async function loadProgress(file: string, nowMs: number): Promise<LoadedProgress> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { progress: EMPTY_PROGRESS };
+    throw unreadable(file, describeFileError(error), error);
+  }
+  const parsed = parseProgress(text);
+  if (parsed.kind === "ok") return { progress: parsed.progress };
+  if (parsed.kind === "newer") throw newer(file, parsed.version);
+  const keptAs = `${file}.broken-${nowMs}`;
+  await rename(file, keptAs);
+  return { progress: EMPTY_PROGRESS, keptAs };
+}
+
+export type ParsedProgress =
+  | { readonly kind: "ok"; readonly progress: Progress }
+  | { readonly kind: "newer"; readonly version: number }
+  | { readonly kind: "broken" };
+
+/** Reads what `export` or a run before has written. Pure. */
+export function parseProgress(text: string): ParsedProgress {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { kind: "broken" };
+  }
+  const { version, labs } = (value ?? {}) as { version?: unknown; labs?: unknown };
+  if (typeof version === "number" && version > KNOWN_VERSION) return { kind: "newer", version };
+  if (version !== KNOWN_VERSION || typeof labs !== "object" || labs === null) return { kind: "broken" };
+  const entries = Object.entries(labs);
+  if (!entries.every(([, one]) => isLabProgress(one))) return { kind: "broken" };
+  return { kind: "ok", progress: { version: 1, labs: Object.fromEntries(entries) } };
+}
+
+function isLabProgress(value: unknown): value is LabProgress {
+  const one = value as Partial<LabProgress> | null;
+  return (
+    typeof one === "object" &&
+    one !== null &&
+    [one.revision, one.seed, one.hints, one.rightPredictions, one.wrongPredictions, one.startedAtMs].every(
+      (number) => typeof number === "number" && Number.isFinite(number),
+    ) &&
+    Array.isArray(one.done) &&
+    one.done.every((step) => typeof step === "string") &&
+    (one.finishedAtMs === undefined || typeof one.finishedAtMs === "number")
+  );
+}
+
+/** @throws LabError BAD_FILE */
+export async function saveProgress(file: string, progress: Progress): Promise<void> {
+  await writeFileAtomic(file, `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Two learners' progress, or one learner's from two machines: of each lab the one that is further. */
+export function mergeProgress(ours: Progress, theirs: Progress): Progress {
+  const labs: Record<string, LabProgress> = { ...ours.labs };
+  for (const [id, other] of Object.entries(theirs.labs)) {
+    const own = labs[id];
+    if (own === undefined || isFurther(other, own)) labs[id] = other;
+  }
+  return { version: 1, labs };
+}
+
+function isFurther(a: LabProgress, b: LabProgress): boolean {
+  if (a.revision !== b.revision) return a.revision > b.revision;
+  if ((a.finishedAtMs === undefined) !== (b.finishedAtMs === undefined)) return a.finishedAtMs !== undefined;
+  return a.done.length > b.done.length;
+}
+
+export function newer(file: string, version: number): LabError {
+  return new LabError(
+    "BAD_FILE",
+    `${file} was written by a newer kubelab: its format is ${version}, known is ${KNOWN_VERSION}`,
+    "Use that kubelab, or move the file away to begin anew.",
+  );
+}
+
+function unreadable(file: string, why: string, cause: unknown): LabError {
+  return new LabError("BAD_FILE", `cannot read ${file}: ${why}`, "Name another state folder with XDG_STATE_HOME.", {
+    cause,
+  });
+}
