@@ -5,6 +5,7 @@ import { type CallContext, type CriHandlers, serveCri } from "../cri/server.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
+import { SeededRandom } from "../util/seeded-random.js";
 import { imageCalls } from "./calls/image-calls.js";
 import { runtimeCalls } from "./calls/runtime-calls.js";
 import type { RuntimeControl } from "./control/control.js";
@@ -12,10 +13,10 @@ import { CoreControl } from "./control/core-control.js";
 import { Faults } from "./control/faults.js";
 import { parseReference } from "./images/reference.js";
 import { SIGKILL } from "./process/signals.js";
-import { SeededRandom } from "../util/seeded-random.js";
 import { Containers } from "./state/containers.js";
 import { RuntimeCore } from "./state/core.js";
 import { Sandboxes } from "./state/sandboxes.js";
+import { Streams } from "./streaming/streams.js";
 
 export interface RuntimeOptions {
   readonly clock: Clock;
@@ -35,6 +36,8 @@ export interface RuntimeOptions {
   readonly podCidr?: string;
   /** images that are there at once, beside pause */
   readonly images?: readonly string[];
+  /** where clients come for the streams of exec, attach and port-forward; default `127.0.0.1:0` */
+  readonly streamingAddress?: string;
   /** from which -v on the trace shows what changes; default 1 */
   readonly traceLevel?: 1 | 2 | 3 | 4;
 }
@@ -52,10 +55,11 @@ export interface RunningRuntime {
 export const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
 const DEFAULT_POD_CIDR = "10.244.0.0/16";
 const DEFAULT_PULL_MS = 400;
+const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";
 
 /**
  * Starts the embedded container runtime: a CRI server whose containers are functions of this process.
- * @throws LabError USAGE, BAD_FILE where it cannot listen
+ * @throws LabError USAGE, BAD_FILE where it cannot listen; USAGE for a streaming address that others could reach
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const ownRoot = options.rootDir === undefined;
@@ -66,6 +70,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     const server = await serveCri(runtime.handlers, options.listen ?? `unix://${join(rootDir, "runtime.sock")}`);
     const close = async () => {
       runtime.stop();
+      await runtime.streams.close();
       await server.close();
       if (ownRoot) await rm(rootDir, { recursive: true, force: true });
     };
@@ -86,7 +91,9 @@ export interface Runtime {
   readonly core: RuntimeCore;
   readonly handlers: CriHandlers;
   readonly control: RuntimeControl;
-  /** Kills all processes and ends all streams. */
+  /** its server listens from the first call on; to be closed after `stop` */
+  readonly streams: Streams;
+  /** Kills all processes and ends all streams of events. */
   stop(): void;
 }
 
@@ -107,11 +114,13 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
   const containers = new Containers(core);
   const sandboxes = new Sandboxes(core, containers);
   const faults = new Faults(clock);
-  const calls = runtimeCalls({ core, sandboxes, containers, version: options.version ?? "0.1.0" });
+  const streams = new Streams(core, containers, options.streamingAddress ?? DEFAULT_STREAMING_ADDRESS);
+  const calls = runtimeCalls({ core, sandboxes, containers, streams, version: options.version ?? "0.1.0" });
   return {
     core,
     handlers: { runtime: disturbed(calls, faults), image: disturbed(imageCalls(core), faults) },
     control: new CoreControl(core, sandboxes, containers, faults),
+    streams,
     stop: () => {
       core.changes.close();
       for (const { running } of core.containers.values()) {

@@ -119,15 +119,15 @@ export const OUR_ANSWERS: Readonly<Record<string, string>> = {
   UpdateContainerResources: "NotFound OK OK OK NotFound",
   ReopenContainerLog: "NotFound FailedPrecondition OK FailedPrecondition NotFound",
   ExecSync: "NotFound FailedPrecondition OK FailedPrecondition NotFound",
-  Exec: "NotFound FailedPrecondition Unimplemented FailedPrecondition NotFound",
-  Attach: "NotFound FailedPrecondition Unimplemented FailedPrecondition NotFound",
+  Exec: "NotFound FailedPrecondition OK FailedPrecondition NotFound",
+  Attach: "NotFound FailedPrecondition OK FailedPrecondition NotFound",
   //                        unknown  ready              not-ready          removed
   StopPodSandbox: "OK OK OK OK",
   RemovePodSandbox: "OK OK OK OK",
   PodSandboxStatus: "NotFound OK OK NotFound",
   PodSandboxStats: "NotFound OK OK NotFound",
   CreateContainer: "NotFound OK FailedPrecondition NotFound",
-  PortForward: "NotFound Unimplemented FailedPrecondition NotFound",
+  PortForward: "NotFound OK FailedPrecondition NotFound",
 
   "RunPodSandbox without a config": "InvalidArgument",
   "RunPodSandbox without metadata": "InvalidArgument",

@@ -7,6 +7,7 @@ import { SIGKILL } from "../process/signals.js";
 import { BytesSource, CollectingSink } from "../process/streams.js";
 import { invalid } from "../state/errors.js";
 import type { RunningContainer } from "../state/running.js";
+import { execErrorText } from "./exec-errors.js";
 
 /** What a stream of ExecSync is cut off at, by containerd and by the size of a message. */
 const MAX_STREAM_BYTES = 16 * 1024 * 1024;
@@ -24,6 +25,7 @@ export interface ExecResult {
  *
  * Mirrors containerd's container_execsync.go. Differs: the two streams together are cut off at what fits a message, which
  * containerd's caller would not get at all.
+ * @param execId names this run in what is said of a command that cannot be started
  * @throws RpcError DeadlineExceeded after the timeout (the command is killed), Unknown when it cannot be started
  */
 export async function execSync(
@@ -31,11 +33,12 @@ export async function execSync(
   { cmd, timeout }: Pick<ExecSyncRequest, "cmd" | "timeout">,
   clock: Clock,
   signal: AbortSignal,
+  execId = "",
 ): Promise<ExecResult> {
   if (cmd.length === 0) throw invalid("failed to exec in container: no command was given");
   const stdout = new CollectingSink(MAX_STREAM_BYTES);
   const stderr = new CollectingSink(MAX_STREAM_BYTES);
-  const process = spawn(running, cmd, stdout, stderr);
+  const process = spawn(running, cmd, stdout, stderr, execId);
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
   const timedOut =
@@ -68,16 +71,14 @@ function spawn(
   argv: readonly string[],
   stdout: CollectingSink,
   stderr: CollectingSink,
+  execId: string,
 ): Process {
   const { machine, env, cwd } = running;
   try {
-    return machine.spawn({ argv, env, cwd, stdin: new BytesSource(), stdout, stderr, parentPid: 0 });
+    return machine.spawn({ argv, env, cwd, stdin: new BytesSource(), stdout, stderr, parentPid: 0, group: "new" });
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
-    throw new RpcError(
-      "Unknown",
-      `failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to start container process: exec: "${error.command}": ${error.reason}: unknown`,
-    );
+    throw new RpcError("Unknown", execErrorText(error, execId));
   }
 }
 

@@ -8,11 +8,13 @@ import { encodedList } from "../../protobuf/encoded-list.js";
 import type { Encoded } from "../../protobuf/fields.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
-import { invalid, wrongState } from "../state/errors.js";
+import { wrongState } from "../state/errors.js";
+import { newId } from "../state/ids.js";
 import { RUNTIME_HANDLERS, type Sandboxes } from "../state/sandboxes.js";
 import { containerItem, containerStatus, podStatus, sandboxItem } from "../state/status.js";
 import { metricDescriptors, sandboxMetrics } from "../stats/metrics.js";
 import { containerStats, sandboxStats } from "../stats/usage.js";
+import type { Streams } from "../streaming/streams.js";
 import { execSync } from "./exec.js";
 import { selectContainers, selectSandboxes } from "./filters.js";
 import { containerInfo, runtimeInfo, sandboxInfo } from "./verbose.js";
@@ -29,6 +31,7 @@ export interface CallDeps {
   readonly core: RuntimeCore;
   readonly sandboxes: Sandboxes;
   readonly containers: Containers;
+  readonly streams: Streams;
   /** of kubelab */
   readonly version: string;
 }
@@ -158,7 +161,13 @@ function containerCalls({ core, containers }: CallDeps) {
       return {};
     },
     execSync: ({ containerId, cmd, timeout }, { signal }) =>
-      execSync(containers.running(core.container(containerId)), { cmd, timeout }, core.clock, signal),
+      execSync(
+        containers.running(core.container(containerId)),
+        { cmd, timeout },
+        core.clock,
+        signal,
+        newId(core.random, () => false),
+      ),
     checkpointContainer: ({ containerId }) => {
       core.container(containerId);
       throw new RpcError("Unimplemented", "the embedded runtime cannot write a container's processes to a file");
@@ -166,37 +175,12 @@ function containerCalls({ core, containers }: CallDeps) {
   } satisfies Handlers<typeof RUNTIME_SERVICE>;
 }
 
-/** Requests are checked as containerd does; the streams themselves are not served yet. */
-function streamingCalls({ core, containers }: CallDeps) {
-  const notYet = (what: string) =>
-    new RpcError(
-      "Unimplemented",
-      `the embedded runtime has no streaming server for ${what} yet: use ExecSync for commands`,
-    );
+function streamingCalls({ streams }: CallDeps) {
   return {
-    exec: ({ containerId, cmd, tty, stdin, stdout, stderr }) => {
-      containers.running(core.container(containerId));
-      checkStreams({ tty, stdin, stdout, stderr });
-      if (cmd.length === 0) throw invalid("no command was given");
-      throw notYet("exec");
-    },
-    attach: ({ containerId, tty, stdin, stdout, stderr }) => {
-      containers.running(core.container(containerId));
-      checkStreams({ tty, stdin, stdout, stderr });
-      throw notYet("attach");
-    },
-    portForward: ({ podSandboxId }) => {
-      if (core.sandbox(podSandboxId).state !== "ready") throw wrongState("sandbox container is not running");
-      throw notYet("port-forward");
-    },
+    exec: async (request) => ({ url: await streams.exec(request) }),
+    attach: async (request) => ({ url: await streams.attach(request) }),
+    portForward: async (request) => ({ url: await streams.portForward(request) }),
   } satisfies Handlers<typeof RUNTIME_SERVICE>;
-}
-
-/** Mirrors k8s.io/kubernetes/pkg/kubelet/cri/streaming (validateExecRequest). */
-function checkStreams(streams: { tty: boolean; stdin: boolean; stdout: boolean; stderr: boolean }): void {
-  if (streams.tty && streams.stderr) throw invalid("tty and stderr cannot both be true");
-  if (!streams.stdin && !streams.stdout && !streams.stderr)
-    throw invalid("one of stdin, stdout, or stderr must be set");
 }
 
 function statsCalls({ core }: CallDeps) {

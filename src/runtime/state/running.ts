@@ -39,6 +39,7 @@ export class RunningContainer {
   readonly terminal: Terminal | undefined;
   readonly #listeners = new Set<OutputListener>();
   #isOutOfMemory = false;
+  #isStdinClosed = false;
 
   /**
    * Starts the container's first process.
@@ -109,8 +110,15 @@ export class RunningContainer {
     this.log?.end("stdout");
     this.log?.end("stderr");
     this.log?.close();
-    this.stdin?.writer.release();
+    this.closeStdin();
     return { exitCode: exitCodeOf(status), isOutOfMemory: this.#isOutOfMemory };
+  }
+
+  /** Nothing more will be typed: the first process sees the end of its input. Safe to call twice. */
+  closeStdin(): void {
+    if (this.#isStdinClosed) return;
+    this.#isStdinClosed = true;
+    this.stdin?.writer.release();
   }
 
   signal(number: number): void {

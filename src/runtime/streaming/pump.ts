@@ -1,0 +1,49 @@
+import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import { BrokenPipeError, type ByteSource } from "../process/streams.js";
+
+/**
+ * From a process to its client, at the client's pace: what the client has not taken stays in the process's pipe.
+ * @returns whether all was sent: not when the client is gone or the signal aborted
+ */
+export async function toClient(source: ByteSource, client: ByteWriter, signal: AbortSignal): Promise<boolean> {
+  try {
+    for (;;) {
+      const bytes = await source.read(signal);
+      if (bytes === undefined) break;
+      await client.write(bytes);
+    }
+    await client.end();
+    return true;
+  } catch (error) {
+    if (error instanceof StreamError || signal.aborted) return false;
+    throw error;
+  }
+}
+
+/**
+ * From a client to a process, at the process's pace. Ends when the client has said all or is gone, when nobody reads it
+ * any more, or with the signal.
+ */
+export async function fromClient(
+  client: ByteReader,
+  write: (bytes: Uint8Array) => Promise<void> | void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const bytes of client) await write(bytes);
+  } catch (error) {
+    if (error instanceof StreamError || error instanceof BrokenPipeError || signal.aborted) return;
+    throw error;
+  }
+}
+
+/** Resolves when the signal aborts; `stop` takes the listener away. */
+export function whenAborted(signal: AbortSignal): { readonly aborted: Promise<"gone">; stop(): void } {
+  let onAbort = () => {};
+  const aborted = new Promise<"gone">((resolve) => {
+    onAbort = () => resolve("gone");
+    if (signal.aborted) resolve("gone");
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  return { aborted, stop: () => signal.removeEventListener("abort", onAbort) };
+}

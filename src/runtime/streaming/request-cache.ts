@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { RpcError } from "../../cri/status.js";
+import type { Clock } from "../../util/clock.js";
+
+const TTL_MS = 60_000;
+const MAX_IN_FLIGHT = 1000;
+/** characters of base64, of six random bits each */
+const TOKEN_LENGTH = 8;
+const TOKEN_BYTES = 6;
+
+interface Entry<T> {
+  readonly request: T;
+  readonly expiresMs: number;
+}
+
+/**
+ * Requests that wait for their client to come to the streaming server, each under a random token that is good once and for
+ * a minute. Mirrors pkg/kubelet/cri/streaming/request_cache.go (requestCache).
+ */
+export class RequestCache<T> {
+  /** in the order in which they expire */
+  readonly #entries = new Map<string, Entry<T>>();
+
+  constructor(readonly clock: Clock) {}
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** @returns the token @throws RpcError ResourceExhausted while a thousand others wait */
+  insert(request: T): string {
+    this.#dropExpired();
+    if (this.#entries.size >= MAX_IN_FLIGHT)
+      throw new RpcError("ResourceExhausted", "maximum number of in-flight requests exceeded");
+    let token: string;
+    // Who has it may run commands: no seed makes it come out the same.
+    do token = randomBytes(TOKEN_BYTES).toString("base64url").slice(0, TOKEN_LENGTH);
+    while (this.#entries.has(token));
+    this.#entries.set(token, { request, expiresMs: this.clock.now() + TTL_MS });
+    return token;
+  }
+
+  /** @returns undefined for a token that was never given, was used, or has expired */
+  consume(token: string): T | undefined {
+    const entry = this.#entries.get(token);
+    this.#entries.delete(token);
+    return entry === undefined || this.clock.now() > entry.expiresMs ? undefined : entry.request;
+  }
+
+  #dropExpired(): void {
+    const now = this.clock.now();
+    for (const [token, { expiresMs }] of this.#entries) {
+      if (now <= expiresMs) return;
+      this.#entries.delete(token);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { StreamError } from "../../streaming/bytes.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { RequestCache } from "./request-cache.js";
+
+/** What a client that came with a good token is served with. */
+export type StreamHandler = (connection: StreamConnection) => Promise<void>;
+
+/** A request to upgrade, before it was answered. */
+export interface StreamConnection {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  /** aborts when the server closes */
+  readonly signal: AbortSignal;
+}
+
+/** What a URL is for: its path begins with it. */
+export type StreamKind = "exec" | "attach" | "portforward";
+
+interface Pending {
+  readonly kind: StreamKind;
+  readonly serve: StreamHandler;
+}
+
+export interface StreamingServerOptions {
+  /** `127.0.0.1:PORT`, `[::1]:PORT`; 0: any free port */
+  readonly address: string;
+}
+
+export interface StreamingServerDeps {
+  readonly clock: Clock;
+  /** told of what nobody expected while a client was served */
+  readonly onError: (error: unknown) => void;
+}
+
+const PATH = /^\/(exec|attach|portforward)\/([^/?]+)(?:\?.*)?$/;
+
+/**
+ * Where clients come for the streams of exec, attach and port-forward, with the URL that the call answered: plain HTTP on
+ * loopback, as containerd's. It listens from the first such call on.
+ *
+ * Mirrors pkg/kubelet/cri/streaming/server.go (server, serveExec, buildURL), and go-restful's answers.
+ */
+export class StreamingServer {
+  readonly #cache: RequestCache<Pending>;
+  readonly #closing = new AbortController();
+  readonly #sockets = new Set<Duplex>();
+  readonly #serving = new Set<Promise<void>>();
+  #listening: Promise<Listening> | undefined;
+  #closed: Promise<void> | undefined;
+
+  /** @throws LabError USAGE for an address that others could reach */
+  constructor(
+    readonly deps: StreamingServerDeps,
+    readonly options: StreamingServerOptions,
+  ) {
+    parseAddress(options.address);
+    this.#cache = new RequestCache(deps.clock);
+  }
+
+  /**
+   * @returns the URL to come to, within a minute and once
+   * @throws RpcError ResourceExhausted while too many wait; LabError USAGE where it cannot listen
+   */
+  async urlFor(kind: StreamKind, serve: StreamHandler): Promise<string> {
+    this.#listening ??= this.#listen();
+    const { url } = await this.#listening;
+    return `${url}/${kind}/${this.#cache.insert({ kind, serve })}`;
+  }
+
+  async #listen(): Promise<Listening> {
+    const server = createServer((request, response) => this.#refuse(request, response));
+    server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+    server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    return { server, url: await bind(server, this.options.address) };
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const found = this.#find(request);
+    if (typeof found !== "function") {
+      // What the socket says while it ends interests nobody any more.
+      socket.on("error", () => socket.destroy());
+      socket.end(rawAnswer(found));
+      return;
+    }
+    this.#serve(found, { request, socket, head, signal: this.#closing.signal });
+  }
+
+  /** Not asked to upgrade: whoever serves the streams says what is missing, and writes it to the socket itself. */
+  #refuse(request: IncomingMessage, response: ServerResponse): void {
+    const found = this.#find(request);
+    if (typeof found === "function") {
+      const { socket } = request;
+      this.#serve(found, { request, socket, head: Buffer.alloc(0), signal: this.#closing.signal });
+      return;
+    }
+    response.writeHead(found.code, found.headers);
+    response.end(found.text);
+  }
+
+  #serve(serve: StreamHandler, connection: StreamConnection): void {
+    const serving = serve(connection)
+      .catch((error: unknown) => {
+        // Refused, or gone before it began: the client has its answer.
+        if (!(error instanceof StreamError)) this.deps.onError(error);
+        connection.socket.destroy();
+      })
+      .finally(() => this.#serving.delete(serving));
+    this.#serving.add(serving);
+  }
+
+  #find(request: IncomingMessage): StreamHandler | Answer {
+    const match = PATH.exec(request.url ?? "");
+    if (match === null) return answer(404, "404: Page Not Found");
+    if (request.method !== "GET" && request.method !== "POST")
+      return answer(405, "405: Method Not Allowed", { allow: "GET, POST" });
+    const pending = this.#cache.consume(match[2] ?? "");
+    if (pending !== undefined && pending.kind === match[1]) return pending.serve;
+    return answer(404, "404 page not found\n", { "x-content-type-options": "nosniff" });
+  }
+
+  /** Breaks all connections off. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new StreamError("the streaming server is closing"));
+    const listening = await this.#listening?.catch(() => undefined); // then nothing was opened
+    if (listening === undefined) return;
+    const closed = new Promise<void>((resolve) => listening.server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    await Promise.allSettled(this.#serving);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+interface Listening {
+  readonly server: Server;
+  /** `http://127.0.0.1:4003` */
+  readonly url: string;
+}
+
+interface Answer {
+  readonly code: 404 | 405;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly text: string;
+}
+
+function answer(code: 404 | 405, text: string, more: Readonly<Record<string, string>> = {}): Answer {
+  const headers = { ...more, "content-type": "text/plain; charset=utf-8", "content-length": text.length };
+  return { code, text, headers };
+}
+
+function rawAnswer({ code, headers, text }: Answer): string {
+  const lines = Object.entries({ ...headers, connection: "close" }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${code} ${code === 404 ? "Not Found" : "Method Not Allowed"}\r\n${lines.join("")}\r\n${text}`;
+}
+
+function parseAddress(address: string): { readonly host: string; readonly port: number } {
+  const match = /^(\[::1\]|localhost|127(?:\.\d{1,3}){3}):(\d{1,5})$/.exec(address);
+  const port = Number(match?.[2]);
+  if (match !== null && port <= 65_535) return { host: (match[1] ?? "").replace(/^\[|\]$/g, ""), port };
+  throw new LabError(
+    "USAGE",
+    `"${address}" is no address of this machine for streams, which ask nobody who they are`,
+    "Write it as 127.0.0.1:PORT, with 0 for a free port.",
+  );
+}
+
+async function bind(server: Server, address: string): Promise<string> {
+  const { host, port } = parseAddress(address);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
+      const hint = "Name another port, or 0 for a free one.";
+      reject(new LabError("USAGE", `streams cannot be served at ${address}: ${why}`, hint, { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+}

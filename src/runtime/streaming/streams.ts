@@ -1,0 +1,128 @@
+import type { AttachRequest, ExecRequest, PortForwardRequest } from "../../cri/messages/container-calls.js";
+import { RpcError } from "../../cri/status.js";
+import type { RemoteCommandServerSession } from "../../streaming/remote-command/session.js";
+import { internalErrorStatus } from "../../streaming/remote-command/status-text.js";
+import type { Containers } from "../state/containers.js";
+import type { RuntimeCore } from "../state/core.js";
+import { invalid, wrongState } from "../state/errors.js";
+import { newId } from "../state/ids.js";
+import type { RunningContainer } from "../state/running.js";
+import { type StreamConnection, StreamingServer, type StreamKind } from "./server.js";
+
+/** Which streams a client wants. */
+type Wanted = Pick<ExecRequest, "tty" | "stdin" | "stdout" | "stderr">;
+
+/**
+ * The streams of exec, attach and port-forward: a call checks what is asked and answers a URL, and the client that comes
+ * there is served. Mirrors containerd's container_exec.go, container_attach.go, sandbox_portforward.go.
+ */
+export class Streams {
+  readonly #server: StreamingServer;
+
+  /** @throws LabError USAGE for an address that others could reach */
+  constructor(
+    readonly core: RuntimeCore,
+    readonly containers: Containers,
+    address: string,
+  ) {
+    const { clock, trace } = core;
+    const onError = (error: unknown) => {
+      const message = `a stream ended with an error of the runtime's own: ${error instanceof Error ? error.message : error}`;
+      trace.emit({ kind: "error", message }, { actor: "runtime" });
+    };
+    this.#server = new StreamingServer({ clock, onError }, { address });
+  }
+
+  /** @returns the URL @throws RpcError NotFound, FailedPrecondition, InvalidArgument, ResourceExhausted */
+  exec(request: ExecRequest): Promise<string> {
+    const { containerId, cmd } = request;
+    this.containers.running(this.core.container(containerId));
+    const wanted = checkedStreams(request);
+    if (cmd.length === 0) throw invalid("no command was given");
+    return this.#server.urlFor("exec", async (connection) => {
+      const { serveExec } = await import("./exec.js");
+      await this.#withClient("exec", containerId, connection, wanted, async (session) => {
+        const running = this.#running(containerId);
+        const failed = "error executing command in container: failed to exec in container";
+        if (typeof running === "string") return session.finish(internalErrorStatus(`${failed}: ${running}`));
+        await serveExec(
+          session,
+          running,
+          cmd,
+          newId(this.core.random, () => false),
+        );
+      });
+    });
+  }
+
+  /** @returns the URL @throws RpcError as `exec` */
+  attach(request: AttachRequest): Promise<string> {
+    const { containerId } = request;
+    this.containers.running(this.core.container(containerId));
+    const wanted = checkedStreams(request);
+    return this.#server.urlFor("attach", async (connection) => {
+      const { serveAttach } = await import("./attach.js");
+      await this.#withClient("attach", containerId, connection, wanted, async (session) => {
+        const running = this.#running(containerId);
+        if (typeof running === "string")
+          return session.finish(internalErrorStatus(`error attaching to container: ${running}`));
+        await serveAttach(session, this.core.container(containerId), running);
+      });
+    });
+  }
+
+  /** @returns the URL @throws RpcError NotFound, FailedPrecondition, ResourceExhausted */
+  portForward({ podSandboxId, port }: PortForwardRequest): Promise<string> {
+    const sandbox = this.core.sandbox(podSandboxId);
+    if (sandbox.state !== "ready") throw wrongState("sandbox container is not running");
+    return this.#server.urlFor("portforward", async (connection) => {
+      const [{ acceptPortForward }, { servePortForward }] = await Promise.all([
+        import("./accept.js"),
+        import("./port-forward.js"),
+      ]);
+      await using session = await acceptPortForward(connection, port, this.core.clock);
+      this.#report("portforward", sandbox.podName, session.protocol);
+      await servePortForward(session, sandbox);
+    });
+  }
+
+  async #withClient(
+    kind: StreamKind,
+    containerId: string,
+    connection: StreamConnection,
+    wanted: Wanted,
+    serve: (session: RemoteCommandServerSession) => Promise<void>,
+  ): Promise<void> {
+    const { acceptRemoteCommand } = await import("./accept.js");
+    await using session = await acceptRemoteCommand(connection, wanted, this.core.clock);
+    this.#report(kind, containerId, session.protocol);
+    await serve(session);
+  }
+
+  /** The container, or why it is none to run something in any more. */
+  #running(containerId: string): RunningContainer | string {
+    try {
+      return this.containers.running(this.core.container(containerId));
+    } catch (error) {
+      if (error instanceof RpcError) return error.message;
+      throw error;
+    }
+  }
+
+  #report(kind: StreamKind, what: string, protocol: RemoteCommandServerSession["protocol"]): void {
+    const text = `a client came for ${kind} of ${what} over ${protocol.framing} (${protocol.subprotocol || "unnamed"})`;
+    this.core.trace.emit({ kind: "note", text }, { actor: "runtime", level: 2 });
+  }
+
+  /** Breaks all streams off. Safe to call twice. */
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+}
+
+/** Mirrors pkg/kubelet/cri/streaming/server.go (validateExecRequest). @throws RpcError InvalidArgument */
+function checkedStreams({ tty, stdin, stdout, stderr }: Wanted): Wanted {
+  if (tty && stderr) throw invalid("tty and stderr cannot both be true");
+  if (!stdin && !stdout && !stderr) throw invalid("one of stdin, stdout, or stderr must be set");
+  return { tty, stdin, stdout, stderr };
+}
