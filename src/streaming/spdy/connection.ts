@@ -67,6 +67,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
   #peerGoAway: ControlFrame | undefined;
   #isClosing = false;
   #reason: StreamError | undefined;
+  readonly #over = new AbortController();
   #windowChange: { readonly promise: Promise<void>; resolve(): void } | undefined;
 
   /** Resolves (never rejects) when the socket is gone: with undefined after an orderly end, else with what went wrong. */
@@ -108,8 +109,9 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     return this.#incoming;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosing;
+  /** Aborts when no stream can be used any more, by either side's doing; `closed` follows when the socket is gone. */
+  get over(): AbortSignal {
+    return this.#over.signal;
   }
 
   /**
@@ -194,7 +196,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     return this.#windowChange.promise;
   }
 
-  over(stream: SpdyStream): void {
+  streamOver(stream: SpdyStream): void {
     this.#open.delete(stream.id);
     this.#wakeWriters();
     this.#endWhenDone();
@@ -367,6 +369,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     this.#openings.refused(why, () => true);
     for (const stream of [...this.#open.values()]) stream.terminate(this.#reason, why.message);
     this.#wakeWriters();
+    this.#over.abort(why);
   }
 
   #credit(streamId: number, delta: number): void {

@@ -20,7 +20,7 @@ export interface StreamHost {
   /** Resolves when a window has changed, or a stream or the connection has ended. */
   windowChange(): Promise<void>;
   /** Both sides of it are closed. */
-  over(stream: SpdyStream): void;
+  streamOver(stream: SpdyStream): void;
 }
 
 /** Larger writes are cut, so that other streams get their turn. Upstream's io.Copy sends 32 KiB. */
@@ -180,7 +180,7 @@ export class SpdyStream implements ByteDuplex {
   #checkOver(): void {
     if (this.#isOver || this.#localEnd === undefined || !this.#isRemoteEnded) return;
     this.#isOver = true;
-    this.host.over(this);
+    this.host.streamOver(this);
     this.#whenOver.resolve();
   }
 }

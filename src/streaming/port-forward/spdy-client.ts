@@ -1,0 +1,94 @@
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../util/clock.js";
+import { StreamError } from "../bytes.js";
+import { type DialOptions, dialUpgrade, type RefusedUpgrade } from "../dial.js";
+import type { FrameObserver } from "../frame-report.js";
+import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../spdy/accept.js";
+import { SpdyConnection } from "../spdy/connection.js";
+import type { PortForwardClientSession } from "./session.js";
+import { clientConnection, PORT_FORWARD_PROTOCOL, SPDY_PORT_FORWARD } from "./spdy-streams.js";
+
+export interface SpdyPortForwardOptions {
+  readonly clock: Clock;
+  readonly observer?: FrameObserver | undefined;
+}
+
+export interface ConnectSpdyPortForwardOptions extends SpdyPortForwardOptions, Pick<DialOptions, "headers" | "tls"> {
+  /** default POST, as client-go does */
+  readonly method?: DialOptions["method"] | undefined;
+}
+
+export interface ConnectedSpdyPortForward {
+  readonly outcome: "connected";
+  readonly session: PortForwardClientSession;
+}
+
+/**
+ * Asks a server for a port-forward over SPDY.
+ *
+ * Mirrors client-go/tools/portforward/portforward.go (ForwardPorts).
+ *
+ * @returns the session, or the server's answer when it refused
+ * @throws StreamError when there is no connection or it broke; the signal's reason
+ */
+export async function connectSpdyPortForward(
+  url: string | URL,
+  connect: ConnectSpdyPortForwardOptions,
+  signal: AbortSignal,
+): Promise<ConnectedSpdyPortForward | RefusedUpgrade> {
+  const { headers, tls, method = "POST" } = connect;
+  const answer = await dialUpgrade(
+    url,
+    {
+      method,
+      protocol: SPDY_31,
+      headers: { ...headers, [PROTOCOL_VERSION_HEADER]: PORT_FORWARD_PROTOCOL },
+      ...(tls === undefined ? {} : { tls }),
+    },
+    signal,
+  );
+  if (answer.outcome === "refused") return answer;
+  const chosen = answer.headers[PROTOCOL_VERSION_HEADER.toLowerCase()];
+  if (chosen !== PORT_FORWARD_PROTOCOL) {
+    answer.socket.destroy();
+    const lists = `client supports "${PORT_FORWARD_PROTOCOL}", server returned "${chosen ?? ""}"`;
+    throw new StreamError(`unable to negotiate protocol: ${lists}`);
+  }
+  return { outcome: "connected", session: spdyPortForward(answer.socket, answer.head, connect) };
+}
+
+/**
+ * The client's side of a port-forward on a socket that speaks SPDY already: upgraded, or a tunnel of WebSocket messages.
+ *
+ * Mirrors client-go/tools/portforward/portforward.go (handleConnection). Differs: the two streams are opened at once.
+ */
+export function spdyPortForward(
+  socket: Duplex,
+  head: Uint8Array,
+  { clock, observer }: SpdyPortForwardOptions,
+): PortForwardClientSession {
+  const connection = new SpdyConnection(socket, "client", { clock, observer }, { head });
+  const close = () => connection.close();
+  let nextRequestId = 0;
+  return {
+    protocol: SPDY_PORT_FORWARD,
+    closed: connection.closed.then(() => {}),
+    async connect(port) {
+      const headers = { port: String(port), requestid: String(nextRequestId++) };
+      const opening = [
+        connection.open({ streamtype: "error", ...headers }),
+        connection.open({ streamtype: "data", ...headers }),
+      ] as const;
+      try {
+        const [error, data] = await Promise.all(opening);
+        await error.end();
+        return clientConnection({ data, error }, port);
+      } catch (reason) {
+        for (const one of await Promise.allSettled(opening)) if (one.status === "fulfilled") one.value.reset();
+        throw reason;
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

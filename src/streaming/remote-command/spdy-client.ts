@@ -1,0 +1,144 @@
+import type { Status } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
+import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../dial.js";
+import type { FrameObserver } from "../frame-report.js";
+import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../spdy/accept.js";
+import { SpdyConnection } from "../spdy/connection.js";
+import { readBounded } from "../spdy/read-bounded.js";
+import type { SpdyStream } from "../spdy/stream.js";
+import type { NegotiatedProtocol, RemoteCommandClientSession, RemoteCommandOptions, TerminalSize } from "./session.js";
+import { carriesStatus, SPDY_REMOTE_COMMAND_PROTOCOLS, streamTypes } from "./spdy-protocols.js";
+import { parseErrorStream } from "./status-text.js";
+import { terminalSizeText } from "./terminal-size.js";
+
+export interface SpdyRemoteCommandOptions {
+  readonly options: RemoteCommandOptions;
+  readonly clock: Clock;
+  readonly observer?: FrameObserver | undefined;
+}
+
+export interface ConnectSpdyRemoteCommandOptions
+  extends SpdyRemoteCommandOptions,
+    Pick<DialOptions, "headers" | "tls"> {
+  /** in the order of preference; default v4 to v1 */
+  readonly protocols?: readonly string[] | undefined;
+  /** default POST, as client-go does */
+  readonly method?: DialOptions["method"] | undefined;
+}
+
+export interface ConnectedSpdyRemoteCommand {
+  readonly outcome: "connected";
+  readonly session: RemoteCommandClientSession;
+}
+
+/** A Status is some hundred bytes, with the words of a runtime some thousand. */
+const MAX_STATUS_BYTES = 1 << 20;
+
+/**
+ * Asks a server for a remote command over SPDY.
+ *
+ * Mirrors client-go/tools/remotecommand/remotecommand.go (newConnectionAndStream) and transport/spdy/spdy.go (Negotiate).
+ *
+ * @param url of the exec or attach, with its query: http or https
+ * @returns the session, or the server's answer when it refused
+ * @throws StreamError when there is no connection or it broke; the signal's reason
+ */
+export async function connectSpdyRemoteCommand(
+  url: string | URL,
+  connect: ConnectSpdyRemoteCommandOptions,
+  signal: AbortSignal,
+): Promise<ConnectedSpdyRemoteCommand | RefusedUpgrade> {
+  const { headers, tls, protocols = SPDY_REMOTE_COMMAND_PROTOCOLS, method = "POST" } = connect;
+  const answer = await dialUpgrade(
+    url,
+    {
+      method,
+      protocol: SPDY_31,
+      headers: { ...headers, [PROTOCOL_VERSION_HEADER]: protocols },
+      ...(tls === undefined ? {} : { tls }),
+    },
+    signal,
+  );
+  if (answer.outcome === "refused") return answer;
+  return { outcome: "connected", session: await spdyRemoteCommand(answer, connect, signal) };
+}
+
+/**
+ * The client's side of a remote command on a socket that was upgraded to SPDY: opens its streams.
+ *
+ * Mirrors client-go/tools/remotecommand/v2.go to v4.go. Differs: the streams are opened all at once, not each after the
+ * answer to the one before; and a v4 connection that ends without a Status is a failure, upstream takes it for success.
+ *
+ * @throws StreamError when a stream is refused or the connection broke; the signal's reason
+ */
+export async function spdyRemoteCommand(
+  upgraded: Pick<UpgradedSocket, "socket" | "head" | "headers">,
+  { options, clock, observer }: SpdyRemoteCommandOptions,
+  signal: AbortSignal,
+): Promise<RemoteCommandClientSession> {
+  const { socket, head, headers } = upgraded;
+  const connection = new SpdyConnection(socket, "client", { clock, observer }, { head });
+  try {
+    if (!(headers.upgrade ?? "").toLowerCase().includes(SPDY_31.toLowerCase())) {
+      throw new StreamError(`unable to upgrade connection: the server speaks ${headers.upgrade ?? "nothing"}`);
+    }
+    const answered = headers[PROTOCOL_VERSION_HEADER.toLowerCase()];
+    // Kubernetes 1.0 did not negotiate: what does not answer speaks the first version.
+    const subprotocol = typeof answered === "string" && answered !== "" ? answered : "channel.k8s.io";
+    const types = streamTypes(options, subprotocol);
+    const opened = await Promise.all(types.map((streamtype) => connection.open({ streamtype }, { signal })));
+    const streams = new Map(opened.map((stream) => [stream.headers["streamtype"] ?? "", stream]));
+    return new SpdyClientSession(connection, subprotocol, streams);
+  } catch (error) {
+    void connection.close();
+    throw error;
+  }
+}
+
+class SpdyClientSession implements RemoteCommandClientSession {
+  readonly protocol: NegotiatedProtocol;
+  readonly stdin: ByteWriter | undefined;
+  readonly stdout: ByteReader | undefined;
+  readonly stderr: ByteReader | undefined;
+  readonly status: Promise<Status>;
+
+  constructor(
+    readonly connection: SpdyConnection,
+    subprotocol: string,
+    readonly streams: ReadonlyMap<string, SpdyStream>,
+  ) {
+    this.protocol = { framing: "SPDY", subprotocol };
+    this.stdin = streams.get("stdin");
+    this.stdout = streams.get("stdout")?.incoming;
+    this.stderr = streams.get("stderr")?.incoming;
+    // Nothing comes on these; if something does, it must not fill up.
+    for (const type of ["stdin", "resize"]) streams.get(type)?.inbox.drop();
+    this.status = this.#readStatus(streams.get("error"));
+    // Whoever closes the session is not interested.
+    this.status.catch(() => {});
+  }
+
+  async #readStatus(error: SpdyStream | undefined): Promise<Status> {
+    const { bytes, failure } = await readBounded(error?.incoming, MAX_STATUS_BYTES);
+    // Some servers end the connection the hard way once they have said how the command ended.
+    if (failure !== undefined && bytes.length === 0) throw failure;
+    const text = bytes.toString();
+    const status = parseErrorStream(text, carriesStatus(this.protocol.subprotocol));
+    if (status !== undefined) return status;
+    if (text === "") throw new StreamError("the connection ended without a status");
+    throw new StreamError(`the error stream carries no Status: ${text.slice(0, 200)}`);
+  }
+
+  async resize(size: TerminalSize): Promise<void> {
+    await this.streams.get("resize")?.write(Buffer.from(`${terminalSizeText(size)}\n`));
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,157 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Status } from "../../api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
+import type { FrameObserver } from "../frame-report.js";
+import { acceptSpdy } from "../spdy/accept.js";
+import { SpdyConnection } from "../spdy/connection.js";
+import type { SpdyStream } from "../spdy/stream.js";
+import type { NegotiatedProtocol, RemoteCommandOptions, RemoteCommandServerSession, TerminalSize } from "./session.js";
+import { carriesStatus, SPDY_REMOTE_COMMAND_PROTOCOLS, type StreamType, streamTypes } from "./spdy-protocols.js";
+import { statusJson, statusMessage } from "./status-text.js";
+import { terminalSizes } from "./terminal-size.js";
+
+/** Mirrors pkg/kubelet/cri/streaming/server.go (DefaultConfig: StreamIdleTimeout). */
+const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
+/** Mirrors k8s.io/apimachinery/pkg/util/remotecommand/constants.go (DefaultStreamCreationTimeout). */
+const DEFAULT_CREATION_TIMEOUT_MS = 30_000;
+
+export interface AcceptSpdyOptions {
+  readonly options: RemoteCommandOptions;
+  readonly clock: Clock;
+  readonly observer?: FrameObserver | undefined;
+  /** default four hours */
+  readonly idleTimeoutMs?: number | undefined;
+  /** how long the client has to open its streams; default 30 s */
+  readonly creationTimeoutMs?: number | undefined;
+  /** default v4 to v1 */
+  readonly supported?: readonly string[] | undefined;
+}
+
+/**
+ * Serves a remote command over SPDY: answers the upgrade, and waits until the client has opened its streams.
+ *
+ * Mirrors pkg/kubelet/cri/streaming/remotecommand/httpstream.go (createHTTPStreamStreams, waitForStreams).
+ * Differs: which streams came is looked at, not only how many; and when they do not come the connection is closed. In v1
+ * the error stream works and stdin stays open, upstream keeps both faults of Kubernetes 1.0.
+ *
+ * @throws StreamError when the upgrade was refused: the client has its answer then; or when the streams did not come
+ */
+export async function acceptSpdyRemoteCommand(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  accept: AcceptSpdyOptions,
+): Promise<RemoteCommandServerSession> {
+  const { options, clock, observer, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = accept;
+  const subprotocol = acceptSpdy(request, socket, accept.supported ?? SPDY_REMOTE_COMMAND_PROTOCOLS);
+  const connection = new SpdyConnection(socket, "server", { clock, observer }, { head, idleTimeoutMs });
+  const wanted = streamTypes(options, subprotocol);
+  const streams = await waitForStreams(
+    connection,
+    wanted,
+    clock,
+    accept.creationTimeoutMs ?? DEFAULT_CREATION_TIMEOUT_MS,
+  );
+  return new SpdyServerSession(connection, options, subprotocol, streams);
+}
+
+async function waitForStreams(
+  connection: SpdyConnection,
+  wanted: readonly StreamType[],
+  clock: Clock,
+  timeoutMs: number,
+): Promise<ReadonlyMap<string, SpdyStream>> {
+  const streams = new Map<string, SpdyStream>();
+  const timer = new AbortController();
+  let problem = "the client was gone before it had opened its streams";
+  void clock.sleep(timeoutMs, timer.signal).then(
+    () => {
+      problem = "timed out waiting for client to create streams";
+      void connection.close();
+    },
+    () => {
+      // They came before.
+    },
+  );
+  try {
+    for await (const stream of connection.streams) {
+      stream.accept();
+      const type = stream.headers["streamtype"] ?? "";
+      // As upstream: what is not known is accepted, and left alone; of two of a kind the later one counts.
+      const unused = wanted.some((one) => one === type) ? streams.get(type) : stream;
+      unused?.inbox.drop();
+      if (unused !== stream) streams.set(type, stream);
+      if (wanted.every((one) => streams.has(one))) return streams;
+    }
+  } finally {
+    timer.abort();
+  }
+  const reason = await connection.closed;
+  throw reason ?? new StreamError(problem);
+}
+
+class SpdyServerSession implements RemoteCommandServerSession {
+  readonly protocol: NegotiatedProtocol;
+  readonly stdin: ByteReader | undefined;
+  readonly stdout: ByteWriter | undefined;
+  readonly stderr: ByteWriter | undefined;
+  readonly resizes: AsyncIterable<TerminalSize>;
+  readonly #gone = new AbortController();
+  #isOurEnd = false;
+
+  constructor(
+    readonly connection: SpdyConnection,
+    readonly options: RemoteCommandOptions,
+    subprotocol: string,
+    readonly streams: ReadonlyMap<string, SpdyStream>,
+  ) {
+    this.protocol = { framing: "SPDY", subprotocol };
+    this.stdin = streams.get("stdin")?.incoming;
+    this.stdout = streams.get("stdout");
+    this.stderr = streams.get("stderr");
+    const resize = streams.get("resize");
+    this.resizes = resize === undefined ? nothing() : terminalSizes(resize.incoming);
+    // Nothing is sent on these by a client; whatever comes must not fill up.
+    for (const type of ["error", "stdout", "stderr"]) streams.get(type)?.inbox.drop();
+    const { over } = connection;
+    const leave = () => {
+      if (!this.#isOurEnd) this.#gone.abort(over.reason);
+    };
+    if (over.aborted) leave();
+    else over.addEventListener("abort", leave, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** In upstream's order: FIN on both outputs, the status, RST_STREAM on what is open still, GOAWAY. */
+  async finish(status: Status): Promise<void> {
+    if (this.#isOurEnd || this.signal.aborted) return;
+    this.#isOurEnd = true;
+    const { streams, connection } = this;
+    streams.get("stdin")?.inbox.drop();
+    streams.get("resize")?.inbox.drop();
+    const text = carriesStatus(this.protocol.subprotocol) ? statusJson(status) : statusMessage(status);
+    try {
+      await Promise.all([streams.get("stdout")?.end(), streams.get("stderr")?.end()]);
+      if (text !== "") await streams.get("error")?.write(Buffer.from(text));
+    } catch {
+      // The client is gone, or does not want to know: nobody is left to be told.
+    }
+    await connection.finish();
+  }
+
+  async close(): Promise<void> {
+    this.#isOurEnd = true;
+    await this.connection.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+async function* nothing(): AsyncGenerator<TerminalSize> {}
