@@ -14,9 +14,14 @@ interface ReportDeps {
   readonly actor: Actor;
 }
 
+/** From which level on the trace shows calls. */
+const RPC_LEVEL = 2;
+
 /** Tells the trace about one call: the client's interceptor. */
 export class CallReport {
   readonly #startMs: number;
+  /** The first relist makes thousands of calls: a fact that nobody keeps is not made. */
+  readonly #isWanted: boolean;
 
   constructor(
     readonly deps: ReportDeps,
@@ -25,9 +30,11 @@ export class CallReport {
     readonly request: InitFields<FieldTable>,
   ) {
     this.#startMs = deps.clock.now();
+    this.#isWanted = deps.trace.wants(RPC_LEVEL);
   }
 
   succeeded(value: Readonly<Record<string, unknown>>): void {
+    if (!this.#isWanted) return;
     const body = this.deps.trace.wantsBodies ? { responseBody: redactMessage(this.rpc.response, value) } : {};
     this.#emit({ code: "OK", ...brought(value), ...body });
   }
@@ -51,6 +58,7 @@ export class CallReport {
 
   #emit(rest: Partial<RpcFact>): void {
     const { clock, trace, actor } = this.deps;
+    if (!this.#isWanted) return;
     const [service = "", method = ""] = this.rpc.path.split(".").at(-1)?.split("/") ?? [];
     const fact: RpcFact = {
       kind: "rpc",

@@ -5,6 +5,7 @@ import {
   type FieldTable,
   type InitFields,
   many,
+  one,
 } from "../protobuf/fields.js";
 import { type Message, message } from "../protobuf/message.js";
 import { RememberedList } from "../protobuf/remembered-list.js";
@@ -35,6 +36,29 @@ export function listPodSandboxOf<F extends FieldTable>(item: Message<F>): ListPo
 export function listContainersOf<F extends FieldTable>(item: Message<F>): ListContainersRpc<F> {
   const { listContainers } = RUNTIME_SERVICE;
   return { ...listContainers, response: message(listContainers.response.name, { containers: many(1, item) }) };
+}
+
+type StatusOf<F extends FieldTable> = { readonly status: Field<DecodedFields<F> | undefined, InitFields<F> | Encoded> };
+
+export type PodSandboxStatusRpc<F extends FieldTable> = UnaryRpc<
+  RequestFields<typeof RUNTIME_SERVICE.podSandboxStatus>,
+  StatusOf<F>
+>;
+export type ContainerStatusRpc<F extends FieldTable> = UnaryRpc<
+  RequestFields<typeof RUNTIME_SERVICE.containerStatus>,
+  StatusOf<F>
+>;
+
+/** PodSandboxStatus with a smaller table for the status, and nothing beside it. */
+export function podSandboxStatusOf<F extends FieldTable>(status: Message<F>): PodSandboxStatusRpc<F> {
+  const { podSandboxStatus } = RUNTIME_SERVICE;
+  return { ...podSandboxStatus, response: message(podSandboxStatus.response.name, { status: one(1, status) }) };
+}
+
+/** ContainerStatus with a smaller table for the status. */
+export function containerStatusOf<F extends FieldTable>(status: Message<F>): ContainerStatusRpc<F> {
+  const { containerStatus } = RUNTIME_SERVICE;
+  return { ...containerStatus, response: message(containerStatus.response.name, { status: one(1, status) }) };
 }
 
 /** Remembers the last list that each rpc brought, so that only what has changed is decoded: see RememberedList. */

@@ -10,6 +10,7 @@ import {
   type UntypedHandleCall,
 } from "@grpc/grpc-js";
 import { type DecodedFields, Encoded, type FieldTable, type InitFields } from "../protobuf/fields.js";
+import { Bag } from "../util/bag.js";
 import { isAbortError } from "../util/errors.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
@@ -68,11 +69,11 @@ export async function serveCri(handlers: CriHandlers, endpoint: string): Promise
     "grpc.max_send_message_length": -1,
     // Channelz stays on: without it the library forgets its sessions, and forceShutdown() leaves them open.
   });
-  const closing = new AbortController();
-  addService(server, RUNTIME_SERVICE, handlers.runtime, closing.signal);
-  addService(server, IMAGE_SERVICE, handlers.image, closing.signal);
+  const live = new Bag<ServedCall>();
+  addService(server, RUNTIME_SERVICE, handlers.runtime, live);
+  addService(server, IMAGE_SERVICE, handlers.image, live);
   try {
-    return new RunningServer(server, await bind(server, parsed), closing);
+    return new RunningServer(server, await bind(server, parsed), live);
   } catch (error) {
     server.forceShutdown();
     throw error;
@@ -96,7 +97,7 @@ class RunningServer implements CriServer {
   constructor(
     readonly server: Server,
     readonly bound: Bound,
-    readonly closing: AbortController,
+    readonly live: Bag<ServedCall>,
   ) {}
 
   get endpoint(): string {
@@ -109,7 +110,7 @@ class RunningServer implements CriServer {
   }
 
   async #close(): Promise<void> {
-    this.closing.abort();
+    for (const call of [...this.live]) call.cancel();
     this.server.forceShutdown();
     await this.bound.remove();
   }
@@ -126,7 +127,7 @@ function addService(
   server: Server,
   service: Service,
   handlers: Readonly<Record<string, unknown>>,
-  closing: AbortSignal,
+  live: Bag<ServedCall>,
 ) {
   const definition: Record<string, MethodDefinition<Values, Values | Encoded>> = {};
   const implementation: Record<string, UntypedHandleCall> = {};
@@ -142,8 +143,8 @@ function addService(
     };
     const handler = handlers[name] as AnyHandler | undefined;
     implementation[name] = rpc.isStream
-      ? answerStream(rpc, (handler ?? unimplemented) as AnyHandler, closing)
-      : answerUnary(rpc, (handler ?? unimplemented) as AnyHandler, closing);
+      ? answerStream(rpc, (handler ?? unimplemented) as AnyHandler, live)
+      : answerUnary(rpc, (handler ?? unimplemented) as AnyHandler, live);
   }
   server.addService(definition, implementation);
 }
@@ -161,10 +162,10 @@ function unimplemented(_request: Values, { rpc }: CallContext): never {
 function answerUnary(
   rpc: AnyRpc,
   handler: AnyHandler,
-  closing: AbortSignal,
+  live: Bag<ServedCall>,
 ): handleUnaryCall<Values, Values | Encoded> {
   return async (call, callback) => {
-    const context = contextOf(rpc, call, closing);
+    const context = new ServedCall(rpc, live, call);
     try {
       const value = (await handler(call.request, context)) as Values | Encoded;
       callback(null, value);
@@ -179,10 +180,10 @@ function answerUnary(
 function answerStream(
   rpc: AnyRpc,
   handler: AnyHandler,
-  closing: AbortSignal,
+  live: Bag<ServedCall>,
 ): handleServerStreamingCall<Values, Values | Encoded> {
   return async (call) => {
-    const context = contextOf(rpc, call, closing);
+    const context = new ServedCall(rpc, live, call);
     try {
       for await (const value of handler(call.request, context) as AsyncIterable<Values | Encoded>) {
         if (context.signal.aborted) break;
@@ -212,16 +213,39 @@ function drained(call: ServerWritableStream<Values, Values | Encoded>, signal: A
   });
 }
 
-function contextOf(
-  rpc: AnyRpc,
-  call: { on(event: "cancelled", listener: () => void): unknown },
-  closing: AbortSignal,
-): CallContext & { done(): void } {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  call.on("cancelled", abort);
-  closing.addEventListener("abort", abort, { once: true });
-  return { rpc, signal: controller.signal, done: () => closing.removeEventListener("abort", abort) };
+/** Why a handler's signal aborts. Made once: an error with its stack for each call costs more than the rest of it. */
+const CANCELLED = new DOMException("context canceled", "AbortError");
+
+/** A call while it is answered. Most handlers answer at once and never ask for the signal: it is made when they do. */
+class ServedCall implements CallContext {
+  #controller: AbortController | undefined;
+  #isCancelled = false;
+
+  constructor(
+    readonly rpc: AnyRpc,
+    readonly live: Bag<ServedCall>,
+    call: { on(event: "cancelled", listener: () => void): unknown },
+  ) {
+    live.add(this);
+    call.on("cancelled", () => this.cancel());
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isCancelled) this.#controller.abort(CANCELLED);
+    }
+    return this.#controller.signal;
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#controller?.abort(CANCELLED);
+  }
+
+  done(): void {
+    this.live.delete(this);
+  }
 }
 
 function statusOf(error: unknown): { readonly code: number; readonly details: string } {

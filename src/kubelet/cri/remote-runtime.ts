@@ -22,7 +22,13 @@ import type {
   PodSandboxFilter,
   PodSandboxStatusResponse,
 } from "../../cri/messages/sandbox.js";
-import { type ListContainersRpc, ListMemory, type ListPodSandboxRpc } from "../../cri/projections.js";
+import {
+  type ContainerStatusRpc,
+  type ListContainersRpc,
+  ListMemory,
+  type ListPodSandboxRpc,
+  type PodSandboxStatusRpc,
+} from "../../cri/projections.js";
 import type { UnaryRpc } from "../../cri/rpc.js";
 import { RUNTIME_SERVICE } from "../../cri/services.js";
 import { badResponse, type RpcResult } from "../../cri/status.js";
@@ -103,8 +109,19 @@ export class RemoteRuntimeService {
     verbose: boolean,
     signal: AbortSignal,
   ): Promise<RpcResult<PodSandboxStatusResponse>> {
-    const result = await this.#call(RUNTIME_SERVICE.podSandboxStatus, { podSandboxId, verbose }, signal);
-    return checked(result, ({ status }) => (status === undefined ? undefined : verifySandboxStatus(status)));
+    return verified(
+      await this.#call(RUNTIME_SERVICE.podSandboxStatus, { podSandboxId, verbose }, signal),
+      verifySandboxStatus,
+    );
+  }
+
+  /** The status through a projection, which must have what is verified. @param rpc of `podSandboxStatusOf(...)` */
+  async podSandboxStatusAs<F extends FieldTable>(
+    rpc: PodSandboxStatusRpc<F>,
+    podSandboxId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: DecodedFields<F> | undefined }>> {
+    return verified(await this.#call(rpc, { podSandboxId }, signal), verifySandboxStatus);
   }
 
   async listPodSandbox(
@@ -181,8 +198,19 @@ export class RemoteRuntimeService {
     verbose: boolean,
     signal: AbortSignal,
   ): Promise<RpcResult<ContainerStatusResponse>> {
-    const result = await this.#call(RUNTIME_SERVICE.containerStatus, { containerId, verbose }, signal);
-    return checked(result, ({ status }) => (status === undefined ? undefined : verifyContainerStatus(status)));
+    return verified(
+      await this.#call(RUNTIME_SERVICE.containerStatus, { containerId, verbose }, signal),
+      verifyContainerStatus,
+    );
+  }
+
+  /** The status through a projection, which must have what is verified. @param rpc of `containerStatusOf(...)` */
+  async containerStatusAs<F extends FieldTable>(
+    rpc: ContainerStatusRpc<F>,
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: DecodedFields<F> | undefined }>> {
+    return verified(await this.#call(rpc, { containerId }, signal), verifyContainerStatus);
   }
 
   async updateContainerResources(
@@ -260,6 +288,14 @@ export class RemoteRuntimeService {
   getContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEventResponse> {
     return this.channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, { signal });
   }
+}
+
+/** A status, if there is one, must be complete. */
+function verified<R extends { readonly status: unknown }, S>(
+  result: RpcResult<R>,
+  complaint: (status: S) => string | undefined,
+): RpcResult<R> {
+  return checked(result, ({ status }) => (status === undefined ? undefined : complaint(status as S)));
 }
 
 function isEmpty(filter: object | undefined): boolean {

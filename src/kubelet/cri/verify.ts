@@ -1,11 +1,18 @@
 import type { ContainerStatus } from "../../cri/messages/container.js";
 import type { PodSandboxStatus } from "../../cri/messages/sandbox.js";
 
+/** As much of a status as must be there. */
+export type VerifiedSandbox = Pick<PodSandboxStatus, "id" | "metadata" | "createdAt">;
+export type VerifiedContainer = Pick<ContainerStatus, "id" | "createdAt" | "imageRef"> & {
+  readonly metadata: { readonly name: string } | undefined;
+  readonly image: { readonly image: string } | undefined;
+};
+
 /**
  * What is missing in a sandbox's status, in upstream's words; undefined when nothing is.
  * Mirrors pkg/kubelet/cri/remote/utils.go (verifySandboxStatus).
  */
-export function verifySandboxStatus(status: PodSandboxStatus): string | undefined {
+export function verifySandboxStatus(status: VerifiedSandbox): string | undefined {
   const { id, metadata, createdAt } = status;
   if (id === "") return "status.Id is not set";
   if (metadata === undefined) return "status.Metadata is not set";
@@ -16,7 +23,7 @@ export function verifySandboxStatus(status: PodSandboxStatus): string | undefine
 }
 
 /** Mirrors pkg/kubelet/cri/remote/utils.go (verifyContainerStatus). */
-export function verifyContainerStatus(status: ContainerStatus): string | undefined {
+export function verifyContainerStatus(status: VerifiedContainer): string | undefined {
   const { id, metadata, createdAt, image, imageRef } = status;
   if (id === "") return "status.Id is not set";
   if (metadata === undefined) return "status.Metadata is not set";

@@ -1,9 +1,8 @@
 import { isIP } from "node:net";
-import type { ContainerStatus as CriContainerStatus } from "../../cri/messages/container.js";
 import { ContainerState as CriContainerState, NamespaceMode, PodSandboxState } from "../../cri/messages/enums.js";
-import type { PodSandboxStatus } from "../../cri/messages/sandbox.js";
 import type { ContainerState, ContainerStatus, SandboxStatus } from "../container/runtime.js";
 import { CONTAINER_NAME_LABEL, getContainerInfoFromAnnotations } from "./labels.js";
+import type { ReportedContainer, ReportedSandbox } from "./runtime-service.js";
 
 /** Mirrors toKubeContainerState. What a newer runtime may say beyond it is unknown. */
 export function toKubeContainerState(state: number): ContainerState {
@@ -31,7 +30,7 @@ export function toMs(nanoseconds: bigint): number {
 }
 
 /** Mirrors toKubeContainerStatus. @param message what is appended to the runtime's message: the termination message */
-export function toKubeContainerStatus(status: CriContainerStatus, message: string): ContainerStatus {
+export function toKubeContainerStatus(status: ReportedContainer, message: string): ContainerStatus {
   const { hash, restartCount } = getContainerInfoFromAnnotations(status.annotations);
   const state = toKubeContainerState(status.state);
   const said = [state === "exited" ? status.message : "", message].filter((text) => text !== "").join(": ");
@@ -52,7 +51,7 @@ export function toKubeContainerStatus(status: CriContainerStatus, message: strin
   };
 }
 
-export function toSandboxStatus(status: PodSandboxStatus): SandboxStatus {
+export function toSandboxStatus(status: ReportedSandbox): SandboxStatus {
   const usesHostNetwork = status.linux?.namespaces?.options?.network === NamespaceMode.NODE;
   return {
     sandboxId: status.id,
@@ -69,7 +68,7 @@ export function toSandboxStatus(status: PodSandboxStatus): SandboxStatus {
  * The pod's addresses; none in the host's network. One that is no address makes all of them untrustworthy.
  * Mirrors determinePodSandboxIPs in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go.
  */
-export function determinePodSandboxIps({ network }: PodSandboxStatus): readonly string[] {
+export function determinePodSandboxIps({ network }: Pick<ReportedSandbox, "network">): readonly string[] {
   if (network === undefined) return [];
   const ips = [...(network.ip === "" ? [] : [network.ip]), ...network.additionalIps.map(({ ip }) => ip)];
   return ips.every(isAddress) ? ips : [];

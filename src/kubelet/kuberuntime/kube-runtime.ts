@@ -1,13 +1,11 @@
-import type { ContainerStatus as CriContainerStatus } from "../../cri/messages/container.js";
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
-import type { PodSandboxStatusResponse } from "../../cri/messages/sandbox.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
 import type { ContainerStatus, Pod, PodRef, PodStatus, Runtime, SandboxStatus } from "../container/runtime.js";
 import { toKubeContainerStatus, toMs, toSandboxStatus } from "./convert.js";
 import { POD_UID_LABEL } from "./labels.js";
 import { groupIntoPods, PodGrouper } from "./pods.js";
-import type { PodReader } from "./runtime-service.js";
+import type { PodReader, ReportedContainer } from "./runtime-service.js";
 import { localFiles, type TailReader, terminationMessage } from "./termination-message.js";
 
 /** What a runtime answered instead of a response; the message is as Go prints it. */
@@ -118,7 +116,7 @@ export class KubeRuntime implements Runtime {
 
   /** @returns undefined: it has been removed since it was listed, which is nothing unusual */
   async #sandboxStatus(podSandboxId: string, signal: AbortSignal): Promise<SandboxStatus | undefined> {
-    const result: RpcResult<PodSandboxStatusResponse> = await this.deps.service.podSandboxStatus(podSandboxId, signal);
+    const result = await this.deps.service.podSandboxStatus(podSandboxId, signal);
     if (result.outcome === "not-found") return undefined;
     const { status } = responseOf(result);
     if (status === undefined) throw new Error("pod sandbox status is nil");
@@ -134,7 +132,7 @@ export class KubeRuntime implements Runtime {
     return this.#convert(status);
   }
 
-  async #convert(status: CriContainerStatus): Promise<ContainerStatus> {
+  async #convert(status: ReportedContainer): Promise<ContainerStatus> {
     return toKubeContainerStatus(status, await terminationMessage(status, this.#files));
   }
 }

@@ -1,18 +1,29 @@
-import { Container, type ContainerFilter, ContainerMetadata } from "../../cri/messages/container.js";
-import type { ContainerEventResponse, ContainerStatusResponse } from "../../cri/messages/container-calls.js";
-import {
-  PodSandbox,
-  type PodSandboxFilter,
-  PodSandboxMetadata,
-  type PodSandboxStatusResponse,
-} from "../../cri/messages/sandbox.js";
-import { listContainersOf, listPodSandboxOf } from "../../cri/projections.js";
+import { Container, type ContainerFilter, ContainerMetadata, ContainerStatus } from "../../cri/messages/container.js";
+import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
+import { PodSandbox, type PodSandboxFilter, PodSandboxMetadata, PodSandboxStatus } from "../../cri/messages/sandbox.js";
+import { ImageSpec, Mount } from "../../cri/messages/values.js";
+import { containerStatusOf, listContainersOf, listPodSandboxOf, podSandboxStatusOf } from "../../cri/projections.js";
 import type { RpcResult } from "../../cri/status.js";
-import { type Init, one, stringMap } from "../../protobuf/fields.js";
+import { type Init, many, one, stringMap } from "../../protobuf/fields.js";
 import { message } from "../../protobuf/message.js";
 import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "./labels.js";
-import type { ListedContainer, ListedSandbox, PodReader } from "./runtime-service.js";
+import {
+  CONTAINER_HASH_ANNOTATION,
+  CONTAINER_NAME_LABEL,
+  POD_NAME_LABEL,
+  POD_NAMESPACE_LABEL,
+  POD_UID_LABEL,
+  RESTART_COUNT_ANNOTATION,
+  TERMINATION_MESSAGE_PATH_ANNOTATION,
+  TERMINATION_MESSAGE_POLICY_ANNOTATION,
+} from "./labels.js";
+import type {
+  ListedContainer,
+  ListedSandbox,
+  PodReader,
+  ReportedContainer,
+  ReportedSandbox,
+} from "./runtime-service.js";
 
 /** What relisting reads of a sandbox: the pod it belongs to, whether it is ready, and when it was made. */
 const LISTED_SANDBOX = listPodSandboxOf(
@@ -29,6 +40,33 @@ const LISTED_CONTAINER = listContainersOf(
     metadata: one(3, ContainerMetadata.pick("name")),
     image: one(4, message("ImageSpec", {})),
     labels: stringMap(8, [POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL]),
+  }),
+);
+
+/** What inspecting reads of a sandbox's status. Not its labels and annotations. */
+const REPORTED_SANDBOX = podSandboxStatusOf(
+  PodSandboxStatus.pick("id", "metadata", "state", "createdAt", "network", "linux"),
+);
+
+const REPORTED_LABELS = [CONTAINER_NAME_LABEL];
+const REPORTED_ANNOTATIONS = [
+  CONTAINER_HASH_ANNOTATION,
+  RESTART_COUNT_ANNOTATION,
+  TERMINATION_MESSAGE_PATH_ANNOTATION,
+  TERMINATION_MESSAGE_POLICY_ANNOTATION,
+];
+const REPORTED_TIMES = ["createdAt", "startedAt", "finishedAt"] as const;
+
+/** What inspecting reads of a container's status. The first relist asks for thousands of them. */
+const REPORTED_CONTAINER = containerStatusOf(
+  message("ContainerStatus", {
+    ...ContainerStatus.pick("id", "state", ...REPORTED_TIMES, "exitCode", "imageRef", "reason", "message", "logPath")
+      .fields,
+    metadata: one(2, ContainerMetadata.pick("name")),
+    image: one(8, ImageSpec.pick("image")),
+    labels: stringMap(12, REPORTED_LABELS),
+    annotations: stringMap(13, REPORTED_ANNOTATIONS),
+    mounts: many(14, Mount.pick("containerPath", "hostPath")),
   }),
 );
 
@@ -53,12 +91,18 @@ export class RemotePodReader implements PodReader {
     return this.service.listContainersAs(LISTED_CONTAINER, filter, signal);
   }
 
-  podSandboxStatus(podSandboxId: string, signal: AbortSignal): Promise<RpcResult<PodSandboxStatusResponse>> {
-    return this.service.podSandboxStatus(podSandboxId, false, signal);
+  podSandboxStatus(
+    podSandboxId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: ReportedSandbox | undefined }>> {
+    return this.service.podSandboxStatusAs(REPORTED_SANDBOX, podSandboxId, signal);
   }
 
-  containerStatus(containerId: string, signal: AbortSignal): Promise<RpcResult<ContainerStatusResponse>> {
-    return this.service.containerStatus(containerId, false, signal);
+  containerStatus(
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: ReportedContainer | undefined }>> {
+    return this.service.containerStatusAs(REPORTED_CONTAINER, containerId, signal);
   }
 
   getContainerEvents(signal: AbortSignal): AsyncIterable<ContainerEventResponse> {

@@ -1,6 +1,6 @@
-import type { ContainerFilter } from "../../cri/messages/container.js";
-import type { ContainerEventResponse, ContainerStatusResponse } from "../../cri/messages/container-calls.js";
-import type { PodSandboxFilter, PodSandboxStatusResponse } from "../../cri/messages/sandbox.js";
+import type { ContainerFilter, ContainerStatus } from "../../cri/messages/container.js";
+import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
+import type { PodSandboxFilter, PodSandboxStatus } from "../../cri/messages/sandbox.js";
 import type { RpcResult } from "../../cri/status.js";
 import type { InitFields } from "../../protobuf/fields.js";
 
@@ -25,6 +25,18 @@ export interface ListedContainer {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A container's status as far as the kubelet reads it; labels and annotations: its own. */
+export type ReportedContainer = Omit<
+  ContainerStatus,
+  "metadata" | "image" | "mounts" | "resources" | "imageId" | "user" | "stopSignal"
+> & {
+  readonly image: { readonly image: string } | undefined;
+  readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string }[];
+};
+
+/** A sandbox's status as far as the kubelet reads it. */
+export type ReportedSandbox = Omit<PodSandboxStatus, "labels" | "annotations" | "runtimeHandler">;
+
 /**
  * What relisting needs of a container runtime. Outcomes are values; only an abort is thrown.
  * Mirrors the part of staging/src/k8s.io/cri-api/pkg/apis/services.go (RuntimeService) that kuberuntime's reading half uses.
@@ -38,8 +50,14 @@ export interface PodReader {
     filter: InitFields<typeof ContainerFilter.fields>,
     signal: AbortSignal,
   ): Promise<RpcResult<readonly ListedContainer[]>>;
-  podSandboxStatus(podSandboxId: string, signal: AbortSignal): Promise<RpcResult<PodSandboxStatusResponse>>;
-  containerStatus(containerId: string, signal: AbortSignal): Promise<RpcResult<ContainerStatusResponse>>;
+  podSandboxStatus(
+    podSandboxId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: ReportedSandbox | undefined }>>;
+  containerStatus(
+    containerId: string,
+    signal: AbortSignal,
+  ): Promise<RpcResult<{ readonly status: ReportedContainer | undefined }>>;
   /** Ends when the runtime ends it or the signal aborts. @throws RpcError */
   getContainerEvents(signal: AbortSignal): AsyncIterable<ContainerEventResponse>;
 }

@@ -1,8 +1,8 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
-import type { ContainerStatus as CriContainerStatus } from "../../cri/messages/container.js";
 import { ContainerState } from "../../cri/messages/enums.js";
 import { describeFileError } from "../../util/files.js";
 import { getContainerInfoFromAnnotations } from "./labels.js";
+import type { ReportedContainer } from "./runtime-service.js";
 
 /** pkg/kubelet/container/runtime.go: what a container writes to its termination message path. */
 const MAX_TERMINATION_MESSAGE_BYTES = 4096;
@@ -25,7 +25,7 @@ export interface TailReader {
  * Mirrors getPodContainerStatuses, getTerminationMessage and readLastStringFromContainerLogs in
  * pkg/kubelet/kuberuntime/kuberuntime_container.go. Both files are read where the runtime says they are.
  */
-export async function terminationMessage(status: CriContainerStatus, files: TailReader): Promise<string> {
+export async function terminationMessage(status: ReportedContainer, files: TailReader): Promise<string> {
   if (status.state !== ContainerState.CONTAINER_EXITED) return "";
   const annotated = getContainerInfoFromAnnotations(status.annotations);
   // What could not even be started has no log.
@@ -37,7 +37,7 @@ export async function terminationMessage(status: CriContainerStatus, files: Tail
   return written === "" && mayUseLog ? readLastOfLog(status.logPath, files) : written;
 }
 
-async function readMessageFile(status: CriContainerStatus, path: string, files: TailReader): Promise<string> {
+async function readMessageFile(status: ReportedContainer, path: string, files: TailReader): Promise<string> {
   if (path === "") return "";
   const mount = status.mounts.find(({ containerPath }) => containerPath === (path.startsWith("/") ? path : `/${path}`));
   if (mount === undefined) return "";
