@@ -1,51 +1,195 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { RemoteImageService } from "../cri/remote-image.js";
-import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
-import type { PodEventRecorder } from "../events/pod-recorder.js";
-import type { PodStateProvider, ProbeResults, RuntimeHelper } from "./runtime-helper.js";
+import type { V1Pod } from "../../api/pod.js";
+import { PodSandboxState } from "../../cri/messages/enums.js";
+import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
+import type { VersionResponse } from "../../cri/messages/runtime.js";
+import type { RpcResult } from "../../cri/status.js";
+import { Backoff } from "../container/backoff.js";
+import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
+import type { PodSyncResult } from "../container/sync-result.js";
+import { IMAGE_BACK_OFF, ImageManager } from "../images/image-manager.js";
+import { ParallelImagePuller, SerialImagePuller } from "../images/puller.js";
+import { HandlerRunner } from "../lifecycle/handlers.js";
+import { garbageCollect } from "./container-gc.js";
+import type {
+  CommandOptions,
+  CommandResult,
+  GcPolicy,
+  KubeGenericRuntime,
+  PullSecret,
+  RuntimeCondition,
+  RuntimeImage,
+} from "./generic-runtime.js";
+import { killPodWithSyncResult } from "./kill-container.js";
+import { KubeRuntime, RuntimeCallError } from "./kube-runtime.js";
+import { POD_UID_LABEL } from "./labels.js";
+import type { KubeRuntimeManagerDeps, KubeRuntimeManagerOptions, ManagerContext } from "./manager-context.js";
+import { RemotePodReader } from "./remote-pod-reader.js";
+import { removeContainer } from "./remove-container.js";
+import { syncPod } from "./sync-pod.js";
 
-/** Asks a hook's URL; never anything but what the pod's author wrote. Upstream: kubetypes.HTTPDoer. */
-export interface HookHttpClient {
-  /** @returns the status code. @throws Error when no answer came, with the reason in its message */
-  get(
-    url: string,
-    headers: readonly { readonly name: string; readonly value: string }[],
-    target: { readonly pod: V1Pod; readonly container: V1Container },
+/** pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion) */
+const KUBE_RUNTIME_API_VERSION = "0.1.0";
+
+/**
+ * Runs pods in a container runtime that speaks the CRI.
+ *
+ * Mirrors kubeGenericRuntimeManager in pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ */
+export class KubeGenericRuntimeManager implements KubeGenericRuntime {
+  readonly type: string;
+  readonly #context: ManagerContext;
+  readonly #reader: KubeRuntime;
+
+  constructor(deps: KubeRuntimeManagerDeps, options: KubeRuntimeManagerOptions) {
+    const { hookHttpClient, imageService, recorder, clock } = deps;
+    this.type = options.runtimeName;
+    this.#reader = new KubeRuntime({ service: new RemotePodReader(deps.runtimeService) });
+    const isSerial = options.serializeImagePulls ?? true;
+    const puller = isSerial ? new SerialImagePuller(imageService) : new ParallelImagePuller(imageService);
+    const backOff = new Backoff(clock, IMAGE_BACK_OFF);
+    this.#context = {
+      ...deps,
+      options,
+      images: new ImageManager({ imageService, puller, recorder, backOff, clock }),
+      runner: new HandlerRunner({
+        runInContainer: (containerId, cmd, timeoutMs, signal) => this.#execSync(containerId, cmd, timeoutMs, signal),
+        getPodStatus: (pod, signal) => this.getPodStatus(pod, signal),
+        clock,
+        ...(hookHttpClient === undefined ? {} : { httpClient: hookHttpClient }),
+      }),
+    };
+  }
+
+  getPods(all: boolean, signal: AbortSignal): Promise<readonly Pod[]> {
+    return this.#reader.getPods(all, signal);
+  }
+
+  getPodStatus(pod: PodRef, signal: AbortSignal): Promise<PodStatus> {
+    return this.#reader.getPodStatus(pod, signal);
+  }
+
+  getListedPodStatus(pod: Pod, signal: AbortSignal): Promise<PodStatus> {
+    return this.#reader.getListedPodStatus(pod, signal);
+  }
+
+  async version(signal: AbortSignal): Promise<VersionResponse> {
+    return answered(await this.#context.runtimeService.version(KUBE_RUNTIME_API_VERSION, signal));
+  }
+
+  async status(signal: AbortSignal): Promise<readonly RuntimeCondition[]> {
+    const { status } = answered(await this.#context.runtimeService.status(false, signal));
+    return status?.conditions ?? [];
+  }
+
+  syncPod(
+    pod: V1Pod,
+    podStatus: PodStatus,
+    pullSecrets: readonly PullSecret[],
+    backOff: Backoff,
     signal: AbortSignal,
-  ): Promise<number>;
+  ): Promise<PodSyncResult> {
+    return syncPod(this.#context, { pod, podStatus, pullSecrets, backOff }, signal);
+  }
+
+  async killPod(
+    pod: V1Pod | undefined,
+    runningPod: Pod,
+    gracePeriodSecondsOverride: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { error } = await killPodWithSyncResult(this.#context, pod, runningPod, gracePeriodSecondsOverride, signal);
+    if (error !== undefined) throw new Error(error);
+  }
+
+  async garbageCollect(
+    policy: GcPolicy,
+    allSourcesReady: boolean,
+    evictNonDeletedPods: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const options = { policy, allSourcesReady, evictNonDeletedPods };
+    const problems = await garbageCollect(this.#context, options, signal);
+    if (problems.length > 0) throw new Error(problems.join("; "));
+  }
+
+  async deleteContainer(containerId: string, signal: AbortSignal): Promise<void> {
+    const problem = await removeContainer(this.#context, containerId, signal);
+    if (problem !== undefined) throw new Error(problem);
+  }
+
+  async getExec(
+    containerId: string,
+    cmd: readonly string[],
+    options: CommandOptions,
+    signal: AbortSignal,
+  ): Promise<string> {
+    return answered(await this.#context.runtimeService.exec({ containerId, cmd, ...options }, signal));
+  }
+
+  async getAttach(containerId: string, options: CommandOptions, signal: AbortSignal): Promise<string> {
+    return answered(await this.#context.runtimeService.attach({ containerId, ...options }, signal));
+  }
+
+  /** Mirrors GetPortForward in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go. */
+  async getPortForward(podUid: string, ports: readonly number[], signal: AbortSignal): Promise<string> {
+    const { runtimeService } = this.#context;
+    const filter = {
+      state: { state: PodSandboxState.SANDBOX_READY },
+      labelSelector: { [POD_UID_LABEL]: podUid },
+    };
+    const sandboxes = [...answered(await runtimeService.listPodSandbox(filter, signal))];
+    const [newest] = sandboxes.sort((a, b) => Number(b.createdAt - a.createdAt));
+    if (newest === undefined) throw new Error("failed to find sandboxID for pod");
+    return answered(await runtimeService.portForward({ podSandboxId: newest.id, port: ports }, signal));
+  }
+
+  async runInContainer(
+    containerId: string,
+    cmd: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CommandResult> {
+    const { output, exitCode } = await this.#execSync(containerId, cmd, timeoutMs, signal);
+    return { output, exitCode };
+  }
+
+  async getContainerLogPath(containerId: string, signal: AbortSignal): Promise<string> {
+    const { status } = answered(await this.#context.runtimeService.containerStatus(containerId, false, signal));
+    return status?.logPath ?? "";
+  }
+
+  async updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void> {
+    answered(await this.#context.runtimeService.updateRuntimeConfig({ networkConfig: { podCidr } }, signal));
+  }
+
+  async listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]> {
+    const images = answered(await this.#context.imageService.listImages(undefined, signal));
+    return images.map(({ id, repoTags, repoDigests, size, pinned }) => ({
+      id,
+      repoTags,
+      repoDigests,
+      sizeBytes: Number(size),
+      pinned,
+    }));
+  }
+
+  async removeImage(image: string, signal: AbortSignal): Promise<void> {
+    answered(await this.#context.imageService.removeImage({ image }, signal));
+  }
+
+  async imageFsInfo(signal: AbortSignal): Promise<ImageFsInfoResponse> {
+    return answered(await this.#context.imageService.imageFsInfo(signal));
+  }
+
+  async #execSync(containerId: string, cmd: readonly string[], timeoutMs: number, signal: AbortSignal) {
+    const result = await this.#context.runtimeService.execSync(containerId, cmd, timeoutMs, signal);
+    const { stdout, stderr, exitCode } = answered(result);
+    return { output: Buffer.concat([stdout, stderr]), exitCode, stderr: stderr.toString() };
+  }
 }
 
-export interface KubeRuntimeManagerDeps {
-  readonly runtimeService: RemoteRuntimeService;
-  readonly imageService: RemoteImageService;
-  readonly runtimeHelper: RuntimeHelper;
-  readonly livenessManager: ProbeResults;
-  readonly startupManager: ProbeResults;
-  readonly podStateProvider: PodStateProvider;
-  readonly recorder: PodEventRecorder;
-  readonly clock: Clock;
-  readonly trace: Trace;
-  /** default: httpGet hooks fail with a text that says so */
-  readonly hookHttpClient?: HookHttpClient;
-}
-
-export interface KubeRuntimeManagerOptions {
-  /** `1.25` */
-  readonly kubeVersion: string;
-  /** what `Version` said: `containerd` */
-  readonly runtimeName: string;
-  /** logs go below; upstream `/var/log/pods` */
-  readonly podLogsDirectory: string;
-  /** links to logs go here, as upstream's `/var/log/containers`; default: none are made */
-  readonly containerLogsDirectory?: string;
-  /** localhost seccomp profiles: `<root>/seccomp` */
-  readonly seccompProfileRoot: string;
-  /** one image at a time; default true, as upstream */
-  readonly serializeImagePulls?: boolean;
-  /** bytes of the node's memory, for the OOM score of burstable pods */
-  readonly memoryCapacityBytes: number;
-  /** default true, as upstream: limits of cpu become quotas */
-  readonly cpuCfsQuota?: boolean;
+/** @throws RuntimeCallError */
+function answered<T>(result: RpcResult<T>): T {
+  if (result.outcome === "ok") return result.value;
+  throw new RuntimeCallError(result);
 }

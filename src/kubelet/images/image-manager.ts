@@ -1,0 +1,121 @@
+import type { V1Pod } from "../../api/pod.js";
+import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import type { Init } from "../../protobuf/fields.js";
+import type { Clock } from "../../util/clock.js";
+import type { Backoff } from "../container/backoff.js";
+import { goDuration } from "../container/go-duration.js";
+import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
+import type { SyncErrorReason } from "../container/sync-result.js";
+import type { RemoteImageService } from "../cri/remote-image.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { PullSecret } from "../kuberuntime/generic-runtime.js";
+import { parseImageName } from "./image-name.js";
+import { credentialsFor } from "./keyring.js";
+import type { ImagePuller } from "./puller.js";
+
+/** pkg/kubelet/kubelet.go (imageBackOffPeriod, MaxContainerBackOff) */
+export const IMAGE_BACK_OFF = { initialMs: 10_000, maxMs: 300_000 } as const;
+
+export interface ImageManagerDeps {
+  readonly imageService: Pick<RemoteImageService, "imageStatus">;
+  readonly puller: ImagePuller;
+  readonly recorder: PodEventRecorder;
+  readonly backOff: Backoff;
+  readonly clock: Clock;
+}
+
+export interface ImageRequest {
+  readonly pod: V1Pod;
+  readonly container: ContainerSpec;
+  readonly pullSecrets: readonly PullSecret[];
+  readonly sandboxConfig: Init<typeof PodSandboxConfig>;
+}
+
+/** There is the image, or why not. */
+export type ImageResult =
+  | { readonly outcome: "ok"; readonly imageRef: string }
+  | { readonly outcome: "failed"; readonly error: SyncErrorReason; readonly message: string };
+
+type Say = (type: "Normal" | "Warning", reason: string, message: string) => void;
+
+/**
+ * Sees to it that a container's image is on the node, as its pull policy wants it.
+ *
+ * Mirrors imageManager in pkg/kubelet/images/image_manager.go (EnsureImageExists, shouldPullImage). No limit of pulls per
+ * second (upstream: 5).
+ */
+export class ImageManager {
+  constructor(readonly deps: ImageManagerDeps) {}
+
+  async ensureImageExists(request: ImageRequest, signal: AbortSignal): Promise<ImageResult> {
+    const { pod, container } = request;
+    const { image: written = "", imagePullPolicy } = container;
+    const quoted = JSON.stringify(written);
+    const fieldPath = containerFieldPath(pod, container);
+    const say: Say = (type, reason, message) => this.deps.recorder.event(pod, type, reason, message, { fieldPath });
+    const fail = (error: SyncErrorReason, message: string): ImageResult => ({ outcome: "failed", error, message });
+
+    const parsed = parseImageName(written);
+    if (parsed.outcome === "invalid") {
+      const message = `Failed to apply default image tag ${quoted}: ${parsed.message}`;
+      say("Warning", "InspectFailed", message);
+      return fail("InvalidImageName", message);
+    }
+    const { image, domain } = parsed.name;
+    const spec = { image, annotations: pod.metadata.annotations ?? {} };
+    const status = await this.deps.imageService.imageStatus(spec, false, signal);
+    if (status.outcome !== "ok") {
+      const message = `Failed to inspect image ${quoted}: ${status.text}`;
+      say("Warning", "InspectFailed", message);
+      return fail("ImageInspectError", message);
+    }
+    const present = status.value.image?.id ?? "";
+    if (!shouldPullImage(imagePullPolicy, present !== "")) {
+      if (present !== "") {
+        say("Normal", "Pulled", `Container image ${quoted} already present on machine`);
+        return { outcome: "ok", imageRef: present };
+      }
+      const message = `Container image ${quoted} is not present with pull policy of Never`;
+      say("Warning", "ErrImageNeverPull", message);
+      return fail("ErrImageNeverPull", message);
+    }
+    return this.#pull(request, spec, domain, say, signal);
+  }
+
+  async #pull(
+    { pod, container, pullSecrets, sandboxConfig }: ImageRequest,
+    image: { readonly image: string; readonly annotations: Readonly<Record<string, string>> },
+    domain: string,
+    say: Say,
+    signal: AbortSignal,
+  ): Promise<ImageResult> {
+    const { backOff, clock, puller } = this.deps;
+    const written = container.image ?? "";
+    const key = `${pod.metadata.uid}_${written}`;
+    if (backOff.isInBackOffSinceUpdate(key, clock.now())) {
+      const message = `Back-off pulling image ${JSON.stringify(written)}`;
+      say("Normal", "BackOff", message);
+      return { outcome: "failed", error: "ImagePullBackOff", message };
+    }
+    say("Normal", "Pulling", `Pulling image ${JSON.stringify(written)}`);
+    const startedMs = clock.now();
+    const credentials = credentialsFor(domain, pullSecrets);
+    const result = await puller.pull({ image, credentials, sandboxConfig }, signal);
+    if (result.outcome !== "ok") {
+      // Whoever is not wanted any more has not failed.
+      signal.throwIfAborted();
+      say("Warning", "Failed", `Failed to pull image ${JSON.stringify(written)}: ${result.text}`);
+      backOff.next(key, clock.now());
+      return { outcome: "failed", error: "ErrImagePull", message: result.text };
+    }
+    const took = goDuration(clock.now() - startedMs);
+    say("Normal", "Pulled", `Successfully pulled image ${JSON.stringify(written)} in ${took}`);
+    backOff.gc();
+    return { outcome: "ok", imageRef: result.value };
+  }
+}
+
+/** Without a policy, or with one that nobody knows, nothing is pulled. */
+export function shouldPullImage(policy: string | undefined, isPresent: boolean): boolean {
+  return policy === "Always" || (policy === "IfNotPresent" && !isPresent);
+}

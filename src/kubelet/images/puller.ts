@@ -1,0 +1,73 @@
+import type { AuthConfig } from "../../cri/messages/image.js";
+import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import type { ImageSpec } from "../../cri/messages/values.js";
+import type { RpcFailure, RpcResult } from "../../cri/status.js";
+import type { Init } from "../../protobuf/fields.js";
+import { Mutex } from "../../util/mutex.js";
+import type { RemoteImageService } from "../cri/remote-image.js";
+
+export interface PullRequest {
+  readonly image: Init<typeof ImageSpec>;
+  /** tried in this order; none: without any */
+  readonly credentials: readonly Init<typeof AuthConfig>[];
+  readonly sandboxConfig: Init<typeof PodSandboxConfig>;
+}
+
+/** Brings images to the node. Mirrors imagePuller in pkg/kubelet/images/puller.go. */
+export interface ImagePuller {
+  /** @returns what the runtime knows the image by from now on */
+  pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<string>>;
+}
+
+/** As many at once as are asked for. Mirrors parallelImagePuller. */
+export class ParallelImagePuller implements ImagePuller {
+  constructor(readonly imageService: Pick<RemoteImageService, "pullImage">) {}
+
+  /** Mirrors PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go. */
+  async pull({ image, credentials, sandboxConfig }: PullRequest, signal: AbortSignal): Promise<RpcResult<string>> {
+    if (credentials.length === 0) return this.imageService.pullImage(image, undefined, sandboxConfig, signal);
+    const failures: RpcFailure[] = [];
+    for (const auth of credentials) {
+      const result = await this.imageService.pullImage(image, auth, sandboxConfig, signal);
+      if (result.outcome === "ok") return result;
+      failures.push(result);
+    }
+    return aggregate(failures);
+  }
+}
+
+/** One after the other, as a disk and a line are shared by all. Mirrors serialImagePuller. */
+export class SerialImagePuller implements ImagePuller {
+  readonly #puller: ParallelImagePuller;
+  readonly #mutex = new Mutex();
+
+  constructor(imageService: Pick<RemoteImageService, "pullImage">) {
+    this.#puller = new ParallelImagePuller(imageService);
+  }
+
+  pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<string>> {
+    const turn = this.#mutex.run(async () => {
+      // Who gave up while waiting keeps nobody waiting.
+      signal.throwIfAborted();
+      return this.#puller.pull(request, signal);
+    });
+    return untilAborted(turn, signal);
+  }
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** As k8s.io/apimachinery/pkg/util/errors (NewAggregate) prints several errors. */
+function aggregate(failures: readonly RpcFailure[]): RpcFailure {
+  const [first] = failures;
+  const texts = [...new Set(failures.map(({ text }) => text))];
+  const text = texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`;
+  return { outcome: "failed", code: first?.code ?? "Unknown", message: text, text };
+}

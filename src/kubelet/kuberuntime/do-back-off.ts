@@ -1,0 +1,63 @@
+import type { V1Pod } from "../../api/pod.js";
+import type { Backoff } from "../container/backoff.js";
+import { goDuration } from "../container/go-duration.js";
+import { hashContainer } from "../container/hash.js";
+import type { PodStatus } from "../container/runtime.js";
+import { type ContainerSpec, formatPod } from "../container/spec.js";
+import { podText } from "../types/pod-update.js";
+import { type ManagerContext, recordContainerEvent } from "./manager-context.js";
+import { MANAGER_FILE } from "./report.js";
+import type { StartFailure } from "./start-container.js";
+
+/** pkg/kubelet/kubelet.go (containerBackOffPeriod, MaxContainerBackOff) */
+export const CONTAINER_BACK_OFF = { initialMs: 10_000, maxMs: 300_000 } as const;
+
+interface BackOffRequest {
+  readonly pod: V1Pod;
+  readonly container: ContainerSpec;
+  readonly podStatus: PodStatus;
+  readonly backOff: Backoff;
+}
+
+/** What a container's waits are counted by: another spec begins anew. Mirrors getStableKey in kuberuntime/helpers.go. */
+export function stableKey({ metadata }: V1Pod, container: ContainerSpec, kubeVersion: string): string {
+  const { name, namespace, uid } = metadata;
+  const hash = hashContainer(container, kubeVersion).toString(16);
+  return `${name}_${namespace}_${uid}_${container.name}_${hash}`;
+}
+
+/**
+ * Whether a container that ended must wait before it is started again: 10 s, twice as long each time up to 300 s, counted
+ * from its end.
+ *
+ * Mirrors doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go.
+ * @returns undefined: it may start now
+ */
+export function doBackOff(context: ManagerContext, request: BackOffRequest): StartFailure | undefined {
+  const { pod, container, podStatus, backOff } = request;
+  const last = podStatus.containerStatuses.find(({ name, state }) => name === container.name && state === "exited");
+  if (last === undefined) return undefined;
+  const finishedAtMs = last.finishedAtMs ?? 0;
+  const key = stableKey(pod, container, context.options.kubeVersion);
+  if (!backOff.isInBackOffSince(key, finishedAtMs)) {
+    backOff.next(key, finishedAtMs);
+    return undefined;
+  }
+  const wait = goDuration(backOff.get(key));
+  recordContainerEvent(context, { pod, container }, "Warning", "BackOff", "Back-off restarting failed container");
+  context.trace.emit(
+    {
+      kind: "decision",
+      what: `do not start container ${container.name} of ${podText(pod)} yet`,
+      why: `it ended, with code ${last.exitCode}, and has to wait ${wait} from then on`,
+      constants: [
+        { name: "containerBackOffPeriod", value: "10 s", release: "v1.25" },
+        { name: "MaxContainerBackOff", value: "300 s", release: "v1.25" },
+      ],
+      upstream: { file: MANAGER_FILE, func: "doBackOff" },
+    },
+    { actor: "kubelet" },
+  );
+  const message = `back-off ${wait} restarting failed container=${container.name} pod=${formatPod(pod)}`;
+  return { error: "CrashLoopBackOff", message };
+}

@@ -1,0 +1,86 @@
+import { readdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
+import type { PodStatus } from "../container/runtime.js";
+import { initContainersOf } from "../container/spec.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "./labels.js";
+import { legacyLogSymlink } from "./log-paths.js";
+import type { ManagerContext } from "./manager-context.js";
+
+/**
+ * Removes a container that does not run, its logs first: should they stay, so does it, and the next attempt finds both.
+ *
+ * Mirrors removeContainer and removeContainerLog in pkg/kubelet/kuberuntime/kuberuntime_container.go, and Clean in
+ * pkg/kubelet/logs/container_log_manager.go.
+ * @returns undefined: it is gone; otherwise what stood in the way
+ */
+export async function removeContainer(
+  context: ManagerContext,
+  containerId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { runtimeService, options } = context;
+  const result = await runtimeService.containerStatus(containerId, false, signal);
+  if (result.outcome === "not-found") return undefined;
+  if (result.outcome !== "ok") return `failed to get container status "${containerId}": ${result.text}`;
+  const { logPath = "", labels = {} } = result.value.status ?? {};
+  try {
+    if (isBelow(logPath, options.podLogsDirectory)) await removeLogs(logPath);
+    if (options.containerLogsDirectory !== undefined) {
+      const pod = {
+        name: labels[POD_NAME_LABEL] ?? "",
+        namespace: labels[POD_NAMESPACE_LABEL] ?? "",
+        uid: labels[POD_UID_LABEL] ?? "",
+      };
+      const name = labels[CONTAINER_NAME_LABEL] ?? "";
+      await rm(legacyLogSymlink(options.containerLogsDirectory, containerId, name, pod), { force: true });
+    }
+  } catch (error) {
+    return `failed to remove container "${containerId}" log: ${error instanceof Error ? error.message : error}`;
+  }
+  const removed = await runtimeService.removeContainer(containerId, signal);
+  return removed.outcome === "ok" || removed.outcome === "not-found" ? undefined : removed.text;
+}
+
+/** A runtime says where its logs are: what is elsewhere is not ours to delete. */
+function isBelow(path: string, root: string): boolean {
+  return path !== "" && join(path).startsWith(join(root, "/"));
+}
+
+/** The log and what rotation has made of it: `0.log`, `0.log.20260102-030405`, `0.log.20260102-030405.gz`. */
+async function removeLogs(logPath: string): Promise<void> {
+  const folder = dirname(logPath);
+  const log = basename(logPath);
+  let names: readonly string[];
+  try {
+    names = await readdir(folder);
+  } catch {
+    // The folder is gone, and the logs with it.
+    return;
+  }
+  const ours = names.filter((name) => name === log || name.startsWith(`${log}.`));
+  for (const name of ours) await rm(join(folder, name), { force: true });
+}
+
+/**
+ * Removes what earlier runs of init containers left behind: `all` before everything begins anew, else `all but the last`.
+ * Mirrors purgeInitContainers and pruneInitContainersBeforeStart. One that cannot be removed is left to the collector.
+ */
+export async function removeInitContainers(
+  context: ManagerContext,
+  pod: V1Pod,
+  { containerStatuses }: PodStatus,
+  which: "all" | "all but the last",
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { name } of initContainersOf(pod)) {
+    const statuses = containerStatuses.filter((status) => status.name === name);
+    const ended = statuses.filter(({ state }) => state === "exited" || state === "unknown");
+    for (const { containerId } of which === "all" ? statuses : ended.slice(1)) {
+      const problem = await removeContainer(context, containerId, signal);
+      if (problem === undefined) continue;
+      const message = `failed to remove pod init container "${name}": ${problem}`;
+      context.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    }
+  }
+}

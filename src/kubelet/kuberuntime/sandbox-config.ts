@@ -1,0 +1,109 @@
+import { isIP } from "node:net";
+import type { V1Pod } from "../../api/pod.js";
+import { Protocol } from "../../cri/messages/enums.js";
+import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import type { PortMapping } from "../../cri/messages/values.js";
+import type { Init } from "../../protobuf/fields.js";
+import { type ContainerPort, containersOf, podSpec } from "../container/spec.js";
+import { newPodLabels } from "./labels.js";
+import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
+import { buildPodLogsDirectory } from "./log-paths.js";
+import type { RuntimeHelper } from "./runtime-helper.js";
+import { sandboxSecurityContext } from "./security-context.js";
+
+export type SandboxConfig = Init<typeof PodSandboxConfig>;
+
+export type SandboxConfigResult =
+  | { readonly outcome: "ok"; readonly config: SandboxConfig; readonly logDirectory: string }
+  | { readonly outcome: "failed"; readonly message: string };
+
+export interface SandboxConfigOptions {
+  readonly podLogsDirectory: string;
+  readonly cpuCfsQuota: boolean;
+}
+
+/**
+ * What a runtime is told of a pod's sandbox.
+ *
+ * Mirrors generatePodSandboxConfig and generatePodSandboxLinuxConfig in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go.
+ */
+export async function generatePodSandboxConfig(
+  pod: V1Pod,
+  attempt: number,
+  helper: RuntimeHelper,
+  options: SandboxConfigOptions,
+  signal: AbortSignal,
+): Promise<SandboxConfigResult> {
+  const { name, namespace, uid } = pod.metadata;
+  const dns = await helper.getPodDNS(pod, signal);
+  if (dns.outcome === "failed") return dns;
+  const hostname = podHostname(pod, helper);
+  if (hostname.outcome === "failed") return hostname;
+  const logDirectory = buildPodLogsDirectory(options.podLogsDirectory, pod.metadata);
+  const portMappings = containersOf(pod).flatMap(({ ports }) => makePortMappings(ports ?? []));
+  const overhead = overheadResources(pod, options.cpuCfsQuota);
+  const config: SandboxConfig = {
+    metadata: { name, namespace, uid, attempt },
+    labels: newPodLabels(pod),
+    annotations: pod.metadata.annotations ?? {},
+    dnsConfig: dns.dns,
+    hostname: hostname.hostname,
+    logDirectory,
+    portMappings,
+    linux: {
+      cgroupParent: helper.getPodCgroupParent(pod),
+      securityContext: sandboxSecurityContext(pod, helper.getExtraSupplementalGroupsForPod(pod)),
+      sysctls: sysctlsOf(pod),
+      resources: calculateSandboxResources(pod, options.cpuCfsQuota),
+      ...(overhead === undefined ? {} : { overhead }),
+    },
+  };
+  return { outcome: "ok", config, logDirectory };
+}
+
+/** A host name may have so many characters: pkg/kubelet/util/util_linux.go (fqdnMaxLen). */
+const FQDN_MAX_LENGTH = 64;
+
+/** A pod in the host's network has the host's name. Mirrors GetNodenameForKernel in pkg/kubelet/util/util_linux.go. */
+function podHostname(pod: V1Pod, helper: RuntimeHelper): ReturnType<RuntimeHelper["generatePodHostNameAndDomain"]> {
+  const { hostNetwork, setHostnameAsFQDN } = podSpec(pod);
+  if (hostNetwork === true) return { outcome: "ok", hostname: "", domain: "" };
+  const result = helper.generatePodHostNameAndDomain(pod);
+  if (result.outcome === "failed" || setHostnameAsFQDN !== true || result.domain === "") return result;
+  const fqdn = `${result.hostname}.${result.domain}`;
+  if (fqdn.length <= FQDN_MAX_LENGTH) return { ...result, hostname: fqdn };
+  const limit = `maximum characters (${FQDN_MAX_LENGTH})`;
+  return {
+    outcome: "failed",
+    message: `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${fqdn.length} is more than ${limit})`,
+  };
+}
+
+/** Slashes become dots, as runc wants them. Mirrors ConvertPodSysctlsVariableToDotsSeparator. */
+function sysctlsOf(pod: V1Pod): Record<string, string> {
+  const sysctls = podSpec(pod).securityContext?.sysctls ?? [];
+  return Object.fromEntries(sysctls.map(({ name, value }) => [dotted(name), value]));
+}
+
+/** `net/ipv4/conf/eth0.1/arp` is net.ipv4.conf.eth0/1.arp: the first separator tells which is which. */
+function dotted(name: string): string {
+  const first = /[./]/.exec(name)?.[0];
+  if (first !== "/") return name;
+  return name.replace(/[./]/g, (separator) => (separator === "/" ? "." : "/"));
+}
+
+/** Mirrors MakePortMappings in pkg/kubelet/container/helpers.go: a port that is named twice counts once. */
+export function makePortMappings(ports: readonly ContainerPort[]): Init<typeof PortMapping>[] {
+  const names = new Set<string>();
+  return ports.flatMap(({ name, containerPort, hostPort = 0, hostIP = "", protocol = "TCP" }) => {
+    const family = hostIP === "" ? "any" : isIP(hostIP) === 6 ? "v6" : "v4";
+    const key = name ?? `${family}-${protocol}-${hostIP}:${containerPort}:${hostPort}`;
+    if (names.has(key)) return [];
+    names.add(key);
+    return [{ hostIp: hostIP, hostPort, containerPort, protocol: protocolOf(protocol) }];
+  });
+}
+
+function protocolOf(protocol: string): number {
+  return protocol === "UDP" ? Protocol.UDP : protocol === "SCTP" ? Protocol.SCTP : Protocol.TCP;
+}

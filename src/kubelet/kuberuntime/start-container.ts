@@ -1,0 +1,148 @@
+import { readdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
+import { describeFileError, makeFolder } from "../../util/files.js";
+import { findContainerStatusByName } from "../container/helpers.js";
+import type { PodStatus } from "../container/runtime.js";
+import type { ContainerSpec, EphemeralContainerSpec } from "../container/spec.js";
+import type { SyncErrorReason } from "../container/sync-result.js";
+import { generateContainerConfig } from "./container-config.js";
+import type { PullSecret } from "./generic-runtime.js";
+import { killContainer } from "./kill-container.js";
+import { buildContainerLogsDirectory, legacyLogSymlink, restartCountByLogFiles } from "./log-paths.js";
+import { type ManagerContext, recordContainerEvent } from "./manager-context.js";
+import type { SandboxConfig } from "./sandbox-config.js";
+
+export interface StartRequest {
+  readonly pod: V1Pod;
+  readonly podStatus: PodStatus;
+  readonly container: ContainerSpec;
+  readonly sandboxId: string;
+  readonly sandboxConfig: SandboxConfig;
+  readonly podIps: readonly string[];
+  readonly pullSecrets: readonly PullSecret[];
+}
+
+/** Why a container could not be started. */
+export interface StartFailure {
+  readonly error: SyncErrorReason;
+  readonly message: string;
+}
+
+/**
+ * Pulls the image, creates the container, starts it, runs its postStart hook.
+ *
+ * Mirrors startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go.
+ * @returns undefined: it runs
+ */
+export async function startContainer(
+  context: ManagerContext,
+  request: StartRequest,
+  signal: AbortSignal,
+): Promise<StartFailure | undefined> {
+  const { pod, container, sandboxId, sandboxConfig, pullSecrets } = request;
+  const subject = { pod, container };
+  const fail = (error: SyncErrorReason, message: string, containerId = "", said = message): StartFailure => {
+    recordContainerEvent(context, { ...subject, containerId }, "Warning", "Failed", `Error: ${said}`);
+    return { error, message };
+  };
+
+  const image = await context.images.ensureImageExists({ pod, container, pullSecrets, sandboxConfig }, signal);
+  // The event names the error only; what went wrong in detail has been said by then.
+  if (image.outcome === "failed") return fail(image.error, image.message, "", image.error);
+
+  const restartCount = await restartCountOf(context, request);
+  const targetId = targetOf(request);
+  if (targetId.outcome === "failed") return fail("CreateContainerConfigError", targetId.message);
+  const generated = await generateContainerConfig(
+    context,
+    { ...request, restartCount, imageRef: image.imageRef, ...targetId.target },
+    signal,
+  );
+  if (generated.outcome === "failed") return fail("CreateContainerConfigError", generated.message);
+  const { config, cleanup } = generated;
+  try {
+    const created = await context.runtimeService.createContainer(sandboxId, config, sandboxConfig, signal);
+    if (created.outcome !== "ok") return fail("CreateContainerError", created.message);
+    const containerId = created.value;
+    const record = (reason: string, message: string) =>
+      recordContainerEvent(context, { ...subject, containerId }, "Normal", reason, message);
+    record("Created", `Created container ${container.name}`);
+    const started = await context.runtimeService.startContainer(containerId, signal);
+    if (started.outcome !== "ok") return fail("RunContainerError", started.message, containerId);
+    record("Started", `Started container ${container.name}`);
+    await linkLog(context, request, containerId, config.logPath ?? "");
+    return await postStart(context, request, containerId, signal);
+  } finally {
+    await cleanup?.();
+  }
+}
+
+/** One more than last time; without a last time, as many as there are logs of. */
+async function restartCountOf(context: ManagerContext, { pod, podStatus, container }: StartRequest): Promise<number> {
+  const last = findContainerStatusByName(podStatus, container.name);
+  if (last !== undefined) return last.restartCount + 1;
+  const folder = buildContainerLogsDirectory(context.options.podLogsDirectory, pod.metadata, container.name);
+  try {
+    return restartCountByLogFiles(await readdir(folder));
+  } catch {
+    // No folder, no logs: this is the first time.
+    return 0;
+  }
+}
+
+type Target =
+  | { readonly outcome: "ok"; readonly target: { readonly targetId?: string } }
+  | { readonly outcome: "failed"; readonly message: string };
+
+/** Whose processes an ephemeral container sees. Mirrors getTargetID. */
+function targetOf({ container, podStatus }: StartRequest): Target {
+  const { targetContainerName = "" } = container as EphemeralContainerSpec;
+  if (targetContainerName === "") return { outcome: "ok", target: {} };
+  const status = findContainerStatusByName(podStatus, targetContainerName);
+  return status === undefined
+    ? { outcome: "failed", message: `unable to find target container ${targetContainerName}` }
+    : { outcome: "ok", target: { targetId: status.containerId } };
+}
+
+/** For collectors of logs, which look into one folder only. One that cannot be made is no reason to stop. */
+async function linkLog(
+  { options, trace }: ManagerContext,
+  { pod, container, sandboxConfig }: StartRequest,
+  containerId: string,
+  logPath: string,
+): Promise<void> {
+  const { containerLogsDirectory } = options;
+  if (containerLogsDirectory === undefined) return;
+  const link = legacyLogSymlink(containerLogsDirectory, containerId, container.name, pod.metadata);
+  try {
+    await makeFolder(containerLogsDirectory, 0o755);
+    await symlink(join(sandboxConfig.logDirectory ?? "", logPath), link);
+  } catch (error) {
+    const message = `Failed to create legacy symbolic link ${link}: ${describeFileError(error)}`;
+    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+  }
+}
+
+/** A hook that fails ends the container: it never was what its author wanted. */
+async function postStart(
+  context: ManagerContext,
+  { pod, container }: StartRequest,
+  containerId: string,
+  signal: AbortSignal,
+): Promise<StartFailure | undefined> {
+  const hook = container.lifecycle?.postStart;
+  if (hook === undefined || hook === null) return undefined;
+  const failure = await context.runner.run(containerId, pod, container, hook, signal);
+  if (failure === undefined) return undefined;
+  // What the hook printed may hold secrets: it is not for the event.
+  const subject = { pod, container, containerId };
+  recordContainerEvent(context, subject, "Warning", "FailedPostStartHook", "PostStartHook failed");
+  const message = "FailedPostStartHook";
+  const kill = { pod, containerId, name: container.name, message, reason: message } as const;
+  const problem = await killContainer(context, kill, signal);
+  if (problem !== undefined) {
+    context.trace.emit({ kind: "error", message: `Failed to kill container: ${problem}` }, { actor: "kubelet" });
+  }
+  return { error: "PostStartHookError", message: failure };
+}

@@ -1,0 +1,137 @@
+import { isIPv6 } from "node:net";
+import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { Clock } from "../../util/clock.js";
+import type { PodRef, PodStatus } from "../container/runtime.js";
+import { type ContainerSpec, formatPod, type HttpGetAction, type LifecycleHandler } from "../container/spec.js";
+
+/** Asks a hook's URL; never anything but what the pod's author wrote. Upstream: kubetypes.HTTPDoer. */
+export interface HookHttpClient {
+  /** @returns the status code. @throws Error when no answer came, with the reason in its message */
+  get(
+    url: string,
+    headers: readonly { readonly name: string; readonly value: string }[],
+    target: { readonly pod: V1Pod; readonly container: V1Container },
+    signal: AbortSignal,
+  ): Promise<number>;
+}
+
+export interface HandlerRunnerDeps {
+  /** in the container, to its end. @throws Error when the runtime refuses */
+  runInContainer(
+    containerId: string,
+    cmd: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly output: Buffer; readonly exitCode: number; readonly stderr: string }>;
+  getPodStatus(pod: PodRef, signal: AbortSignal): Promise<PodStatus>;
+  readonly clock: Clock;
+  readonly httpClient?: HookHttpClient;
+}
+
+/** undefined: it worked; otherwise what went wrong, in upstream's words. It may hold what the hook printed. */
+export type HookFailure = string | undefined;
+
+/**
+ * Runs the hooks of a container: `exec` in it, `httpGet` at the pod's address, `sleep` (v1.29). What is anything else
+ * (`tcpSocket`) is refused, as it is upstream.
+ *
+ * Mirrors handlerRunner in pkg/kubelet/lifecycle/handlers.go (Run, runHTTPHandler).
+ * Differs: the URL's scheme and headers are used, as from v1.26 on.
+ */
+export class HandlerRunner {
+  constructor(readonly deps: HandlerRunnerDeps) {}
+
+  async run(
+    containerId: string,
+    pod: V1Pod,
+    container: ContainerSpec,
+    handler: LifecycleHandler,
+    signal: AbortSignal,
+  ): Promise<HookFailure> {
+    const where = `for Container "${container.name}" in Pod "${formatPod(pod)}" failed`;
+    if (isSet(handler.exec)) {
+      const cmd = handler.exec.command ?? [];
+      const failure = await this.#exec(containerId, cmd, signal);
+      if (failure === undefined) return undefined;
+      const { error, output } = failure;
+      return `Exec lifecycle hook ([${cmd.join(" ")}]) ${where} - error: ${error}, message: ${JSON.stringify(output)}`;
+    }
+    if (isSet(handler.httpGet)) {
+      const error = await this.#httpGet(pod, container, handler.httpGet, signal);
+      return error === undefined
+        ? undefined
+        : `HTTP lifecycle hook (${handler.httpGet.path ?? ""}) ${where} - error: ${error}`;
+    }
+    if (isSet(handler.sleep)) {
+      await this.deps.clock.sleep(handler.sleep.seconds * 1000, signal);
+      return undefined;
+    }
+    return `Cannot run handler: invalid handler: ${JSON.stringify(handler)}`;
+  }
+
+  async #exec(
+    containerId: string,
+    cmd: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ readonly error: string; readonly output: string } | undefined> {
+    try {
+      // Without a deadline of its own: the caller has one.
+      const { exitCode, output, stderr } = await this.deps.runInContainer(containerId, cmd, 0, signal);
+      if (exitCode === 0) return undefined;
+      return { error: `command '${cmd.join(" ")}' exited with ${exitCode}: ${stderr}`, output: output.toString() };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { error: messageOf(error), output: "" };
+    }
+  }
+
+  async #httpGet(
+    pod: V1Pod,
+    container: ContainerSpec,
+    action: HttpGetAction,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { httpClient } = this.deps;
+    if (httpClient === undefined) return "this kubelet has no way to the pod's network";
+    try {
+      const port = resolvePort(action.port, container);
+      if (port === undefined) return `couldn't find port: ${action.port} in ${container.name}`;
+      const host = action.host ?? (await this.#podIp(pod, signal));
+      if (host === undefined || host === "") return `failed to find networking container: ${formatPod(pod)}`;
+      const url = hookUrl(action, host, port);
+      await httpClient.get(url, action.httpHeaders ?? [], { pod, container }, signal);
+      // Whatever was answered: somebody was there.
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      return messageOf(error);
+    }
+  }
+
+  async #podIp(pod: V1Pod, signal: AbortSignal): Promise<string | undefined> {
+    const { uid: podUid, name, namespace } = pod.metadata;
+    return (await this.deps.getPodStatus({ podUid, name, namespace }, signal)).ips[0];
+  }
+}
+
+/** A number, a number in a text, or the name of a port of the container. Mirrors resolvePort. */
+export function resolvePort(port: number | string, { ports }: ContainerSpec): number | undefined {
+  if (typeof port === "number") return port;
+  if (port === "") return 80;
+  if (/^\d{1,5}$/.test(port)) return Number(port);
+  return (ports ?? []).find(({ name }) => name === port)?.containerPort;
+}
+
+/** Mirrors formatURL in pkg/probe/http/request.go. */
+function hookUrl({ scheme = "HTTP", path = "" }: HttpGetAction, host: string, port: number): string {
+  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  return `${scheme.toLowerCase()}://${authority}${path.startsWith("/") ? "" : "/"}${path}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isSet<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null;
+}
