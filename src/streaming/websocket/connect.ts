@@ -1,19 +1,13 @@
 import { createHash } from "node:crypto";
-import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import type { Duplex } from "node:stream";
-import type { ConnectionOptions } from "node:tls";
 import type { WebSocket } from "ws";
 import { type Random, SystemRandom } from "../../util/random.js";
 import { StreamError } from "../bytes.js";
+import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../dial.js";
 import { clientWebSocket } from "./client-socket.js";
 
-export interface ConnectWebSocketOptions {
+export interface ConnectWebSocketOptions extends Pick<DialOptions, "headers" | "tls"> {
   /** in the order of preference */
   readonly subprotocols: readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
-  /** for https */
-  readonly tls?: Pick<ConnectionOptions, "ca" | "cert" | "key" | "servername" | "rejectUnauthorized">;
   /** for the handshake's key */
   readonly random?: Random;
 }
@@ -24,16 +18,6 @@ export interface ConnectedWebSocket {
   readonly subprotocol: string;
 }
 
-/** The server answered, and does not want to. */
-export interface RefusedWebSocket {
-  readonly outcome: "refused";
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  /** its beginning, when it is long */
-  readonly body: string;
-}
-
-const MAX_REFUSAL_BYTES = 64 * 1024;
 /** RFC 6455 section 1.3 */
 const ACCEPT_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -43,66 +27,40 @@ const ACCEPT_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
  * Differs: the handshake is ours, as the library takes only tokens for subprotocols, which kubectl's tunnel is none of.
  *
  * @param url http or https
+ * @returns the socket, or the server's answer when it refused
  * @throws StreamError when the server cannot be reached, or answers with something that is no handshake; the signal's
  *   reason when that aborts first
  */
-export function connectWebSocket(
-  url: string,
-  options: ConnectWebSocketOptions,
+export async function connectWebSocket(
+  url: string | URL,
+  { subprotocols, headers = {}, tls, random = new SystemRandom() }: ConnectWebSocketOptions,
   signal: AbortSignal,
-): Promise<ConnectedWebSocket | RefusedWebSocket> {
-  signal.throwIfAborted();
-  const key = Buffer.from((options.random ?? new SystemRandom()).bytes(16)).toString("base64");
-  const request = send(url, options, key);
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      reject(signal.reason);
-      request.destroy();
-    };
-    const settled = () => signal.removeEventListener("abort", abort);
-    signal.addEventListener("abort", abort, { once: true });
-    request.on("error", (error) => {
-      settled();
-      reject(new StreamError(error.message, { cause: error }));
-    });
-    request.on("upgrade", (response, socket, head) => {
-      settled();
-      try {
-        resolve(connected(response, socket, head, key, options.subprotocols));
-      } catch (error) {
-        socket.destroy();
-        reject(error);
-      }
-    });
-    request.on("response", (response) => {
-      void readRefusal(response).then((refusal) => {
-        settled();
-        request.destroy();
-        resolve(refusal);
-      });
-    });
-    request.end();
-  });
+): Promise<ConnectedWebSocket | RefusedUpgrade> {
+  const key = random.bytes(16).toString("base64");
+  const offered: Record<string, string> =
+    subprotocols.length === 0 ? {} : { "Sec-WebSocket-Protocol": subprotocols.join(", ") };
+  const answer = await dialUpgrade(
+    url,
+    {
+      method: "GET",
+      protocol: "websocket",
+      headers: { ...headers, "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key, ...offered },
+      ...(tls === undefined ? {} : { tls }),
+    },
+    signal,
+  );
+  if (answer.outcome === "refused") return answer;
+  try {
+    return connected(answer, key, subprotocols);
+  } catch (error) {
+    answer.socket.destroy();
+    throw error;
+  }
 }
 
-function send(url: string, { headers, tls, subprotocols }: ConnectWebSocketOptions, key: string): ClientRequest {
-  const all = {
-    ...headers,
-    Connection: "Upgrade",
-    Upgrade: "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": key,
-    ...(subprotocols.length === 0 ? {} : { "Sec-WebSocket-Protocol": subprotocols.join(", ") }),
-  };
-  // A connection of its own, which no pool may take back.
-  const options = { headers: all, agent: false as const };
-  return url.startsWith("https:") ? httpsRequest(url, { ...options, ...tls }) : httpRequest(url, options);
-}
-
+/** @throws StreamError */
 function connected(
-  { headers }: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
+  { headers, socket, head }: UpgradedSocket,
   key: string,
   offered: readonly string[],
 ): ConnectedWebSocket {
@@ -117,20 +75,4 @@ function connected(
     throw new StreamError(`the server chose the subprotocol ${JSON.stringify(subprotocol)}, which was not offered`);
   }
   return { outcome: "connected", ws: clientWebSocket(socket, head), subprotocol };
-}
-
-async function readRefusal(response: IncomingMessage): Promise<RefusedWebSocket> {
-  const pieces: Buffer[] = [];
-  let byteCount = 0;
-  try {
-    for await (const piece of response) {
-      pieces.push(piece as Buffer);
-      byteCount += (piece as Buffer).length;
-      if (byteCount > MAX_REFUSAL_BYTES) break;
-    }
-  } catch {
-    // Cut off: what came is what there is.
-  }
-  const body = Buffer.concat(pieces).toString();
-  return { outcome: "refused", status: response.statusCode ?? 0, headers: response.headers, body };
 }

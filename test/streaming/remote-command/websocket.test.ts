@@ -181,7 +181,7 @@ for (const [offered, supported, want] of handshakes) {
       assert.equal(result.subprotocol, want);
       result.ws.terminate();
     } else {
-      assert.deepEqual([result.status, result.body], [want, ""]);
+      assert.deepEqual([result.status, result.body.toString()], [want, ""]);
       assert.match(String(one.refusals[0]), /not supported/);
     }
   });
