@@ -1,0 +1,44 @@
+import type { ServerResponse } from "node:http";
+import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
+
+/** As go-restful's Response.WriteErrorString: the text as it is. */
+export function writeText(response: ServerResponse, status: number, text: string): void {
+  write(response, status, text, { "Content-Type": "text/plain; charset=utf-8" });
+}
+
+/** As Go's http.Error: the text and a line feed. */
+export function httpError(response: ServerResponse, status: number, text: string): void {
+  const headers = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+  write(response, status, `${text}\n`, headers);
+}
+
+/** As writeJSONResponse in pkg/kubelet/server/server.go: bytes, whatever they are. */
+export function writeJson(response: ServerResponse, body: string | Uint8Array): void {
+  write(response, 200, body, { "Content-Type": "application/json" });
+}
+
+function write(
+  response: ServerResponse,
+  status: number,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  response.writeHead(status, { ...headers, "Content-Length": String(bytes.byteLength) });
+  response.end(bytes);
+}
+
+/** How long a stream's URL is good for at the runtime: one that is overrun has room again after it. */
+const RETRY_AFTER_SECONDS = "60";
+
+/**
+ * What the runtime's refusal of a stream means for who asked for it.
+ *
+ * Mirrors pkg/kubelet/cri/streaming/errors.go (WriteError).
+ */
+export function writeStreamError(response: ServerResponse, error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  const code = error instanceof RuntimeCallError ? error.failure.code : "Unknown";
+  if (code === "ResourceExhausted") response.setHeader("Retry-After", RETRY_AFTER_SECONDS);
+  writeText(response, code === "NotFound" ? 404 : code === "ResourceExhausted" ? 429 : 500, text);
+}

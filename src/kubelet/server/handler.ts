@@ -1,0 +1,155 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Level } from "../../trace/trace.js";
+import { httpError, writeText } from "./answers.js";
+import type { Call, HandlerDeps } from "./call.js";
+import { serveContainerLogs } from "./handlers/container-logs.js";
+import { serveHealthz } from "./handlers/healthz.js";
+import { RequestMetrics, serveMetrics } from "./handlers/metrics.js";
+import { serveConfigz, serveDisabled, servePods, serveRunningPods, serveStats } from "./handlers/reads.js";
+import { serveAttach, serveExec, servePortForward, serveRun } from "./handlers/streams.js";
+import type { KubeletAuth } from "./kubelet-auth.js";
+import { matchRoute, type RouteMatch, type RouteName } from "./routes.js";
+
+const FILE = "pkg/kubelet/server/server.go";
+
+/** What a learner asked for by name gets a step of its own; probes and the like would only be in the way. */
+const STEPS: Readonly<Partial<Record<RouteName, string>>> = {
+  exec: "getExec",
+  attach: "getAttach",
+  portForward: "getPortForward",
+  run: "getRun",
+  containerLogs: "getContainerLogs",
+};
+const QUIET_LEVEL: Level = 3;
+
+type FoundRoute = Extract<RouteMatch, { readonly kind: "found" }>;
+
+/**
+ * Takes a request from its head to its answer: path, identity, rights, handler.
+ *
+ * Mirrors pkg/kubelet/server/server.go (ServeHTTP).
+ */
+export class RequestHandler {
+  readonly #metrics: RequestMetrics;
+
+  /** @param closing aborts when the server closes */
+  constructor(
+    readonly deps: HandlerDeps & { readonly auth?: KubeletAuth },
+    readonly closing: AbortSignal,
+  ) {
+    this.#metrics = new RequestMetrics(deps.auth === undefined ? "readonly" : "readwrite");
+  }
+
+  /** Never rejects. @param head what came behind a request that wants another protocol */
+  async handle(request: IncomingMessage, response: ServerResponse, head: Buffer): Promise<void> {
+    const target = parseTarget(request.url ?? "/");
+    if (target === undefined) return writeText(response, 400, "400 Bad Request");
+    const { path, query } = target;
+    const over = this.#metrics.begin(request.method ?? "", path);
+    const abort = new AbortController();
+    const end = () => abort.abort();
+    request.socket.once("close", end);
+    response.once("close", end);
+    this.closing.addEventListener("abort", end, { once: true });
+    if (this.closing.aborted) end();
+    const { method = "" } = request;
+    const call: Call = { request, response, head, method, path, query, params: {}, signal: abort.signal };
+    try {
+      await this.#answer(call);
+    } catch (error) {
+      this.#failed(call, error);
+    } finally {
+      request.socket.off("close", end);
+      response.off("close", end);
+      this.closing.removeEventListener("abort", end);
+      over();
+      // A body that nobody wanted: the connection goes on behind it.
+      request.resume();
+    }
+  }
+
+  async #answer(call: Call): Promise<void> {
+    const route = matchRoute(call.method, call.path);
+    if (route.kind === "not-served") return httpError(call.response, 404, "404 page not found");
+    if (route.kind === "moved") return redirect(call, route.path);
+    const func = route.kind === "found" ? STEPS[route.name] : undefined;
+    if (func === undefined) return this.#serve(call, route, QUIET_LEVEL);
+    const title = `Serve ${call.method} ${call.path}`;
+    const upstream = { file: FILE, func };
+    return this.deps.trace.step("kubelet", title, { upstream }, () => this.#serve(call, route, 1));
+  }
+
+  async #serve(call: Call, route: RouteMatch, level: Level): Promise<void> {
+    const { response } = call;
+    const admission = await this.deps.auth?.admit(call.request, call.path, level);
+    if (admission?.outcome === "refused") return writeText(response, admission.status, admission.text);
+    if (route.kind === "wrong-method") {
+      response.setHeader("Allow", route.allow.join(", "));
+      return writeText(response, 405, "405: Method Not Allowed");
+    }
+    if (route.kind !== "found") return writeText(response, 404, "404: Page Not Found");
+    return this.#dispatch({ ...call, params: route.params }, route.name);
+  }
+
+  async #dispatch(call: Call, name: FoundRoute["name"]): Promise<void> {
+    const { deps } = this;
+    switch (name) {
+      case "healthz":
+        return serveHealthz(deps, call);
+      case "metrics":
+        return serveMetrics(deps, call, this.#metrics);
+      case "configz":
+        return serveConfigz(deps, call);
+      case "disabled":
+        return serveDisabled(call);
+      case "pods":
+        return servePods(deps, call);
+      case "runningpods":
+        return serveRunningPods(deps, call);
+      case "stats":
+        return serveStats(deps, call);
+      case "run":
+        return serveRun(deps, call);
+      case "exec":
+        return serveExec(deps, call);
+      case "attach":
+        return serveAttach(deps, call);
+      case "portForward":
+        return servePortForward(deps, call);
+      case "containerLogs":
+        return serveContainerLogs(deps, call);
+    }
+  }
+
+  /** What is thrown up to here is nobody's fault but ours; Go's server would break the connection off as well. */
+  #failed(call: Call, error: unknown): void {
+    if (call.signal.aborted) {
+      call.response.destroy();
+      return;
+    }
+    const message = `${call.method} ${call.path}: ${error instanceof Error ? error.message : String(error)}`;
+    this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+    if (call.response.headersSent) call.response.destroy();
+    else httpError(call.response, 500, "Internal Server Error");
+  }
+}
+
+function parseTarget(target: string): { readonly path: string; readonly query: URLSearchParams } | undefined {
+  const cut = target.indexOf("?");
+  const path = cut < 0 ? target : target.slice(0, cut);
+  if (!path.startsWith("/")) return undefined;
+  try {
+    return { path: decodeURIComponent(path), query: new URLSearchParams(cut < 0 ? "" : target.slice(cut + 1)) };
+  } catch {
+    // A percent sign with no two digits behind it.
+    return undefined;
+  }
+}
+
+/** Mirrors Redirect of Go's net/http. */
+function redirect({ request, response }: Call, path: string): void {
+  const url = request.url ?? "";
+  const query = url.includes("?") ? url.slice(url.indexOf("?")) : "";
+  response.setHeader("Location", encodeURI(path) + query);
+  writeText(response, 301, "");
+}

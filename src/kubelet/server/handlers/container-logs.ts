@@ -1,0 +1,72 @@
+import type { ServerResponse } from "node:http";
+import type { V1Container, V1Pod } from "../../../api/pod.js";
+import { buildPodFullName } from "../../container/runtime.js";
+import { LogError } from "../../kuberuntime/logs/options.js";
+import { writeText } from "../answers.js";
+import type { Call, HandlerDeps } from "../call.js";
+import { decodeLogQuery } from "../log-query.js";
+
+/**
+ * Serves a container's log, as it is or as it grows. The next piece is asked for once the client has taken the last.
+ *
+ * Mirrors getContainerLogs in pkg/kubelet/server/server.go: what goes wrong once the answer has begun is told at its end.
+ */
+export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Call): Promise<void> {
+  const { response, signal, params } = call;
+  const { namespace = "", pod: podName = "", container = "" } = params;
+  const options = decodeLogQuery(call.query);
+  if ("status" in options) return writeText(response, options.status, options.text);
+  const pod = host.getPodByName(namespace, podName);
+  if (pod === undefined) return writeText(response, 404, `pod ${JSON.stringify(podName)} does not exist`);
+  if (!hasContainer(pod, container)) {
+    const text = `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(podName)}`;
+    return writeText(response, 404, text);
+  }
+  const podFullName = buildPodFullName({ podUid: pod.metadata.uid, name: podName, namespace });
+  let sent = 0;
+  try {
+    for await (const { bytes } of host.getKubeletContainerLogs(podFullName, container, options, signal)) {
+      // As Go's writer: the first write, also an empty one, begins the answer.
+      if (!response.headersSent) begin(response);
+      sent += bytes.length;
+      if (bytes.length > 0 && !response.write(bytes)) await untilDrained(response, signal);
+      if (signal.aborted) return;
+    }
+    if (!response.headersSent) begin(response);
+    response.end();
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!(error instanceof LogError)) throw error;
+    if (response.headersSent) response.end(error.message);
+    else writeText(response, 400, error.message);
+    const message = `no log of ${container} in ${namespace}/${podName}: ${error.message}`;
+    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+  }
+  trace.emit({ kind: "note", text: `${sent} bytes of log sent` }, { actor: "kubelet", level: 2 });
+}
+
+function begin(response: ServerResponse): void {
+  response.writeHead(200, { "Transfer-Encoding": "chunked" });
+  response.flushHeaders();
+}
+
+/** Mirrors GetContainerSpec in pkg/kubelet/container/helpers.go. */
+function hasContainer({ spec }: V1Pod, name: string): boolean {
+  const ephemeral = spec["ephemeralContainers"] as readonly V1Container[] | undefined;
+  return [spec.containers, spec.initContainers, ephemeral].some(
+    (all) => all?.some((one) => one.name === name) === true,
+  );
+}
+
+async function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      signal.removeEventListener("abort", done);
+      response.off("drain", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done, { once: true });
+    response.once("drain", done);
+  });
+}

@@ -1,0 +1,47 @@
+import type { V1Pod } from "../../../api/pod.js";
+import { httpError, writeJson, writeText } from "../answers.js";
+import type { Call, HandlerDeps } from "../call.js";
+
+/** Mirrors getPods in pkg/kubelet/server/server.go: what this node is to run. */
+export function servePods({ host }: HandlerDeps, { response }: Call): void {
+  writeJson(response, encodePods(host.getPods()));
+}
+
+/** Mirrors getRunningPods: what the runtime has running. */
+export async function serveRunningPods({ host }: HandlerDeps, { response, signal }: Call): Promise<void> {
+  let pods: readonly V1Pod[];
+  try {
+    pods = await host.getRunningPods(signal);
+  } catch (error) {
+    return writeText(response, 500, (error as Error).message);
+  }
+  writeJson(response, encodePods(pods));
+}
+
+/** Mirrors encodePods: inside a list, an object does not say its kind; no pods are null, as an empty slice is in Go. */
+function encodePods(pods: readonly V1Pod[]): string {
+  const items = pods.map(({ kind: _kind, apiVersion: _apiVersion, ...pod }) => pod);
+  const list = { kind: "PodList", apiVersion: "v1", metadata: {}, items: items.length === 0 ? null : items };
+  return `${JSON.stringify(list)}\n`;
+}
+
+/** Mirrors k8s.io/component-base/configz (handle). */
+export function serveConfigz({ host }: HandlerDeps, { response }: Call): void {
+  writeJson(response, JSON.stringify({ kubeletconfig: host.configz?.() ?? {} }));
+}
+
+/** Mirrors pkg/kubelet/server/stats/handler.go (handleSummary). */
+export async function serveStats({ host }: HandlerDeps, { response, signal }: Call): Promise<void> {
+  if (host.statsSummary === undefined) return writeText(response, 404, "404: Page Not Found");
+  try {
+    writeJson(response, `${JSON.stringify(await host.statsSummary(signal), undefined, 1)}`);
+  } catch (error) {
+    writeText(response, 500, (error as Error).message);
+  }
+}
+
+/** What is there, but switched off. Mirrors getHandlerForDisabledEndpoint in pkg/kubelet/server/server.go. */
+export function serveDisabled({ response, path }: Call): void {
+  const what = path.startsWith("/logs/") ? "logs" : path.startsWith("/debug/pprof/") ? "profiling" : "flags";
+  httpError(response, 405, `${what} endpoint is disabled.`);
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from "node:http";
+import type { KubeClient } from "../../client/client.js";
+import type { Constant } from "../../trace/events.js";
+import type { Level, Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { getRequestAttributes, type NodeAttributes } from "./attributes.js";
+import { Authenticator } from "./authenticate.js";
+import { ExpiringCache } from "./expiring-cache.js";
+import { type AccessDecision, ReviewError, reviewAccess, reviewToken, type UserInfo } from "./reviews.js";
+
+/** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers hold */
+export const WEBHOOK_TOKEN_TTL_MS = 2 * 60_000;
+export const WEBHOOK_AUTHORIZED_TTL_MS = 5 * 60_000;
+export const WEBHOOK_UNAUTHORIZED_TTL_MS = 30_000;
+
+export interface KubeletAuthDeps {
+  /** asks about tokens and rights, as the node; undefined: tokens do not count, and only `AlwaysAllow` works */
+  readonly client?: KubeClient;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+export interface KubeletAuthOptions {
+  readonly nodeName: string;
+  /** PEM; `--client-ca-file` */
+  readonly clientCaPem?: string;
+  /** `--anonymous-auth`, default false */
+  readonly anonymous?: boolean;
+  /** `--authorization-mode`, default `Webhook` */
+  readonly mode?: "Webhook" | "AlwaysAllow";
+}
+
+/** What a request may do: go on, or be answered with this. */
+export type Admission =
+  | { readonly outcome: "allowed"; readonly user: UserInfo }
+  | { readonly outcome: "refused"; readonly status: 401 | 403 | 500; readonly text: string };
+
+const FILE = "pkg/kubelet/server/server.go";
+const UPSTREAM = { file: FILE, func: "InstallAuthFilter" };
+
+/**
+ * Says of each request who sent it and whether they may.
+ *
+ * Mirrors pkg/kubelet/server/auth.go (KubeletAuth), cmd/kubelet/app/auth.go (BuildAuth) and the filter in server.go.
+ */
+export class KubeletAuth {
+  readonly #authenticator: Authenticator;
+  readonly #decisions: ExpiringCache<AccessDecision>;
+  readonly #closing = new AbortController();
+
+  constructor(
+    readonly deps: KubeletAuthDeps,
+    readonly options: KubeletAuthOptions,
+  ) {
+    const { client, clock } = deps;
+    const { clientCaPem, anonymous = false } = options;
+    const signal = this.#closing.signal;
+    this.#authenticator = new Authenticator(
+      {
+        clock,
+        ...(client === undefined ? {} : { reviewToken: (token) => reviewToken({ client, clock }, token, signal) }),
+      },
+      { anonymous, tokenTtlMs: WEBHOOK_TOKEN_TTL_MS, ...(clientCaPem === undefined ? {} : { clientCaPem }) },
+    );
+    this.#decisions = new ExpiringCache(clock, ({ allowed }) =>
+      allowed ? WEBHOOK_AUTHORIZED_TTL_MS : WEBHOOK_UNAUTHORIZED_TTL_MS,
+    );
+  }
+
+  /**
+   * @param path decoded
+   * @param level from which `-v` on the decisions are shown
+   */
+  async admit(request: IncomingMessage, path: string, level: Level): Promise<Admission> {
+    const authentication = await this.#authenticator.authenticate(request);
+    if (authentication.outcome === "refused") {
+      this.#report("answer 401: it is not known who is asking", authentication.why, level);
+      return { outcome: "refused", status: 401, text: "Unauthorized" };
+    }
+    const { user, how } = authentication;
+    const attributes = getRequestAttributes(request.method ?? "", path);
+    const words = `user=${user.username}, verb=${attributes.verb}, resource=nodes, subresource=${attributes.subresource}`;
+    try {
+      const { decision, why, constants } = await this.#authorize(user, attributes);
+      const may = `${attributes.verb} nodes/${attributes.subresource}`;
+      const who = `${user.username} (${how}; groups ${user.groups.join(", ")})`;
+      this.#report(`${who} ${decision.allowed ? "may" : "may not"} ${may}`, why, level, constants);
+      if (decision.allowed) return { outcome: "allowed", user };
+      return { outcome: "refused", status: 403, text: `Forbidden (${words})` };
+    } catch (error) {
+      if (!(error instanceof ReviewError)) throw error;
+      this.#report(`answer 500: it is not known what ${user.username} may do`, error.message, level);
+      return { outcome: "refused", status: 500, text: `Authorization error (${words})` };
+    }
+  }
+
+  async #authorize(user: UserInfo, attributes: NodeAttributes) {
+    const { client, clock } = this.deps;
+    const { mode = "Webhook", nodeName } = this.options;
+    if (mode === "AlwaysAllow") {
+      return { decision: { allowed: true }, why: "the authorization mode is AlwaysAllow", constants: undefined };
+    }
+    if (client === undefined) throw new ReviewError("no client provided, cannot use webhook authorization");
+    const { verb, subresource } = attributes;
+    const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, verb, subresource]);
+    const { value: decision, isRemembered } = await this.#decisions.get(key, () =>
+      reviewAccess({ client, clock }, nodeName, user, attributes, this.#closing.signal),
+    );
+    const said = decision.reason === "" ? "" : `: ${decision.reason}`;
+    const why = `the API server's answer to a SubjectAccessReview${isRemembered ? ", remembered" : ""}${said}`;
+    const ttl: Constant = decision.allowed
+      ? { name: "cacheAuthorizedTTL", value: "5 min", release: "v1.25" }
+      : { name: "cacheUnauthorizedTTL", value: "30 s", release: "v1.25" };
+    return { decision, why, constants: [ttl] };
+  }
+
+  #report(what: string, why: string, level: Level, constants?: readonly Constant[]): void {
+    const fact = { kind: "decision" as const, what, why, upstream: UPSTREAM };
+    this.deps.trace.emit(constants === undefined ? fact : { ...fact, constants }, { actor: "kubelet", level });
+  }
+
+  /** Ends questions that are under way. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,116 @@
+/** What the server can do. */
+export type RouteName =
+  | "healthz"
+  | "metrics"
+  | "configz"
+  | "disabled"
+  | "pods"
+  | "runningpods"
+  | "stats"
+  | "run"
+  | "exec"
+  | "attach"
+  | "portForward"
+  | "containerLogs";
+
+export type RouteMatch =
+  | { readonly kind: "found"; readonly name: RouteName; readonly params: Readonly<Record<string, string>> }
+  /** no handler is registered there: answered before anybody is asked who they are */
+  | { readonly kind: "not-served" }
+  /** to the path that is served; also before any question */
+  | { readonly kind: "moved"; readonly path: string }
+  /** the handler that is registered there knows no such path */
+  | { readonly kind: "no-route" }
+  | { readonly kind: "wrong-method"; readonly allow: readonly string[] };
+
+/** Paths that are served with any method, and what they are. Mirrors what `restfulCont.Handle` is called with. */
+const EXACT: Readonly<Record<string, RouteName>> = {
+  "/healthz": "healthz",
+  "/healthz/ping": "healthz",
+  "/healthz/log": "healthz",
+  "/healthz/syncloop": "healthz",
+  "/metrics": "metrics",
+  "/metrics/cadvisor": "metrics",
+  "/metrics/resource": "metrics",
+  "/metrics/probes": "metrics",
+  "/configz": "configz",
+  "/debug/flags/v": "disabled",
+};
+
+/** ... with all that is below them. */
+const DISABLED_TREES = ["/logs/", "/debug/pprof/"];
+
+interface Service {
+  readonly methods: readonly string[];
+  /** names of the segments below the root */
+  readonly paths: readonly (readonly string[])[];
+  /** registered with a slash at its end: without it, the client is sent there */
+  readonly hasSlash?: boolean;
+}
+
+const CONTAINER = ["namespace", "pod", "container"];
+const CONTAINER_BY_UID = ["namespace", "pod", "uid", "container"];
+const STREAM: Service = { methods: ["GET", "POST"], paths: [CONTAINER, CONTAINER_BY_UID] };
+
+/** Mirrors the web services that InstallDefaultHandlers and InstallDebuggingHandlers register. */
+const SERVICES: Readonly<Partial<Record<RouteName, Service>>> = {
+  pods: { methods: ["GET"], paths: [[]] },
+  runningpods: { methods: ["GET"], paths: [[]], hasSlash: true },
+  stats: { methods: ["GET", "POST"], paths: [["what"]], hasSlash: true },
+  run: { methods: ["POST"], paths: [CONTAINER, CONTAINER_BY_UID] },
+  exec: STREAM,
+  attach: STREAM,
+  portForward: {
+    methods: ["GET", "POST"],
+    paths: [
+      ["namespace", "pod"],
+      ["namespace", "pod", "uid"],
+    ],
+  },
+  containerLogs: { methods: ["GET"], paths: [CONTAINER] },
+};
+
+/**
+ * Which handler takes a request. Pure.
+ *
+ * Mirrors the routing of pkg/kubelet/server/server.go: Go's ServeMux first, which asks nobody who they are, then
+ * go-restful's, behind the authentication filter.
+ * Differs: /logs/ and /debug are there but switched off, whatever the configuration: the machine's files are not served.
+ *
+ * @param path decoded, without the query
+ */
+export function matchRoute(method: string, path: string): RouteMatch {
+  const clean = cleanPath(path);
+  if (clean !== path) return { kind: "moved", path: clean };
+  const exact = Object.hasOwn(EXACT, path) ? EXACT[path] : undefined;
+  if (exact !== undefined) return { kind: "found", name: exact, params: { path } };
+  for (const tree of DISABLED_TREES) {
+    if (`${path}/` === tree) return { kind: "moved", path: tree };
+    if (path.startsWith(tree)) return { kind: "found", name: "disabled", params: { path } };
+  }
+  const [, root = "", ...below] = path.split("/");
+  const service = Object.hasOwn(SERVICES, root) ? SERVICES[root as RouteName] : undefined;
+  if (service === undefined) return { kind: "not-served" };
+  if (below.length === 0 && service.hasSlash === true) return { kind: "moved", path: `${path}/` };
+  return matchService(root as RouteName, service, method, below);
+}
+
+function matchService(name: RouteName, service: Service, method: string, below: readonly string[]): RouteMatch {
+  const segments = below.at(-1) === "" ? below.slice(0, -1) : below;
+  const names = service.paths.find(({ length }) => length === segments.length);
+  const params = Object.fromEntries((names ?? []).map((key, i) => [key, segments[i] ?? ""]));
+  if (names === undefined || (name === "stats" && params["what"] !== "summary")) return { kind: "no-route" };
+  if (!service.methods.includes(method)) return { kind: "wrong-method", allow: service.methods };
+  return { kind: "found", name, params };
+}
+
+/** Mirrors cleanPath of Go's net/http. */
+function cleanPath(path: string): string {
+  const out: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "..") out.pop();
+    else if (segment !== "." && segment !== "") out.push(segment);
+  }
+  const slash = /\/\.{0,2}$/.test(path) && out.length > 0 ? "/" : "";
+  return `/${out.join("/")}${slash}`;
+}
