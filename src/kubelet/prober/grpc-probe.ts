@@ -1,0 +1,173 @@
+import { type ClientHttp2Session, connect } from "node:http2";
+import type { Duplex } from "node:stream";
+import { type GrpcCode, grpcCode } from "../../cri/status.js";
+import { enumeration, string } from "../../protobuf/fields.js";
+import { message } from "../../protobuf/message.js";
+import type { HttpProbeDeps, ProbeOutcome } from "./http-probe.js";
+import { joinHostPort, type ProbeTarget } from "./probe-dialer.js";
+import { ProbeTimeout, withTimeout } from "./timeout.js";
+
+/** grpc.health.v1 of github.com/grpc/grpc-proto. */
+const ServingStatus = { UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } as const;
+const HealthCheckRequest = message("HealthCheckRequest", { service: string(1) });
+const HealthCheckResponse = message("HealthCheckResponse", { status: enumeration(1, { ServingStatus }) });
+
+const FRAME_HEADER_BYTES = 5;
+/** An answer of this service has a few bytes. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+export interface GrpcProbeOptions {
+  readonly target: ProbeTarget;
+  /** empty: the server as a whole */
+  readonly service: string;
+  readonly timeoutMs: number;
+  /** `1.25` */
+  readonly kubeVersion: string;
+}
+
+/** How a call ended. */
+interface CallEnd {
+  readonly code: GrpcCode;
+  readonly message: string;
+  readonly response: Buffer;
+}
+
+/**
+ * Asks a gRPC server for its health.
+ *
+ * Mirrors pkg/probe/grpc/grpc.go (Probe).
+ * Differs: speaks gRPC by way of node:http2, since grpc-js opens its connections itself and the pod may be reachable only
+ * through its runtime.
+ * @throws the signal's reason
+ */
+export async function probeGrpc(
+  deps: HttpProbeDeps,
+  options: GrpcProbeOptions,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
+  const { target, timeoutMs } = options;
+  const address = joinHostPort(target.host, target.port);
+  const timeout = goDuration(timeoutMs);
+  let isConnected = false;
+  try {
+    return await withTimeout(deps.clock, timeoutMs, signal, async (inner) => {
+      const stream = await dialUntil(deps, target, inner);
+      isConnected = true;
+      return outcomeOf(await check(stream, options, inner));
+    });
+  } catch (error) {
+    if (!(error instanceof ProbeTimeout)) throw error;
+    const output = isConnected
+      ? `timeout: health rpc did not complete within ${timeout}`
+      : `timeout: failed to connect service "${address}" within ${timeout}: context deadline exceeded`;
+    return { result: "failure", output };
+  }
+}
+
+/** gRPC goes on trying until the time is over: nobody listening is no answer. */
+async function dialUntil(deps: HttpProbeDeps, target: ProbeTarget, signal: AbortSignal): Promise<Duplex> {
+  for (;;) {
+    try {
+      return await deps.dialer.dial(target, signal);
+    } catch {
+      signal.throwIfAborted();
+      await deps.clock.sleep(RETRY_MS, signal);
+    }
+  }
+}
+
+/** grpc's first back-off: connection-backoff.md. */
+const RETRY_MS = 1_000;
+
+function outcomeOf({ code, message: said, response }: CallEnd): ProbeOutcome {
+  const fail = (output: string): ProbeOutcome => ({ result: "failure", output });
+  if (code === "Unimplemented") {
+    const what = "this server does not implement the grpc health protocol (grpc.health.v1.Health)";
+    return fail(`error: ${what}: ${said}`);
+  }
+  if (code !== "OK") return fail(`error: health rpc probe failed: rpc error: code = ${code} desc = ${said}`);
+  const { status } = HealthCheckResponse.decode(response);
+  if (status === ServingStatus.SERVING) return { result: "success", output: "service healthy" };
+  const name = Object.entries(ServingStatus).find(([, number]) => number === status)?.[0] ?? String(status);
+  return fail(`service unhealthy (responded with ${JSON.stringify(name)})`);
+}
+
+async function check(stream: Duplex, options: GrpcProbeOptions, signal: AbortSignal): Promise<CallEnd> {
+  const { target, service, kubeVersion } = options;
+  const authority = joinHostPort(target.host, target.port);
+  const session = connect(`http://${authority}`, { createConnection: () => stream });
+  // What breaks the connection breaks the call on it too, which is where it is heard of.
+  for (const one of [session, stream]) one.on("error", () => {});
+  const stop = () => session.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const body = HealthCheckRequest.encode({ service });
+    const end = await unaryCall(session, authority, `kube-probe/${kubeVersion}`, body);
+    // A call that was cut off here has an end, but no answer.
+    signal.throwIfAborted();
+    return end;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    session.destroy();
+    stream.destroy();
+  }
+}
+
+async function unaryCall(
+  session: ClientHttp2Session,
+  authority: string,
+  userAgent: string,
+  body: Buffer,
+): Promise<CallEnd> {
+  const call = session.request({
+    ":method": "POST",
+    ":path": "/grpc.health.v1.Health/Check",
+    ":authority": authority,
+    "content-type": "application/grpc",
+    "user-agent": userAgent,
+    te: "trailers",
+  });
+  const headers: Record<string, unknown> = {};
+  call.on("response", (fields) => Object.assign(headers, fields));
+  call.on("trailers", (fields) => Object.assign(headers, fields));
+  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  header.writeUInt32BE(body.length, 1);
+  call.end(Buffer.concat([header, body]));
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of call as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > MAX_RESPONSE_BYTES) return { code: "ResourceExhausted", message: "answer too long", response: NONE };
+      pieces.push(piece);
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { code: "Unavailable", message: `connection error: ${why}`, response: NONE };
+  }
+  const status = headers["grpc-status"];
+  if (typeof status !== "string") {
+    const message = `unexpected HTTP status code received from server: ${String(headers[":status"] ?? "none")}`;
+    return { code: "Unavailable", message, response: NONE };
+  }
+  const response = Buffer.concat(pieces).subarray(FRAME_HEADER_BYTES);
+  return { code: grpcCode(Number(status)), message: decodeMessage(headers["grpc-message"]), response };
+}
+
+const NONE = Buffer.alloc(0);
+
+/** grpc-message is percent-encoded; what is not well encoded is shown as it came. */
+function decodeMessage(text: unknown): string {
+  const raw = typeof text === "string" ? text : "";
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}
+
+/** As Go prints whole seconds: `1s`, `1m30s`. */
+function goDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

@@ -1,0 +1,180 @@
+import { type IncomingMessage, request } from "node:http";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import type { Clock } from "../../util/clock.js";
+import { DialError, joinHostPort, type ProbeDialer, type ProbeTarget } from "./probe-dialer.js";
+import type { HttpGetAction } from "./spec.js";
+import { ProbeTimeout, withTimeout } from "./timeout.js";
+
+/** What a probe found. `warning` counts as success. Mirrors probe.Result in pkg/probe/probe.go. */
+export interface ProbeOutcome {
+  readonly result: "success" | "failure" | "warning";
+  readonly output: string;
+}
+
+/** So much of the body is read. Mirrors maxRespBodyLength in pkg/probe/http/http.go. */
+const MAX_BODY_BYTES = 10 * 1024;
+const MAX_REDIRECTS = 10;
+
+export interface HttpProbeDeps {
+  readonly dialer: ProbeDialer;
+  readonly clock: Clock;
+}
+
+export interface HttpProbeOptions {
+  readonly podUid: string;
+  readonly podIp: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+  /** `1.25` */
+  readonly kubeVersion: string;
+}
+
+/**
+ * GETs a page of the container: 200 to 399 are well.
+ *
+ * Mirrors pkg/probe/http/http.go (DoHTTPProbe, RedirectChecker) and request.go (NewRequestForHTTPGetAction). Whoever serves
+ * HTTPS need not be trusted. A redirect is followed within the host; to another host it is a warning.
+ * @throws the signal's reason
+ */
+export async function probeHttp(
+  deps: HttpProbeDeps,
+  action: HttpGetAction,
+  options: HttpProbeOptions,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
+  const { host = "", scheme = "HTTP", path = "/" } = action;
+  const isPod = host === "";
+  const origin = `${scheme.toLowerCase()}://${joinHostPort(isPod ? options.podIp : host, options.port)}`;
+  let url: URL;
+  try {
+    url = new URL(path.startsWith("/") ? `${origin}${path}` : `${origin}/${path}`);
+  } catch {
+    return { result: "failure", output: `invalid URL ${JSON.stringify(origin + path)}` };
+  }
+  try {
+    return await withTimeout(deps.clock, options.timeoutMs, signal, async (inner) => {
+      const get = (to: URL) => getOnce(deps, to, { ...options, isPod }, headersOf(action, options.kubeVersion), inner);
+      return follow(url, get);
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    const why =
+      error instanceof ProbeTimeout
+        ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        : error instanceof DialError
+          ? error.message
+          : `EOF (${error instanceof Error ? error.message : String(error)})`;
+    return { result: "failure", output: `Get "${origin}${url.pathname}${url.search}": ${why}` };
+  }
+}
+
+interface Page {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: string;
+}
+
+async function follow(first: URL, get: (url: URL) => Promise<Page>): Promise<ProbeOutcome> {
+  let url = first;
+  for (let redirects = 0; ; redirects++) {
+    const { status, location, body } = await get(url);
+    if (status >= 300 && status < 400 && location !== undefined) {
+      const next = new URL(location, url);
+      if (next.hostname === first.hostname) {
+        if (redirects < MAX_REDIRECTS) {
+          url = next;
+          continue;
+        }
+        const output = `Get "${next.href}": stopped after ${MAX_REDIRECTS} redirects`;
+        return { result: "failure", output };
+      }
+    }
+    if (status >= 300 && status < 400) {
+      return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
+    }
+    if (status >= 200 && status < 300) return { result: "success", output: body };
+    // The body is left out on purpose: it may hold what users of events should not see.
+    return { result: "failure", output: `HTTP probe failed with statuscode: ${status}` };
+  }
+}
+
+/** A header that the spec names replaces the usual one; an empty value leaves User-Agent and Accept out. */
+function headersOf({ httpHeaders }: HttpGetAction, kubeVersion: string): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const { name, value } of httpHeaders ?? []) {
+    const key = name.toLowerCase();
+    headers[key] = [...(headers[key] ?? []), value];
+  }
+  const usual = { "user-agent": [`kube-probe/${kubeVersion}`], accept: ["*/*"] };
+  const all = { ...usual, ...headers };
+  for (const key of ["user-agent", "accept"] as const) if (all[key]?.[0] === "") delete (all as typeof headers)[key];
+  return { ...all, connection: ["close"] };
+}
+
+async function getOnce(
+  deps: HttpProbeDeps,
+  url: URL,
+  options: HttpProbeOptions & { readonly isPod: boolean },
+  headers: Readonly<Record<string, string[]>>,
+  signal: AbortSignal,
+): Promise<Page> {
+  const isTls = url.protocol === "https:";
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
+  const target: ProbeTarget = { podUid: options.podUid, host, port, isPod: options.isPod };
+  const plain = await deps.dialer.dial(target, signal);
+  const stream = isTls ? connectTls({ socket: plain, rejectUnauthorized: false, servername: "" }) : plain;
+  // Whoever asks hears of it by way of the request; what comes after its end concerns nobody.
+  for (const one of [plain, stream]) one.on("error", () => {});
+  try {
+    // The port is said as the spec says it, also where it is the usual one.
+    return await exchange(stream, url, { host: [joinHostPort(host, port)], ...headers }, signal);
+  } finally {
+    stream.destroy();
+    plain.destroy();
+  }
+}
+
+function exchange(
+  stream: Duplex,
+  url: URL,
+  headers: Readonly<Record<string, string[]>>,
+  signal: AbortSignal,
+): Promise<Page> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({
+      createConnection: () => stream,
+      method: "GET",
+      path: url.pathname + url.search,
+      headers: { ...headers, host: headers["host"]?.[0] ?? url.host },
+    });
+    const onAbort = () => outgoing.destroy(signal.reason);
+    const settle = (error: Error | undefined, page?: Page) => {
+      signal.removeEventListener("abort", onAbort);
+      if (page === undefined) reject(error);
+      else resolve(page);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    outgoing.on("error", settle);
+    outgoing.on("response", (incoming) => {
+      readBody(incoming).then(
+        (body) => settle(undefined, { status: incoming.statusCode ?? 0, location: incoming.headers.location, body }),
+        settle,
+      );
+    });
+    outgoing.end();
+  });
+}
+
+async function readBody(incoming: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of incoming as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    size += piece.length;
+    // More is no failure: the rest is not read.
+    if (size >= MAX_BODY_BYTES) break;
+  }
+  return Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES).toString("utf8");
+}

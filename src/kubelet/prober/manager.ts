@@ -1,0 +1,179 @@
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { isAbortError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import { isRestartableInitContainer } from "../status/phase.js";
+import { podText } from "../types/pod-update.js";
+import type { Prober } from "./prober.js";
+import { ProbeResultsManager, parseContainerId } from "./results.js";
+import { PROBE_TYPES, type ProbeType, probeOf } from "./spec.js";
+import { ProbeWorker } from "./worker.js";
+
+export interface ProbeManagerDeps {
+  readonly prober: Pick<Prober, "probe">;
+  readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
+  readonly clock: Clock;
+  /** spreads the first probes after a start of the kubelet */
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+interface Running {
+  readonly podUid: string;
+  readonly type: ProbeType;
+  readonly worker: ProbeWorker;
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * One worker for each probe of each container of each pod. What they find is in the three results managers, whose changes
+ * the sync loop reads.
+ *
+ * Mirrors pkg/kubelet/prober/prober_manager.go (manager).
+ */
+export class ProbeManager implements AsyncDisposable {
+  readonly livenessManager = new ProbeResultsManager();
+  readonly readinessManager = new ProbeResultsManager();
+  readonly startupManager = new ProbeResultsManager();
+  readonly #startMs: number;
+  /** by pod uid, container and type */
+  readonly #workers = new Map<string, Running>();
+
+  constructor(readonly deps: ProbeManagerDeps) {
+    this.#startMs = deps.clock.now();
+  }
+
+  /** How many probes are going on. */
+  get workers(): number {
+    return this.#workers.size;
+  }
+
+  /** Begins to probe a pod's containers; what is probed already goes on. */
+  addPod(pod: V1Pod): void {
+    const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer);
+    for (const container of [...(pod.spec.containers ?? []), ...sidecars]) {
+      for (const type of PROBE_TYPES) this.#add(pod, container, type);
+    }
+  }
+
+  /** A pod that is ending is not restarted: only its readiness still matters. Mirrors StopLivenessAndStartup. */
+  stopLivenessAndStartup(pod: V1Pod): void {
+    this.#stop(({ podUid, type }) => podUid === pod.metadata.uid && type !== "readiness");
+  }
+
+  removePod(pod: V1Pod): void {
+    this.#stop(({ podUid }) => podUid === pod.metadata.uid);
+  }
+
+  /** Ends the probes of all other pods. */
+  cleanupPods(desiredPodUids: ReadonlySet<string>): void {
+    this.#stop(({ podUid }) => !desiredPodUids.has(podUid));
+  }
+
+  /**
+   * The status with `started` and `ready` as the probes say. A container without a probe is ready as soon as it runs.
+   * Mirrors UpdatePodStatus.
+   */
+  updatePodStatus(pod: V1Pod, status: V1PodStatus): V1PodStatus {
+    const { containerStatuses, initContainerStatuses } = status;
+    const { uid } = pod.metadata;
+    const sidecars = new Set(
+      (pod.spec.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name),
+    );
+    const initStatus = (one: V1ContainerStatus) =>
+      sidecars.has(one.name) ? this.#withProbes(uid, one) : this.#withInitReady(one);
+    return {
+      ...status,
+      ...(containerStatuses ? { containerStatuses: containerStatuses.map((one) => this.#withProbes(uid, one)) } : {}),
+      ...(initContainerStatuses ? { initContainerStatuses: initContainerStatuses.map(initStatus) } : {}),
+    };
+  }
+
+  /** Ends all probes and waits for their ends. */
+  async close(): Promise<void> {
+    const running = [...this.#workers.values()];
+    this.#stop(() => true);
+    await Promise.all(running.map(({ done }) => done));
+    for (const results of [this.livenessManager, this.readinessManager, this.startupManager]) results.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #resultsOf(type: ProbeType): ProbeResultsManager {
+    return { liveness: this.livenessManager, readiness: this.readinessManager, startup: this.startupManager }[type];
+  }
+
+  #add(pod: V1Pod, container: V1Container, type: ProbeType): void {
+    const podUid = pod.metadata.uid;
+    const spec = probeOf(container, type);
+    const key = keyOf(podUid, container.name, type);
+    if (spec === undefined || this.#workers.has(key)) return;
+    const { deps } = this;
+    const options = { type, pod, container, spec, managerStartMs: this.#startMs };
+    const worker = new ProbeWorker({ ...deps, results: this.#resultsOf(type) }, options);
+    const stop = new AbortController();
+    const running: Running = {
+      podUid,
+      type,
+      worker,
+      stop,
+      done: deps.trace
+        .detached(() => worker.run(stop.signal))
+        .then(
+          () => this.#ended(key, running),
+          (error: unknown) => {
+            this.#ended(key, running);
+            if (!isAbortError(error)) this.#failed(`${type} probe of ${container.name} in ${podText(pod)}`, error);
+          },
+        ),
+    };
+    this.#workers.set(key, running);
+  }
+
+  #ended(key: string, running: Running): void {
+    if (this.#workers.get(key) === running) this.#workers.delete(key);
+  }
+
+  /** Upstream's worker swallows its panic and goes on; ours ends, and the pod's next sync begins anew. */
+  #failed(what: string, error: unknown): void {
+    const message = `the ${what} ended: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+    this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+  }
+
+  /** A stopped worker is none any more at once, though it may still have a probe under way. */
+  #stop(which: (running: Running) => boolean): void {
+    for (const [key, running] of this.#workers) {
+      if (!which(running)) continue;
+      this.#workers.delete(key);
+      running.stop.abort();
+    }
+  }
+
+  #withProbes(podUid: string, status: V1ContainerStatus): V1ContainerStatus {
+    const { name, state, containerID = "" } = status;
+    const isRunning = state?.running !== undefined && state.running !== null;
+    const containerId = parseContainerId(containerID);
+    const startup = this.startupManager.get(containerId);
+    const hasStartupProbe = this.#workers.has(keyOf(podUid, name, "startup"));
+    const started = isRunning && (startup === undefined ? !hasStartupProbe : startup === "success");
+    if (!started) return { ...status, started, ready: false };
+    if (this.readinessManager.get(containerId) === "success") return { ...status, started, ready: true };
+    const readiness = this.#workers.get(keyOf(podUid, name, "readiness"));
+    // It has just started, or was not ready when last asked: ask now, and not only at the next tick.
+    readiness?.worker.trigger();
+    return { ...status, started, ready: readiness === undefined };
+  }
+
+  /** An init container is ready when it has ended well. */
+  #withInitReady(status: V1ContainerStatus): V1ContainerStatus {
+    return { ...status, ready: status.state?.terminated?.exitCode === 0 };
+  }
+}
+
+function keyOf(podUid: string, containerName: string, type: ProbeType): string {
+  return `${podUid}/${containerName}/${type}`;
+}

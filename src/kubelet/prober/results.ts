@@ -1,0 +1,70 @@
+import type { V1Pod } from "../../api/pod.js";
+import { AsyncQueue } from "../../util/async-queue.js";
+import type { ProbeResult, ProbeResults } from "../kuberuntime/runtime-helper.js";
+
+/** A container's result has changed. */
+export interface ProbeUpdate {
+  readonly podUid: string;
+  /** the runtime's own text */
+  readonly containerId: string;
+  /** as the API writes it: `containerd://4f0c…` */
+  readonly apiContainerId: string;
+  readonly result: ProbeResult;
+}
+
+/** So many changes may wait for the sync loop; one that is lost is found when its pod is synced next. */
+const MAX_WAITING_UPDATES = 1_000;
+
+/**
+ * The latest result of one kind of probe for each container, and the changes as they come.
+ *
+ * Mirrors pkg/kubelet/prober/results/results_manager.go (manager).
+ * Differs: a full channel drops, where upstream's worker waits.
+ */
+export class ProbeResultsManager implements ProbeResults {
+  readonly #results = new Map<string, ProbeResult>();
+  readonly #updates = new AsyncQueue<ProbeUpdate>(MAX_WAITING_UPDATES);
+
+  /** @param containerId the runtime's own text */
+  get(containerId: string): ProbeResult | undefined {
+    return this.#results.get(containerId);
+  }
+
+  /**
+   * Keeps the result, and tells of it when it differs from the one before.
+   * @param apiContainerId as the API writes it
+   * @returns the one before, when it differs
+   */
+  set(
+    apiContainerId: string,
+    result: ProbeResult,
+    pod: V1Pod,
+  ): { readonly before: ProbeResult | undefined } | undefined {
+    const containerId = parseContainerId(apiContainerId);
+    const before = this.#results.get(containerId);
+    if (before === result) return undefined;
+    this.#results.set(containerId, result);
+    this.#updates.push({ podUid: pod.metadata.uid, containerId, apiContainerId, result });
+    return { before };
+  }
+
+  /** @param apiContainerId as the API writes it */
+  remove(apiContainerId: string): void {
+    this.#results.delete(parseContainerId(apiContainerId));
+  }
+
+  /** Changes from now on, for one reader; ends when `signal` aborts. */
+  updates(signal?: AbortSignal): AsyncGenerator<ProbeUpdate> {
+    return this.#updates.iterate(signal);
+  }
+
+  close(): void {
+    this.#updates.close();
+  }
+}
+
+/** `4f0c…` of `containerd://4f0c…`. Mirrors ParseContainerID. */
+export function parseContainerId(apiContainerId: string): string {
+  const at = apiContainerId.indexOf("://");
+  return at < 0 ? apiContainerId : apiContainerId.slice(at + 3);
+}

@@ -1,0 +1,178 @@
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../api/pod.js";
+import { isPodPhaseTerminal } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
+import { podText } from "../types/pod-update.js";
+import type { Prober } from "./prober.js";
+import type { ProbeResultsManager } from "./results.js";
+import type { ProbeSpec, ProbeType } from "./spec.js";
+
+const FILE = "pkg/kubelet/prober/worker.go";
+
+/** What holds as long as a container has not been probed. */
+const INITIAL_RESULTS: Readonly<Record<ProbeType, ProbeResult>> = {
+  // Not ready until it says so; alive until it does not answer; not started, which is neither.
+  readiness: "failure",
+  liveness: "success",
+  startup: "unknown",
+};
+
+export interface ProbeWorkerDeps {
+  readonly prober: Pick<Prober, "probe">;
+  readonly results: ProbeResultsManager;
+  readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface ProbeWorkerOptions {
+  readonly type: ProbeType;
+  readonly pod: V1Pod;
+  readonly container: V1Container;
+  readonly spec: ProbeSpec;
+  /** Unix ms at which the kubelet's probing began */
+  readonly managerStartMs: number;
+}
+
+/**
+ * Probes one container in one way, again and again, as long as its pod lives: also the containers that come after it.
+ *
+ * Mirrors pkg/kubelet/prober/worker.go (worker).
+ */
+export class ProbeWorker {
+  /** as the API writes it; undefined: no container was seen yet */
+  #containerId: string | undefined;
+  #lastResult: ProbeResult | undefined;
+  /** how many times in a row the last result came */
+  #resultRun = 0;
+  /** nothing more is asked of this container: it is about to be restarted */
+  #onHold = false;
+  #isTriggered = false;
+  #wake: () => void = () => {};
+
+  constructor(
+    readonly deps: ProbeWorkerDeps,
+    readonly options: ProbeWorkerOptions,
+  ) {}
+
+  /** Probes at once instead of at the next tick; asked several times, once. */
+  trigger(): void {
+    this.#isTriggered = true;
+    this.#wake();
+  }
+
+  /**
+   * Probes every period until there is nothing left to probe.
+   * @throws the signal's reason
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.deps;
+    const periodMs = (this.options.spec.periodSeconds ?? 10) * 1000;
+    // After a restart of the kubelet all probes of all pods would come at the same moment.
+    if (periodMs > clock.now() - this.options.managerStartMs) await clock.sleep(random.float() * periodMs, signal);
+    let tickMs = clock.now() + periodMs;
+    try {
+      while (await this.#doProbe(signal)) {
+        await this.#wait(tickMs - clock.now(), signal);
+        // A probe that took longer than a period makes up for one tick, not for all it missed.
+        while (tickMs <= clock.now()) tickMs += periodMs;
+      }
+    } finally {
+      if (this.#containerId !== undefined) this.deps.results.remove(this.#containerId);
+    }
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const timer = new AbortController();
+    const stop = () => timer.abort();
+    this.#wake = stop;
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      if (!this.#isTriggered) await this.deps.clock.sleep(Math.max(0, ms), timer.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!timer.signal.aborted) throw error;
+    } finally {
+      this.#wake = () => {};
+      this.#isTriggered = false;
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** @returns whether to go on. Mirrors doProbe. */
+  async #doProbe(signal: AbortSignal): Promise<boolean> {
+    const { type, pod, spec } = this.options;
+    const status = this.deps.statusManager.getPodStatus(pod.metadata.uid);
+    if (status === undefined) return true;
+    if (isPodPhaseTerminal(status.phase)) return false;
+    const container = this.#find(status);
+    if (container === undefined) return true;
+    const { containerID = "", state, started } = container;
+    if (this.#containerId !== containerID) {
+      if (this.#containerId !== undefined) this.deps.results.remove(this.#containerId);
+      this.#containerId = containerID;
+      this.#set(INITIAL_RESULTS[type]);
+      this.#onHold = false;
+    }
+    if (this.#onHold) return true;
+    const { running, terminated } = state ?? {};
+    if (running === undefined || running === null) {
+      this.#set("failure");
+      const hasEnded = terminated !== undefined && terminated !== null;
+      return !hasEnded || pod.spec.restartPolicy !== "Never";
+    }
+    if (pod.metadata.deletionTimestamp !== undefined && type !== "readiness") {
+      // It is being ended anyway: nothing must look like a failure any more.
+      this.#set("success");
+      return false;
+    }
+    const startedMs = Date.parse(running.startedAt ?? "");
+    const ageSeconds = Math.trunc((this.deps.clock.now() - startedMs) / 1000);
+    if (!Number.isNaN(startedMs) && ageSeconds < (spec.initialDelaySeconds ?? 0)) return true;
+    // Once started, the startup probe rests until the next container; before, all others do.
+    if ((started === true) === (type === "startup")) return true;
+    await this.#probe(status, containerID, signal);
+    return true;
+  }
+
+  #find({ containerStatuses, initContainerStatuses }: V1PodStatus): V1ContainerStatus | undefined {
+    const { name } = this.options.container;
+    const all = [...(containerStatuses ?? []), ...(initContainerStatuses ?? [])];
+    return all.find((one) => one.name === name && (one.containerID ?? "") !== "");
+  }
+
+  async #probe(status: V1PodStatus, apiContainerId: string, signal: AbortSignal): Promise<void> {
+    const { type, pod, container, spec } = this.options;
+    const result = await this.deps.prober.probe({ type, pod, status, container, apiContainerId }, signal);
+    if (result === undefined) return;
+    this.#resultRun = this.#lastResult === result ? this.#resultRun + 1 : 1;
+    this.#lastResult = result;
+    const threshold = result === "failure" ? (spec.failureThreshold ?? 3) : (spec.successThreshold ?? 1);
+    if (this.#resultRun < threshold) return;
+    this.#set(result);
+    if (result === "failure" && type !== "readiness") {
+      // The container will be restarted: asking one that is being stopped does harm.
+      this.#onHold = true;
+      this.#resultRun = 0;
+    }
+  }
+
+  #set(result: ProbeResult): void {
+    const { type, pod, container } = this.options;
+    const containerId = this.#containerId;
+    if (containerId === undefined) return;
+    const changed = this.deps.results.set(containerId, result, pod);
+    if (changed === undefined) return;
+    const subject = `container ${container.name} of ${podText(pod)}`;
+    const from = changed.before === undefined ? {} : { from: changed.before };
+    const upstream = { file: FILE, func: "doProbe" };
+    this.deps.trace.emit(
+      { kind: "state", subject, what: `${type} probe`, ...from, to: result, upstream },
+      { actor: "kubelet" },
+    );
+  }
+}
