@@ -89,6 +89,11 @@ export class NodeAgent {
     return this.#lastHeartbeatMs;
   }
 
+  /** The node's address. */
+  get internalIp(): string {
+    return this.#inputs.machine.internalIp;
+  }
+
   /** From now on the node's status says what the kubelet's other parts know. Before, and without, the node is Ready. */
   reportFrom(source: NodeStatusSource): void {
     this.#source = source;
@@ -239,10 +244,14 @@ export class NodeAgent {
         { nodeName, kubeVersion, ...options, onRotated: (config) => this.client.switchTo(config) },
         inner,
       );
+    await allUntilOneEnds(signal, [(inner) => this.keepAlive(inner), (inner) => trace.detached(() => rotation(inner))]);
+  }
+
+  /** Renews and reports until `signal` aborts, and leaves the certificate alone. Rejects as `keep`. */
+  async keepAlive(signal: AbortSignal): Promise<void> {
     await allUntilOneEnds(signal, [
       (inner) => this.renewLoop(inner),
-      (inner) => trace.detached(() => this.heartbeat.run(inner)),
-      (inner) => trace.detached(() => rotation(inner)),
+      (inner) => this.deps.trace.detached(() => this.heartbeat.run(inner)),
     ]);
   }
 

@@ -1,0 +1,168 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { CliContext, Target } from "../cli/context.js";
+import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import { kubeconfigText } from "../client/kubeconfig-text.js";
+import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
+import { OLDEST_RELEASE } from "../release/facts.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import { writeFileAtomic } from "../util/files.js";
+import { allUntilOneEnds } from "../util/loops.js";
+import { openStore } from "./bootstrap/join.js";
+import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
+import { releaseOf } from "./bootstrap/release.js";
+import { joinPlace } from "./bootstrap.js";
+import { addExamples } from "./examples.js";
+import { type NodeCommandOptions, toJoinOptions } from "./node/options.js";
+import { type RunningNode, startNode } from "./node/start-node.js";
+
+/** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
+export function addNodeCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("node")
+    .summary("a small kubelet: joins a cluster, runs pods, reports back")
+    .description(
+      "Joins a cluster as a node and runs what is bound to it: pods from the API server, from files and from a URL, in the embedded container runtime or any other with a CRI. Every decision is told.",
+    );
+  addExamples(
+    command,
+    "kubelab node",
+    "kubelab node --name n2 --manifest-dir ./manifests -v 2",
+    "kubelab node --cri unix:///run/containerd/containerd.sock",
+    "kubelab node --server HOST:PORT --token T --ca-cert-hash sha256:...",
+  );
+  addTargetOptions(addOutputOptions(command))
+    .option("--name <name>", "name of the node", "node-1")
+    .option("--cpu <quantity>", "capacity that the node claims", "100")
+    .option("--memory <quantity>", "capacity that the node claims", "32Gi")
+    .option("--pods <number>", "capacity that the node claims", "110")
+    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest")
+    .option("--manifest-url <url>", "static pods: asked for every 20 s")
+    .option("--cri <endpoint>", "container runtime: unix:///path or tcp://host:port (default: embedded)")
+    .option("--server <url>", "join the cluster at this address, of which nothing else is known")
+    .option("--token <token>", "bootstrap token (default: the administrator makes one)")
+    .addOption(
+      new Option("--ca-cert-hash <hash...>", "sha256:… of the public key of the cluster's CA, for --server").argParser(
+        (value: string, list: readonly string[] = []) => [...list, value],
+      ),
+    )
+    .option("--root-dir <folder>", "certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)")
+    .addOption(
+      new Option("--port <port>", "of the kubelet's server; 0: a free one")
+        .argParser(parsePort)
+        .default(0, "a free one"),
+    )
+    .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration))
+    .action((options: NodeCommandOptions) => runNode(context, options));
+}
+
+async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
+  const plan = planJoin(toJoinOptions(options), joinPlace(context));
+  checkUrl(options.manifestUrl);
+  const store = await openStore(plan);
+  await using target =
+    plan.discovery.kind === "by-target" ? await context.openTarget("node", targetOptions(options)) : undefined;
+  const { clock, trace } = context.session({});
+  if (target === undefined && plan.discovery.kind !== "by-target") {
+    trace.emit({ kind: "note", text: `kubelab node on the cluster at ${plan.discovery.server}` }, { actor: "user" });
+  }
+  const deps = { clock, trace, random: context.random };
+  const kubeVersion = target === undefined ? OLDEST_RELEASE : await releaseOf(target, deps);
+  await trace.chapter("node", async () => {
+    await using node = await startNode(
+      { context, clock, trace },
+      {
+        plan,
+        kubeVersion,
+        target,
+        store,
+        port: options.port,
+        ...(options.cri === undefined ? {} : { cri: options.cri }),
+        ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
+        ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
+      },
+    );
+    await using kubeconfig = await openKubeconfig(plan, target);
+    announce(context, trace, node, target, kubeconfig.path);
+    await stay(context, clock, node, options.duration);
+  });
+}
+
+/** Until Ctrl-C, until the time is over, or until the kubelet cannot go on. */
+async function stay(
+  context: CliContext,
+  clock: Clock,
+  { done }: RunningNode,
+  durationMs: number | undefined,
+): Promise<void> {
+  const loops: ((signal: AbortSignal) => Promise<void>)[] = [(signal) => Promise.race([done, untilAborted(signal)])];
+  if (durationMs !== undefined) loops.push((signal) => clock.sleep(durationMs, signal));
+  await allUntilOneEnds(context.signal, loops);
+}
+
+interface OpenKubeconfig extends AsyncDisposable {
+  /** undefined: this process has no identity but the node's */
+  readonly path: string | undefined;
+}
+
+/** For a cluster of this process, which nobody else has a kubeconfig of, one is written; it goes with the cluster. */
+async function openKubeconfig(plan: JoinPlan, target: Target | undefined): Promise<OpenKubeconfig> {
+  if (target?.kind !== "embedded") {
+    return { path: target?.kubeconfigPath, [Symbol.asyncDispose]: async () => {} };
+  }
+  const path = join(plan.folder, ADMIN_KUBECONFIG);
+  const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
+  await writeFileAtomic(path, kubeconfigText(target.admin, names), { mode: 0o600 });
+  return { path, [Symbol.asyncDispose]: () => rm(path, { force: true }) };
+}
+
+/** What a script needs is on stdout: the line that kubectl is called with. */
+function announce(
+  context: CliContext,
+  trace: Trace,
+  node: RunningNode,
+  target: Target | undefined,
+  kubeconfig: string | undefined,
+): void {
+  const { nodeName, kubelet, cri } = node;
+  const { runtimeName, runtimeVersion } = cri.version;
+  const where = node.runtime === undefined ? cri.endpoint : "embedded: its containers end with this command";
+  const ready = kubelet.isReady() ? "is Ready" : "has registered, but is not Ready yet";
+  const text = `node ${nodeName} ${ready}; runtime ${runtimeName} ${runtimeVersion} (${where})`;
+  trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  const kubectl = kubeconfig === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfig}`;
+  context.print({
+    text: kubectl,
+    json: {
+      node: nodeName,
+      server: kubelet.apiServer,
+      kubeconfig: kubeconfig ?? null,
+      cluster: target?.kind ?? "server",
+      kubelet: kubelet.url ?? null,
+      runtime: { endpoint: cri.endpoint, name: runtimeName, version: runtimeVersion },
+      certificate: { notAfter: new Date(node.certificateNotAfterMs).toISOString().replace(".000", "") },
+    },
+  });
+}
+
+function checkUrl(url: string | undefined): void {
+  if (url === undefined || (URL.canParse(url) && /^https?:\/\//.test(url))) return;
+  const hint = "Write it as http://HOST:PORT/PATH.";
+  throw new LabError("USAGE", `--manifest-url ${JSON.stringify(url)} is not a URL that can be asked`, hint);
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port from 0 to 65535.");
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,35 @@
+import type { TargetOptions } from "../../cli/context.js";
+import type { JoinOptions } from "../bootstrap/plan.js";
+
+/** The flags of `kubelab node`. */
+export interface NodeCommandOptions extends TargetOptions {
+  readonly name: string;
+  readonly cpu: string;
+  readonly memory: string;
+  readonly pods: string;
+  readonly manifestDir?: string;
+  readonly manifestUrl?: string;
+  readonly cri?: string;
+  readonly server?: string;
+  readonly token?: string;
+  readonly caCertHash?: readonly string[];
+  readonly rootDir?: string;
+  readonly port: number;
+  /** ms */
+  readonly duration?: number;
+}
+
+/** As `kubelab bootstrap`: a request that nobody signs within the hour is given up. */
+const JOIN_TIMEOUT_MS = 3_600_000;
+
+/** What of the flags is about joining. */
+export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
+  const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...rest } = options;
+  return {
+    ...rest,
+    node: name,
+    approve: "auto",
+    timeout: JOIN_TIMEOUT_MS,
+    ...(rootDir === undefined ? {} : { dir: rootDir }),
+  };
+}

@@ -1,0 +1,119 @@
+import type { CliContext, Target } from "../../cli/context.js";
+import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
+import { type CriClient, createCriClient } from "../../kubelet/cri/create-cri-client.js";
+import { type RunningKubelet, startKubelet } from "../../kubelet/kubelet.js";
+import type { RunningRuntime } from "../../runtime/start.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { openStore, prepareNode } from "../bootstrap/join.js";
+import type { JoinPlan } from "../bootstrap/plan.js";
+
+export interface StartNodeOptions {
+  /** name, folder of key and certificate, capacity, how it joins */
+  readonly plan: JoinPlan;
+  readonly kubeVersion: string;
+  /** undefined with --server: nothing is known of the cluster but its address */
+  readonly target: Target | undefined;
+  /** as `openStore` gave it; default: opened here */
+  readonly store?: CertificateStore;
+  /** pods' files and logs go below; default: the folder of the certificate */
+  readonly rootDir?: string;
+  /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
+  readonly cri?: string;
+  readonly manifestDir?: string;
+  readonly manifestUrl?: string;
+  /** of the kubelet's server; 0: a free one */
+  readonly port?: number;
+  /** ms that the embedded runtime needs to pull an image; default: its own */
+  readonly pullMs?: number;
+  /** default `10.244.0.0/16` */
+  readonly podCidr?: string;
+}
+
+/** A small kubelet that has joined a cluster, with its runtime. */
+export interface RunningNode {
+  readonly nodeName: string;
+  readonly kubelet: RunningKubelet;
+  readonly cri: CriClient;
+  /** only of an embedded one: what can be done behind the kubelet's back */
+  readonly runtime: RunningRuntime | undefined;
+  /** Unix ms */
+  readonly certificateNotAfterMs: number;
+  /** Rejects when the kubelet cannot go on; never resolves before `close`. */
+  readonly done: Promise<void>;
+  /** Ends the kubelet, then the embedded runtime with its containers. Those of a real runtime run on. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a node: a runtime if none is named, the node's certificate (bootstrapping if need be), and the kubelet, which
+ * acts with that certificate and nothing else. Resolves when the node has registered and said how it is.
+ * @throws LabError as `prepareNode`, `createCriClient` and `startKubelet`
+ */
+export async function startNode(
+  session: { readonly context: CliContext; readonly clock: Clock; readonly trace: Trace },
+  options: StartNodeOptions,
+): Promise<RunningNode> {
+  const { context, clock, trace } = session;
+  const { plan, kubeVersion, target } = options;
+  const closers: (() => Promise<void>)[] = [];
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= closeInReverse(closers);
+    return closed;
+  };
+  try {
+    const store = options.store ?? (await openStore(plan));
+    const runtime = options.cri === undefined ? await startEmbeddedRuntime(session, options) : undefined;
+    if (runtime !== undefined) closers.push(() => runtime.close());
+    const endpoint = options.cri ?? runtime?.endpoint ?? "";
+    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
+    closers.push(() => cri.close());
+    const prepared = await prepareNode({ context, clock, trace, plan, kubeVersion, target, store });
+    closers.push(() => prepared.agent.close());
+    const kubelet = await startKubelet(
+      { agent: prepared.agent, cri, store, clock, trace, random: context.random },
+      {
+        nodeName: plan.nodeName,
+        kubeVersion,
+        resources: plan.resources,
+        rootDir: options.rootDir ?? plan.folder,
+        port: options.port ?? 0,
+        ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
+        ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
+        ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+      },
+      context.signal,
+    );
+    closers.push(() => kubelet.close());
+    const { nodeName } = plan;
+    const { done } = kubelet;
+    const certificateNotAfterMs = prepared.notAfterMs;
+    return { nodeName, kubelet, cri, runtime, certificateNotAfterMs, done, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Its socket is in a folder of its own: paths of sockets are short. */
+async function startEmbeddedRuntime(
+  { context, clock, trace }: { readonly context: CliContext; readonly clock: Clock; readonly trace: Trace },
+  { pullMs, podCidr }: StartNodeOptions,
+): Promise<RunningRuntime> {
+  const { startRuntime } = await import("../../runtime/start.js");
+  return startRuntime({
+    clock,
+    trace,
+    random: context.random,
+    // The kubelet tells the story here; what the runtime does about it is for who wants more.
+    traceLevel: 2,
+    ...(pullMs === undefined ? {} : { pullMs }),
+    ...(podCidr === undefined ? {} : { podCidr }),
+  });
+}
+
+async function closeInReverse(closers: (() => Promise<void>)[]): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close();
+}

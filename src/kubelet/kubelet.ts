@@ -1,0 +1,252 @@
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { isAbortError } from "../util/errors.js";
+import { allUntilOneEnds } from "../util/loops.js";
+import type { Random } from "../util/random.js";
+import type { CertificateStore } from "./certificate/certificate-store.js";
+import type { CriClient } from "./cri/create-cri-client.js";
+import { collectGarbage } from "./kubelet/garbage-collection.js";
+import { NodeImages } from "./kubelet/node-images.js";
+import { KubeletParts } from "./kubelet/parts.js";
+import { type PodSourceOptions, podSources } from "./kubelet/pod-sources.js";
+import type { NodeAgent } from "./node.js";
+import type { NodeResources } from "./nodestatus/resources.js";
+import { messageOf } from "./pleg/health.js";
+
+const FILE = "pkg/kubelet/kubelet.go";
+/** How often a fresh kubelet looks whether it is ready, and how long. Mirrors fastStatusUpdateOnce and nodeReadyGracePeriod. */
+const FAST_STATUS_PERIOD_MS = 100;
+const NODE_READY_GRACE_PERIOD_MS = 120_000;
+/** How long the start waits for the node to be ready before it lets others go on. */
+const START_PATIENCE_MS = 2_000;
+
+export interface KubeletDeps {
+  /** with the node's own certificate; nothing of it has been started */
+  readonly agent: NodeAgent;
+  readonly cri: CriClient;
+  /** where the node's certificate is rotated; undefined: it is left alone */
+  readonly store?: CertificateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface KubeletOptions extends PodSourceOptions {
+  readonly nodeName: string;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  readonly resources: NodeResources;
+  /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
+  readonly rootDir: string;
+  /** of the kubelet's server; 0: a free one */
+  readonly port: number;
+  /** of the next certificates */
+  readonly expirationSeconds?: number;
+}
+
+/** A kubelet that has registered its node and looks after its pods. */
+export interface RunningKubelet {
+  readonly nodeName: string;
+  /** `https://127.0.0.1:6443` */
+  readonly apiServer: string;
+  /** of its own server: `https://127.0.0.1:10250`; undefined: it has none */
+  readonly url: string | undefined;
+  readonly parts: KubeletParts;
+  /** Is nothing wrong with the runtime and its network? */
+  isReady(): boolean;
+  /** Rejects when the kubelet cannot go on; resolves when it was closed. */
+  readonly done: Promise<void>;
+  /** Stops. Pods stay as they are: the next kubelet of this node goes on with them. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate is
+ * all the identity that it has.
+ *
+ * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
+ * Differs: the lease comes after the registration (see NodeAgent); the start waits up to 2 s for the node to be Ready.
+ * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*; the signal's reason
+ */
+export async function startKubelet(
+  deps: KubeletDeps,
+  options: KubeletOptions,
+  signal: AbortSignal,
+): Promise<RunningKubelet> {
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const upstream = { file: FILE, func: "Run" };
+  const { agent, trace } = deps;
+  const starting = new Starting(deps, options, stop.signal);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    signal.removeEventListener("abort", onAbort);
+    closed ??= starting.close(stop);
+    return closed;
+  };
+  try {
+    const done = trace.detached(() => starting.run());
+    await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
+      // Whatever ends the loops ends the start.
+      await Promise.race([starting.register(), done]);
+    });
+    const { parts } = starting;
+    return {
+      nodeName: options.nodeName,
+      apiServer: agent.client.config.server,
+      url: undefined,
+      parts,
+      isReady: () => starting.problems().length === 0,
+      done,
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A kubelet between its making and its end. */
+class Starting {
+  readonly parts: KubeletParts;
+  readonly #images: NodeImages;
+  #registered: () => void = () => {};
+  readonly #isRegistered: Promise<void>;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly deps: KubeletDeps,
+    readonly options: KubeletOptions,
+    readonly signal: AbortSignal,
+  ) {
+    const { agent, cri } = deps;
+    const initialNode = () => agent.initialNode();
+    const partsDeps = { ...deps, client: agent.client };
+    this.parts = new KubeletParts(partsDeps, { ...options, nodeIp: agent.internalIp, initialNode }, signal);
+    this.#images = new NodeImages({ runtime: this.parts.modules.runtime, clock: deps.clock });
+    this.#isRegistered = new Promise((resolve) => {
+      this.#registered = resolve;
+    });
+    const { runtimeName, runtimeVersion } = cri.version;
+    agent.reportFrom({
+      health: () => ({ problems: this.problems() }),
+      facts: () => ({
+        containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
+        kubeletPort: this.options.port,
+        images: this.#images.list,
+      }),
+    });
+  }
+
+  /** Why the node is not Ready; empty: it is. Mirrors ReadyCondition in pkg/kubelet/nodestatus/setters.go. */
+  problems(): string[] {
+    const { runtimeState } = this.parts;
+    return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()];
+  }
+
+  /** All loops, in upstream's order. Resolves when the signal aborts; rejects with what ended one of them. */
+  run(): Promise<void> {
+    const { parts } = this;
+    const loops: ((signal: AbortSignal) => Promise<void>)[] = [
+      (inner) => parts.runtimeUp.run(inner),
+      (inner) => parts.statusManager.run(inner),
+      (inner) => parts.pleg.generate(inner),
+      (inner) => parts.ownNode.run(inner),
+      (inner) => this.#images.run(inner),
+      (inner) => collectGarbage({ ...this.deps, ...parts.modules, sourcesReady: parts.sourcesReady }, inner),
+      (inner) => this.#keepNode(inner),
+      ...podSources(parts, this.options),
+      (inner) => parts.loop.run(inner),
+    ];
+    this.#running = allUntilOneEnds(this.signal, loops).catch((error: unknown) => {
+      if (!this.signal.aborted) throw error;
+    });
+    // Who waits for it may come later.
+    this.#running.catch(() => {});
+    return this.#running;
+  }
+
+  /** The node's part: registration, first status, first lease. */
+  async register(): Promise<void> {
+    const { agent, trace } = this.deps;
+    agent.birthCry();
+    await agent.register(this.signal);
+    agent.recordEvent("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods");
+    await this.#untilReady(START_PATIENCE_MS);
+    const problems = this.problems();
+    if (problems.length > 0) {
+      const hint = "It registers as NotReady; its status is written as soon as that changes.";
+      trace.emit(
+        { kind: "error", message: `the node is not ready: ${problems.join(", ")}`, hint },
+        { actor: "kubelet" },
+      );
+    }
+    await agent.reportReady(this.signal);
+    await agent.renewOnce(this.signal);
+    this.#registered();
+  }
+
+  async #keepNode(signal: AbortSignal): Promise<void> {
+    const { agent, store } = this.deps;
+    const { expirationSeconds } = this.options;
+    await orAborted(this.#isRegistered, signal);
+    await allUntilOneEnds(signal, [
+      (inner) => this.#fastStatusUpdateOnce(inner),
+      (inner) =>
+        store === undefined
+          ? agent.keepAlive(inner)
+          : agent.keep(store, expirationSeconds === undefined ? {} : { expirationSeconds }, inner),
+    ]);
+  }
+
+  /** A node that was not ready when it registered is reported as soon as it is. Then, until `signal` aborts, nothing. */
+  async #fastStatusUpdateOnce(signal: AbortSignal): Promise<void> {
+    if (this.problems().length > 0 && (await this.#untilReady(NODE_READY_GRACE_PERIOD_MS))) {
+      await this.deps.agent.reportReady(signal);
+    }
+    await orAborted(new Promise<never>(() => {}), signal);
+  }
+
+  async #untilReady(patienceMs: number): Promise<boolean> {
+    const { clock } = this.deps;
+    const endMs = clock.now() + patienceMs;
+    while (this.problems().length > 0) {
+      if (clock.now() >= endMs) return false;
+      await clock.sleep(FAST_STATUS_PERIOD_MS, this.signal);
+    }
+    return true;
+  }
+
+  async close(stop: AbortController): Promise<void> {
+    stop.abort();
+    await this.parts.podWorkers.close();
+    try {
+      await this.#running;
+    } catch (error) {
+      // Told by `done`; here it only ends.
+      if (isAbortError(error)) return;
+      this.deps.trace.emit({ kind: "error", message: messageOf(error) }, { actor: "kubelet", level: 2 });
+    }
+    await this.parts.containerDeletor.idle();
+    await this.parts.recorder.flush();
+  }
+}
+
+/** @throws the signal's reason when it aborts first */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,39 @@
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
+import { messageOf } from "../pleg/health.js";
+
+/** Mirrors ContainerGCPeriod in pkg/kubelet/kubelet.go. */
+export const CONTAINER_GC_PERIOD_MS = 60_000;
+
+export interface GarbageCollectionDeps {
+  readonly runtime: Pick<KubeGenericRuntime, "garbageCollect">;
+  readonly sourcesReady: { allReady(): boolean };
+  readonly agent: { recordEvent(type: "Normal" | "Warning", reason: string, message: string): void };
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * Removes dead containers, unused sandboxes and logs of pods that are gone, once a minute.
+ *
+ * Mirrors StartGarbageCollection in pkg/kubelet/kubelet.go and pkg/kubelet/container/container_gc.go.
+ * Differs: images are never collected: there is no disk of the node's that could run full.
+ * @throws the signal's reason
+ */
+export async function collectGarbage(
+  { runtime, sourcesReady, agent, clock, trace }: GarbageCollectionDeps,
+  signal: AbortSignal,
+): Promise<never> {
+  for (;;) {
+    try {
+      await runtime.garbageCollect(DEFAULT_GC_POLICY, sourcesReady.allReady(), false, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = messageOf(error);
+      trace.emit({ kind: "error", message: `Container garbage collection failed: ${message}` }, { actor: "kubelet" });
+      agent.recordEvent("Warning", "ContainerGCFailed", message);
+    }
+    await clock.sleep(CONTAINER_GC_PERIOD_MS, signal);
+  }
+}

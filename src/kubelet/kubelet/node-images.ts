@@ -1,0 +1,53 @@
+import type { Clock } from "../../util/clock.js";
+import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
+import type { NodeImage } from "../nodestatus/setters.js";
+
+/** How often the runtime is asked for its images. Upstream: imageCache is filled every 30 s (pkg/kubelet/images/image_gc_manager.go). */
+export const IMAGES_PERIOD_MS = 30_000;
+/** Mirrors nodeStatusMaxImages, and maxNamesPerImageInNodeStatus in pkg/kubelet/nodestatus/setters.go. */
+const MAX_IMAGES = 50;
+const MAX_NAMES_PER_IMAGE = 5;
+
+export interface NodeImagesDeps {
+  readonly runtime: { listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]> };
+  readonly clock: Clock;
+}
+
+/** The images that the node's status lists: the scheduler likes nodes that have them. Mirrors realImageGCManager's imageCache. */
+export class NodeImages {
+  #list: readonly NodeImage[] = [];
+
+  constructor(readonly deps: NodeImagesDeps) {}
+
+  get list(): readonly NodeImage[] {
+    return this.#list;
+  }
+
+  /** Asks the runtime every 30 s, until `signal` aborts: then it rejects with its reason. */
+  async run(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await this.update(signal);
+      await this.deps.clock.sleep(IMAGES_PERIOD_MS, signal);
+    }
+  }
+
+  async update(signal: AbortSignal): Promise<void> {
+    try {
+      this.#list = toNodeImages(await this.deps.runtime.listImages(signal));
+    } catch {
+      // What was known stays; that the runtime does not answer is told by whoever needs the answer.
+      signal.throwIfAborted();
+    }
+  }
+}
+
+/** Mirrors Images in pkg/kubelet/nodestatus/setters.go. Pure. */
+export function toNodeImages(images: readonly RuntimeImage[]): NodeImage[] {
+  return [...images]
+    .sort((a, b) => b.sizeBytes - a.sizeBytes)
+    .slice(0, MAX_IMAGES)
+    .map(({ repoDigests, repoTags, sizeBytes }) => ({
+      names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE),
+      sizeBytes,
+    }));
+}

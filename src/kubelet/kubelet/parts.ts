@@ -1,0 +1,195 @@
+import type { V1Pod } from "../../api/pod.js";
+import type { KubeClient } from "../../client/client.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import { PodConfig } from "../config/pod-config.js";
+import { SourcesReady } from "../config/sources.js";
+import { Backoff } from "../container/backoff.js";
+import type { PodCache } from "../container/cache.js";
+import type { CriClient } from "../cri/create-cri-client.js";
+import { ApiPodEventRecorder } from "../events/pod-recorder.js";
+import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
+import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
+import type { NodeObject } from "../nodestatus/node.js";
+import type { NodeResources } from "../nodestatus/resources.js";
+import { Pleg } from "../pleg/pleg.js";
+import { MirrorClient } from "../pod/mirror-client.js";
+import { PodManager } from "../pod/pod-manager.js";
+import { PodWorkers } from "../podworkers/pod-workers.js";
+import { BasicWorkQueue } from "../podworkers/work-queue.js";
+import { StatusManager } from "../status/manager.js";
+import { ActiveDeadline } from "./active-deadline.js";
+import { ContainerDeletor } from "./container-deletor.js";
+import { PodDeletionSafety } from "./deletion-safety.js";
+import { handlePodCleanups } from "./housekeeping.js";
+import { createModules, type Modules } from "./modules.js";
+import { OwnNode } from "./own-node.js";
+import { PodDirs } from "./pod-dirs.js";
+import { PodHandlers } from "./pod-handlers.js";
+import { KubeletPodSyncer } from "./pod-syncer.js";
+import { ReclaimedPods } from "./reclaimed-pods.js";
+import { RuntimeState } from "./runtime-state.js";
+import { RuntimeUp } from "./runtime-up.js";
+import { SyncLoop } from "./sync-loop.js";
+
+/** CrashLoopBackOff: 10 s, doubled to 5 minutes. Mirrors backOffPeriod and MaxContainerBackOff in pkg/kubelet/kubelet.go. */
+const BACK_OFF_PERIOD_MS = 10_000;
+const MAX_CONTAINER_BACK_OFF_MS = 300_000;
+
+export interface KubeletPartsDeps {
+  /** as the node */
+  readonly client: KubeClient;
+  readonly cri: CriClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface KubeletPartsOptions {
+  readonly nodeName: string;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  readonly resources: NodeResources;
+  /** the node's own, which pods in its network have too */
+  readonly nodeIp: string;
+  /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
+  readonly rootDir: string;
+  /** the Node as this kubelet would register it */
+  readonly initialNode: () => NodeObject;
+}
+
+/**
+ * Everything that a kubelet consists of, wired and not yet running.
+ *
+ * Mirrors NewMainKubelet in pkg/kubelet/kubelet.go.
+ */
+export class KubeletParts {
+  readonly recorder: ApiPodEventRecorder;
+  readonly podConfig: PodConfig;
+  readonly sourcesReady: SourcesReady;
+  readonly podManager = new PodManager();
+  readonly podDirs: PodDirs;
+  readonly ownNode: OwnNode;
+  readonly pleg: Pleg;
+  readonly podCache: PodCache;
+  readonly runtimeState: RuntimeState;
+  readonly modules: Modules;
+  readonly runtimeUp: RuntimeUp;
+  readonly podDeletionSafety: PodDeletionSafety;
+  readonly statusManager: StatusManager;
+  readonly podWorkers: PodWorkers;
+  readonly containerDeletor: ContainerDeletor;
+  readonly handlers: PodHandlers;
+  readonly loop: SyncLoop;
+  readonly #workQueue: BasicWorkQueue;
+  readonly #deadline: ActiveDeadline;
+  readonly #backOff: Backoff;
+  readonly #mirrorClient: MirrorClient;
+
+  /** @param signal ends what the parts do in the background */
+  constructor(
+    readonly deps: KubeletPartsDeps,
+    readonly options: KubeletPartsOptions,
+    readonly signal: AbortSignal,
+  ) {
+    const { client, cri, clock, trace } = deps;
+    const { nodeName, kubeVersion, rootDir, initialNode } = options;
+    this.recorder = new ApiPodEventRecorder({ client, clock, trace }, { nodeName, kubeVersion });
+    this.podConfig = new PodConfig({ clock, trace, recorder: this.recorder });
+    this.sourcesReady = new SourcesReady((seen) => this.podConfig.seenAllSources(seen));
+    this.podDirs = new PodDirs(rootDir);
+    this.ownNode = new OwnNode(deps, { nodeName, initial: initialNode });
+    const service = new RemotePodReader(cri.runtime);
+    this.pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented: false });
+    this.podCache = this.pleg.cache;
+    this.runtimeState = new RuntimeState(clock);
+    this.runtimeState.addHealthCheck("PLEG", () => this.pleg.healthy());
+    this.modules = createModules(this);
+    const { runtime, volumes } = this.modules;
+    this.runtimeUp = new RuntimeUp({ runtime, state: this.runtimeState, clock, trace });
+    const { podManager, podCache } = this;
+    this.podDeletionSafety = new PodDeletionSafety({ podWorkers: () => this.podWorkers, podCache, volumes, trace });
+    this.statusManager = new StatusManager({ ...deps, podManager, podDeletionSafety: this.podDeletionSafety }, options);
+    this.#deadline = new ActiveDeadline({ statusManager: this.statusManager, recorder: this.recorder, clock });
+    this.#backOff = new Backoff(clock, { initialMs: BACK_OFF_PERIOD_MS, maxMs: MAX_CONTAINER_BACK_OFF_MS });
+    this.#mirrorClient = new MirrorClient(deps, nodeName);
+    this.#workQueue = new BasicWorkQueue(clock);
+    this.podWorkers = this.#makePodWorkers();
+    const keep = Math.max(1, DEFAULT_GC_POLICY.maxPerPodContainer);
+    this.containerDeletor = new ContainerDeletor({ runtime, trace, onDeleted: this.#relistSoon }, keep, signal);
+    this.handlers = new PodHandlers({ ...this.#common(), containerDeletor: this.containerDeletor });
+    this.loop = this.#makeLoop();
+  }
+
+  readonly #relistSoon = () => this.pleg.generic.relistSoon();
+
+  /** What most parts want. */
+  #common() {
+    const { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, podDirs, runtimeState } = this;
+    const own = { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, podDirs, runtimeState };
+    return { ...this.deps, ...this.modules, ...own };
+  }
+
+  #makePodWorkers(): PodWorkers {
+    const { modules } = this;
+    const syncer = new KubeletPodSyncer({
+      ...this.#common(),
+      generateApiPodStatus: (pod, status) => this.#deadline.apply(pod, modules.generateApiPodStatus(pod, status)),
+      podWorkers: { isPodTerminationRequested: (podUid) => this.podWorkers.isPodTerminationRequested(podUid) },
+      mirrorClient: this.#mirrorClient,
+      backOff: this.#backOff,
+      onChanged: this.#relistSoon,
+    });
+    const podCache: Pick<PodCache, "get" | "getNewerThan"> = {
+      get: (podUid) => this.podCache.get(podUid),
+      getNewerThan: (podUid, minTimeMs, signal) => {
+        const found = this.podCache.getNewerThan(podUid, minTimeMs, signal);
+        // A worker waits for news: there is no sense in letting it wait for the next period.
+        if (this.podCache.waiting(podUid) > 0) this.#relistSoon();
+        return found;
+      },
+    };
+    const deps = { ...this.deps, syncer, podCache, workQueue: this.#workQueue, recorder: this.recorder };
+    return new PodWorkers(deps, { kubeVersion: this.options.kubeVersion });
+  }
+
+  #makeLoop(): SyncLoop {
+    const { handlers, modules, podConfig, pleg, podDeletionSafety } = this;
+    const common = this.#common();
+    const housekeeping = { ...common, mirrorClient: this.#mirrorClient, handlers, backOff: this.#backOff };
+    const reclaimed = new ReclaimedPods({ ...common, podDeletionSafety }, this.signal);
+    return new SyncLoop({
+      ...common,
+      handler: {
+        handlePodAdditions: (pods) => handlers.handlePodAdditions(pods),
+        handlePodUpdates: (pods) => handlers.handlePodUpdates(pods),
+        handlePodRemoves: (pods) => handlers.handlePodRemoves(pods),
+        handlePodReconcile: (pods) => handlers.handlePodReconcile(pods),
+        handlePodSyncs: (pods) => handlers.handlePodSyncs(pods),
+        handlePodCleanups: (signal) => handlePodCleanups(housekeeping, signal),
+      },
+      channels: {
+        ...modules.probeUpdates,
+        configCh: (signal) => podConfig.updates(signal),
+        plegCh: (signal) => pleg.events.iterate(signal),
+      },
+      podsToSync: () => this.#podsToSync(),
+      cleanUpContainersInPod: (podUid, exitedId) => this.#cleanUpContainersInPod(podUid, exitedId),
+      onContainerRemoved: (podUid) => reclaimed.look(podUid),
+    });
+  }
+
+  /** Those whose time has come, and those whose time is over. Mirrors getPodsToSync. */
+  #podsToSync(): V1Pod[] {
+    const due = new Set(this.#workQueue.getWork());
+    return this.podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || this.#deadline.shouldSync(pod));
+  }
+
+  /** Mirrors cleanUpContainersInPod. */
+  #cleanUpContainersInPod(podUid: string, exitedContainerId: string): void {
+    const { status } = this.podCache.get(podUid);
+    const removeAll = this.podWorkers.shouldPodContentBeRemoved(podUid);
+    if (status !== undefined) this.containerDeletor.deleteContainersInPod(exitedContainerId, status, removeAll);
+  }
+}
