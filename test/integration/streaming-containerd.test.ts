@@ -80,8 +80,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "streams of a real contai
       lines.some((line) => line.startsWith("DATA error 34")),
       lines.join("\n"),
     );
-    assert.ok(lines.includes("RST_STREAM error 8 status CANCEL"), lines.join("
-"));
+    assert.ok(lines.includes("RST_STREAM error 8 status CANCEL"), lines.join("\n"));
   });
 
   for (const protocol of ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io"]) {
