@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { KubeClient } from "../../client/client.js";
 import type { Constant } from "../../trace/events.js";
@@ -55,6 +56,8 @@ export class KubeletAuth {
     const { client, clock } = deps;
     const { clientCaPem, anonymous = false } = options;
     const signal = this.#closing.signal;
+    // Each question under way listens to it.
+    setMaxListeners(0, signal);
     this.#authenticator = new Authenticator(
       {
         clock,

@@ -1,4 +1,5 @@
 import { constants } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -63,6 +64,8 @@ export class KubeletServer implements AsyncDisposable {
   static async listen(deps: KubeletServerDeps, options: KubeletServerOptions): Promise<KubeletServer> {
     const { address = "127.0.0.1", port = KUBELET_PORT, transport } = options;
     const closing = new AbortController();
+    // Each request under way listens to it.
+    setMaxListeners(0, closing.signal);
     const handler = new RequestHandler(deps, closing.signal);
     const server = createServer(transport);
     const sockets = new Set<Socket>();
