@@ -34,6 +34,10 @@ const fetchUrl: Program = async (self) => (await import("./fetch.js")).fetchUrl(
 const netcat: Program = async (self) => (await import("./fetch.js")).netcat(self);
 const stress: Program = async (self) => (await import("./stress.js")).stress(self);
 
+const stty: Program = async (self) => (await import("./stty.js")).stty(self);
+const tty: Program = async (self) => (await import("./stty.js")).tty(self);
+const clear: Program = async (self) => (await import("./stty.js")).clear(self);
+
 const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["sh", shell],
   ["utility", utility],
@@ -77,6 +81,10 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["kill", kill],
   ["which", which],
   ["date", date],
+  ["stty", stty],
+  ["tty", tty],
+  ["clear", clear],
+  ["reset", clear],
 ]);
 
 /** The program that an executable file of an image names. */

@@ -1,7 +1,7 @@
 import type { ForwardedConnection, PortForwardServerSession } from "../../streaming/port-forward/session.js";
 import type { Connection } from "../process/ports.js";
 import type { Sandbox } from "../state/sandbox.js";
-import { fromClient, toClient } from "./pump.js";
+import { fromClient, toClient, whenAborted } from "./pump.js";
 
 /**
  * Connects what a client opens to the ports of a pod's network, until the client is gone.
@@ -19,8 +19,8 @@ export async function servePortForward(session: PortForwardServerSession, sandbo
     }
   } finally {
     over.abort();
-    await Promise.allSettled(open);
     await session.close();
+    await Promise.allSettled(open);
   }
 }
 
@@ -44,10 +44,15 @@ async function carry(client: ForwardedConnection, pod: Connection, signal: Abort
     pod.incoming.release();
     if (!isAll) broken.abort();
   });
+  const gone = whenAborted(either);
   try {
+    await Promise.race([Promise.all([up, down]), gone.aborted]);
+    // What was broken off: nothing that waits for the client or the pod waits on.
+    await client.close();
     await Promise.all([up, down]);
   } finally {
     broken.abort();
+    gone.stop();
     await client.close();
   }
 }

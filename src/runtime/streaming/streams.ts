@@ -77,10 +77,11 @@ export class Streams {
     if (sandbox.state !== "ready") throw wrongState("sandbox container is not running");
     return this.#server.urlFor("portforward", async (connection) => {
       const [{ acceptPortForward }, { servePortForward }] = await Promise.all([
-        import("./accept.js"),
+        import("../../streaming/port-forward/accept.js"),
         import("./port-forward.js"),
       ]);
-      await using session = await acceptPortForward(connection, port, this.core.clock);
+      const { request, socket, head } = connection;
+      await using session = await acceptPortForward(request, socket, head, { ports: port, clock: this.core.clock });
       this.#report("portforward", sandbox.podName, session.protocol);
       await servePortForward(session, sandbox);
     });
@@ -93,8 +94,10 @@ export class Streams {
     wanted: Wanted,
     serve: (session: RemoteCommandServerSession) => Promise<void>,
   ): Promise<void> {
-    const { acceptRemoteCommand } = await import("./accept.js");
-    await using session = await acceptRemoteCommand(connection, wanted, this.core.clock);
+    const { acceptRemoteCommand } = await import("../../streaming/remote-command/accept.js");
+    const { request, socket, head } = connection;
+    const accept = { options: wanted, clock: this.core.clock };
+    await using session = await acceptRemoteCommand(request, socket, head, accept);
     this.#report(kind, containerId, session.protocol);
     await serve(session);
   }

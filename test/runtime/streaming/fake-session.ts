@@ -33,7 +33,7 @@ export class FakeWriter implements ByteWriter {
     this.#wake();
   }
 
-  fail(error: StreamError): void {
+  breakOff(error: StreamError): void {
     this.#error = error;
     this.#wake();
   }
@@ -99,8 +99,8 @@ export class FakeSession implements RemoteCommandServerSession {
     const error = new StreamError("the client is gone");
     this.#gone.abort(error);
     this.stdin?.fail(error);
-    this.stdout?.fail(error);
-    this.stderr?.fail(error);
+    this.stdout?.breakOff(error);
+    this.stderr?.breakOff(error);
     this.sizes.close();
   }
 

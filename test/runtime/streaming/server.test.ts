@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { createConnection } from "node:net";
+import { afterEach, beforeEach, test } from "vitest";
+import { RUNTIME_SERVICE as R } from "../../../src/cri/services.js";
+import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
+import { RequestCache } from "../../../src/runtime/streaming/request-cache.js";
+import type { ByteReader } from "../../../src/streaming/bytes.js";
+import { connectPortForward } from "../../../src/streaming/port-forward/connect.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/streaming/remote-command/connect.js";
+import type {
+  RemoteCommandClientSession,
+  RemoteCommandOptions,
+} from "../../../src/streaming/remote-command/session.js";
+import { Trace } from "../../../src/trace/trace.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { LabError } from "../../../src/util/errors.js";
+import { SystemRandom } from "../../../src/util/random.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { CriDriver } from "../cri-driver.js";
+
+const clock = new SystemClock();
+/** A signal of each connection's own. */
+const newSignal = () => new AbortController().signal;
+let runtime: RunningRuntime;
+let cri: CriDriver;
+
+beforeEach(async () => {
+  const deps = { clock, random: new SystemRandom(), trace: new Trace(clock) };
+  runtime = await startRuntime({ ...deps, images: ["busybox", "nginx"], pullMs: 0 });
+  cri = new CriDriver(runtime.endpoint, "busybox");
+});
+afterEach(async () => {
+  await cri.close();
+  await runtime.close();
+});
+
+async function execUrl(containerId: string, cmd: readonly string[], options: Partial<RemoteCommandOptions> = {}) {
+  const streams = { stdin: false, stdout: true, stderr: options.tty !== true, tty: false, ...options };
+  return (await cri.ok(R.exec, { containerId, cmd, ...streams })).url;
+}
+
+async function connect(
+  url: string,
+  protocol: RemoteCommandProtocol,
+  options: Partial<RemoteCommandOptions> = {},
+): Promise<RemoteCommandClientSession> {
+  const all = { stdin: false, stdout: true, stderr: options.tty !== true, tty: false, ...options };
+  const { session, refused } = await connectRemoteCommand(
+    url,
+    { options: all, clock, protocols: [protocol] },
+    newSignal(),
+  );
+  assert.ok(session !== undefined, JSON.stringify(refused));
+  return session;
+}
+
+async function textOf(reader: ByteReader | undefined): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of reader ?? []) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+const codeOf = async ({ status }: RemoteCommandClientSession) => (await status).details?.causes?.[0]?.message ?? "0";
+
+for (const protocol of ["spdy", "v4", "v4-base64"] as const) {
+  test(`exec over ${protocol}: both outputs and the exit code`, async () => {
+    const containerId = await cri.run();
+    const cmd = ["sh", "-c", "echo out; echo err >&2; exit 3"];
+    await using session = await connect(await execUrl(containerId, cmd), protocol);
+    const [out, err, code] = await Promise.all([textOf(session.stdout), textOf(session.stderr), codeOf(session)]);
+    assert.deepEqual([out, err, code], ["out\n", "err\n", "3"]);
+  });
+
+  test(`exec over ${protocol}: a shell on a terminal, of the client's size`, async () => {
+    const containerId = await cri.run();
+    const options = { stdin: true, tty: true };
+    await using session = await connect(await execUrl(containerId, ["sh"], options), protocol, options);
+    await session.resize({ width: 77, height: 11 });
+    await session.stdin?.write(Buffer.from("stty size; exit 4\r"));
+    const [out, code] = await Promise.all([textOf(session.stdout), codeOf(session)]);
+    assert.match(out, /11 77\r\n/);
+    assert.equal(code, "4");
+  });
+
+  test(`exec over ${protocol}: ten MB come through whole, both ways`, async () => {
+    const containerId = await cri.run();
+    const options = { stdin: true };
+    const cmd = ["head", "-c", "10000000"];
+    await using session = await connect(await execUrl(containerId, cmd, options), protocol, options);
+    const bytes = Buffer.alloc(100_000, "0123456789");
+    const typing = (async () => {
+      for (let count = 0; count < 100; count++) await session.stdin?.write(bytes);
+    })();
+    const [out] = await Promise.all([textOf(session.stdout), typing, session.status]);
+    assert.equal(out, "0123456789".repeat(1_000_000));
+  });
+}
+
+test("exec over SPDY: the end of stdin reaches the command", async () => {
+  const containerId = await cri.run();
+  const options = { stdin: true };
+  await using session = await connect(
+    await execUrl(containerId, ["sh", "-c", "cat; echo end"], options),
+    "spdy",
+    options,
+  );
+  await session.stdin?.write(Buffer.from("x\n"));
+  await session.stdin?.end();
+  assert.equal(await textOf(session.stdout), "x\nend\n");
+});
+
+test("200 execs at once", async () => {
+  const containerId = await cri.run();
+  const outputs = await Promise.all(
+    Array.from({ length: 200 }, async (_, index) => {
+      const url = await execUrl(containerId, ["sh", "-c", `echo ${index}; exit ${index % 5}`]);
+      await using session = await connect(url, index % 2 === 0 ? "spdy" : "v4");
+      const [out, code] = await Promise.all([textOf(session.stdout), codeOf(session)]);
+      return `${out.trim()} ${code}`;
+    }),
+  );
+  assert.deepEqual(
+    outputs,
+    Array.from({ length: 200 }, (_, index) => `${index} ${index % 5}`),
+  );
+});
+
+for (const protocol of ["spdy", "v4"] as const) {
+  test(`exec over ${protocol}: a client that goes away ends a command that writes`, async () => {
+    const containerId = await cri.run();
+    const session = await connect(await execUrl(containerId, ["yes"]), protocol);
+    for await (const bytes of session.stdout ?? []) {
+      assert.ok(bytes.length > 0);
+      break;
+    }
+    await session.close();
+    const { stdout } = await cri.ok(R.execSync, {
+      containerId,
+      cmd: ["sh", "-c", "until ! ps | grep -q 'yes$'; do :; done; ps"],
+    });
+    assert.doesNotMatch(Buffer.from(stdout).toString(), / yes$/m);
+  });
+
+  test(`attach over ${protocol}: input, output, and Success at the container's end`, async () => {
+    const containerId = await cri.run({
+      command: ["sh", "-c", "read x; echo got $x; exit 9"],
+      stdin: true,
+      stdinOnce: true,
+    });
+    const { url } = await cri.ok(R.attach, { containerId, stdin: true, stdout: true, stderr: true });
+    await using session = await connect(url, protocol, { stdin: true });
+    await session.stdin?.write(Buffer.from("this\n"));
+    assert.equal(await textOf(session.stdout), "got this\n");
+    assert.equal((await session.status).status, "Success");
+  });
+}
+
+test("port-forward over SPDY: several connections, and one to a port that nobody listens on", async () => {
+  const { sandboxId, config } = await cri.runSandbox();
+  await cri.run({ image: { image: "nginx" }, command: [] }, { sandboxId, config });
+  const { url } = await cri.ok(R.portForward, { podSandboxId: sandboxId, port: [] });
+  const { session } = await connectPortForward(url, { clock, protocols: ["spdy"] }, newSignal());
+  assert.ok(session !== undefined);
+  await using _session = session;
+  const answers = await Promise.all(
+    [80, 80, 81].map(async (port) => {
+      const connection = await session.connect(port);
+      await connection.write(Buffer.from("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).catch(() => {});
+      const text = await textOf(connection.incoming);
+      await connection.end();
+      return (await connection.failure) ?? text.split("\r\n")[0];
+    }),
+  );
+  assert.deepEqual(answers.slice(0, 2), ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK"]);
+  assert.match(answers[2] ?? "", /^error forwarding port 81 to pod .*: connection refused/);
+});
+
+/** An answer without an upgrade. */
+function ask(
+  url: string,
+  method = "GET",
+): Promise<{ status: number | undefined; text: string; type: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, agent: false }, async (response) => {
+      let text = "";
+      for await (const part of response) text += part;
+      resolve({ status: response.statusCode, text, type: response.headers["content-type"] });
+    });
+    request.on("error", reject);
+    request.end();
+  });
+}
+
+test("the server's other answers are upstream's", async () => {
+  const containerId = await cri.run();
+  const url = await execUrl(containerId, ["true"]);
+  const base = new URL(url).origin;
+  const type = "text/plain; charset=utf-8";
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/exec\/[\w-]{8}$/);
+  assert.deepEqual(await ask(base), { status: 404, text: "404: Page Not Found", type });
+  assert.deepEqual(await ask(`${base}/exec`), { status: 404, text: "404: Page Not Found", type });
+  assert.deepEqual(await ask(`${base}/exec/a/b`), { status: 404, text: "404: Page Not Found", type });
+  assert.deepEqual(await ask(`${base}/exec/abc`), { status: 404, text: "404 page not found\n", type });
+  assert.deepEqual(await ask(url, "PUT"), { status: 405, text: "405: Method Not Allowed", type });
+  // A token of exec is none of attach, and is used up by trying.
+  assert.equal((await ask(url.replace("exec", "attach"))).status, 404);
+  assert.equal((await ask(url)).status, 404);
+});
+
+test("a request that does not ask to upgrade is refused, and uses the token up", async () => {
+  const url = await execUrl(await cri.run(), ["true"]);
+  assert.equal((await ask(url)).status, 400);
+  assert.equal((await ask(url)).status, 404);
+});
+
+for (const protocol of ["spdy", "v4"] as const) {
+  test(`a URL is good once, over ${protocol} as well`, async () => {
+    const url = await execUrl(await cri.run(), ["true"]);
+    await using session = await connect(url, protocol);
+    await session.status;
+    const options = { stdin: false, stdout: true, stderr: true, tty: false };
+    const again = await connectRemoteCommand(url, { options, clock, protocols: [protocol] }, newSignal());
+    assert.equal(again.session, undefined);
+    assert.equal(again.refused[0]?.refusal.status, 404);
+    assert.equal(again.refused[0]?.refusal.body.toString(), "404 page not found\n");
+  });
+
+  test(`a container that has ended meanwhile, over ${protocol}`, async () => {
+    const containerId = await cri.run();
+    const [exec, attach] = [
+      await execUrl(containerId, ["true"]),
+      (await cri.ok(R.attach, { containerId, stdout: true, stderr: true })).url,
+    ];
+    await cri.ok(R.stopContainer, { containerId, timeout: 0n });
+    await using first = await connect(exec, protocol);
+    assert.equal(
+      (await first.status).message,
+      "Internal error occurred: error executing command in container: failed to exec in container: container is in CONTAINER_EXITED state",
+    );
+    await using second = await connect(attach, protocol);
+    assert.equal(
+      (await second.status).message,
+      "Internal error occurred: error attaching to container: container is in CONTAINER_EXITED state",
+    );
+  });
+
+  test(`the runtime ends: streams over ${protocol} are broken off`, async () => {
+    const containerId = await cri.run();
+    const session = await connect(await execUrl(containerId, ["sleep", "100"]), protocol);
+    await runtime.close();
+    await assert.rejects(session.status, { name: "StreamError" });
+    await session.close();
+  });
+}
+
+test("bytes that are no HTTP hurt nobody", async () => {
+  const containerId = await cri.run();
+  const { port } = new URL(await execUrl(containerId, ["true"]));
+  const socket = createConnection(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.resume();
+  socket.end("\x80\x03\x00\x01 no HTTP at all\r\n\r\n");
+  await new Promise((resolve) => socket.once("close", resolve));
+  assert.equal(await codeOf(await connect(await execUrl(containerId, ["sh", "-c", "exit 6"]), "spdy")), "6");
+});
+
+test("an address that others could reach is refused", async () => {
+  const deps = { clock, random: new SystemRandom(), trace: new Trace(clock) };
+  await assert.rejects(startRuntime({ ...deps, streamingAddress: "0.0.0.0:0" }), (error: unknown) => {
+    assert.ok(error instanceof LabError);
+    assert.equal(error.code, "USAGE");
+    return true;
+  });
+});
+
+test("tokens: good once, for a minute, a thousand at a time", async () => {
+  const fake = new FakeClock();
+  const cache = new RequestCache<string>(fake);
+  const token = cache.insert("a");
+  assert.match(token, /^[\w-]{8}$/);
+  assert.equal(cache.consume(token), "a");
+  assert.equal(cache.consume(token), undefined);
+  assert.equal(cache.consume("unknown"), undefined);
+  const late = cache.insert("b");
+  const all = Array.from({ length: 999 }, (_, index) => cache.insert(String(index)));
+  assert.equal(new Set(all).size, 999);
+  assert.throws(() => cache.insert("one too many"), {
+    name: "RpcError",
+    code: "ResourceExhausted",
+    message: "maximum number of in-flight requests exceeded",
+  });
+  await fake.advance(60_000);
+  assert.equal(cache.consume(all[0] ?? ""), "0", "a minute is not over yet");
+  await fake.advance(1);
+  assert.equal(cache.consume(late), undefined);
+  cache.insert("room again");
+  assert.equal(cache.size, 1);
+});
