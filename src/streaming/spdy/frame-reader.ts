@@ -11,6 +11,7 @@ export type FramePart =
       readonly piece: Buffer;
       /** of the frame, on its first piece only */
       readonly frameLength: number | undefined;
+      readonly isLast: boolean;
       /** The frame has FIN set. */
       readonly frameFin: boolean;
       /** The peer has ended its side: the last piece of a frame with FIN. */
@@ -92,6 +93,7 @@ export class FrameReader {
       streamId: data.streamId,
       piece,
       frameLength,
+      isLast,
       frameFin: data.fin,
       fin: isLast && data.fin,
     };
