@@ -22,6 +22,8 @@ export class CallReport {
   readonly #startMs: number;
   /** The first relist makes thousands of calls: a fact that nobody keeps is not made. */
   readonly #isWanted: boolean;
+  /** The response comes with the connection's bytes, which belong to no step. */
+  readonly #causedBy: number | undefined;
 
   constructor(
     readonly deps: ReportDeps,
@@ -31,6 +33,7 @@ export class CallReport {
   ) {
     this.#startMs = deps.clock.now();
     this.#isWanted = deps.trace.wants(RPC_LEVEL);
+    this.#causedBy = deps.trace.cause;
   }
 
   succeeded(value: Readonly<Record<string, unknown>>): void {
@@ -69,7 +72,7 @@ export class CallReport {
       ...(trace.wantsBodies ? { requestBody: redactMessage(this.rpc.request, this.request) } : {}),
       ...rest,
     };
-    trace.emit(fact, { actor });
+    trace.emit(fact, { actor, ...(this.#causedBy === undefined ? {} : { causedBy: this.#causedBy }) });
   }
 }
 

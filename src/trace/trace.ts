@@ -69,6 +69,11 @@ export class Trace {
     return this.#sinks.some((sink) => (sink.level ?? 4) >= level);
   }
 
+  /** seq of the step that this is in: for facts that will be reported from a callback, which has no step any more. */
+  get cause(): number | undefined {
+    return this.#scope.getStore()?.stepSeq;
+  }
+
   /** @returns the stamped event; its `seq` can serve as a later fact's `causedBy` */
   emit(fact: Fact, options: EmitOptions): TraceEvent {
     const scope = this.#scope.getStore();
