@@ -137,9 +137,9 @@ export class KubeRuntime implements Runtime {
   }
 }
 
-/** Mirrors containerStatusByCreated. */
+/** Mirrors containerStatusByCreated. Made at the very same time, the one that was started more often is the newer one. */
 function newestContainerFirst(statuses: readonly ContainerStatus[]): ContainerStatus[] {
-  return [...statuses].sort((a, b) => b.createdAtMs - a.createdAtMs);
+  return [...statuses].sort((a, b) => b.createdAtMs - a.createdAtMs || b.restartCount - a.restartCount);
 }
 
 function responseOf<T>(result: RpcResult<T>): T {

@@ -1,0 +1,407 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "vitest";
+import { only } from "../../support/trace.js";
+import { openLab, podOf, refOf, signal } from "./lab.js";
+
+const results = (result: { readonly syncResults: readonly { action: string; target: string; error?: string }[] }) =>
+  result.syncResults.map(({ action, target, error }) => [action, target, error].filter(Boolean).join(" "));
+
+test("sync pod: a new pod gets a sandbox, its containers and upstream's events", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }, { name: "side", image: "nginx", command: null }]);
+  const result = await lab.lab.sync(pod);
+  const { uid, name } = pod.metadata;
+  const status = await lab.lab.status(pod);
+  const sandboxId = status.sandboxStatuses[0]?.sandboxId;
+  assert.deepEqual(results(result), [
+    `KillPodSandbox ${uid}`,
+    `CreatePodSandbox ${name}_default(${uid})`,
+    `ConfigPodSandbox ${sandboxId}`,
+    "StartContainer app",
+    "StartContainer side",
+  ]);
+  assert.equal(result.error, undefined);
+  assert.deepEqual(lab.events.take(), [
+    'Normal Pulled Container image "busybox" already present on machine',
+    "Normal Created Created container app",
+    "Normal Started Started container app",
+    'Normal Pulled Container image "nginx" already present on machine',
+    "Normal Created Created container side",
+    "Normal Started Started container side",
+  ]);
+  assert.deepEqual(new Set(lab.events.fieldPaths), new Set(["spec.containers{app}", "spec.containers{side}"]));
+  assert.deepEqual((await lab.lab.containers(pod)).sort(), ["app:running#0", "side:running#0"]);
+  assert.equal(status.ips.length, 1);
+});
+
+test("sync pod: a pod that runs as it should is left alone", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  await lab.lab.sync(pod);
+  const before = await lab.lab.status(pod);
+  lab.events.take();
+  const result = await lab.lab.sync(pod);
+  assert.deepEqual(results(result), [`ConfigPodSandbox ${before.sandboxStatuses[0]?.sandboxId}`]);
+  assert.deepEqual(lab.events.take(), []);
+  assert.deepEqual(await lab.lab.status(pod), before);
+});
+
+test("sync pod: each step and decision is in the trace, with upstream's names", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  await lab.lab.sync(pod);
+  const [step] = only(lab.facts, "step");
+  assert.equal(step?.title, `Sync pod default/${pod.metadata.name}`);
+  assert.equal(step?.upstream?.func, "SyncPod");
+  const [decision] = only(lab.facts, "decision");
+  assert.equal(decision?.what, `default/${pod.metadata.name}: create sandbox (attempt 0), start container app`);
+  assert.equal(decision?.upstream?.func, "computePodActions");
+  const calls = only(lab.facts, "rpc").filter(({ causedBy }) => causedBy === step?.seq);
+  assert.deepEqual(
+    calls.map(({ method }) => method),
+    ["RunPodSandbox", "PodSandboxStatus", "ImageStatus", "ImageStatus", "CreateContainer", "StartContainer"],
+  );
+});
+
+test("sync pod: init containers run one after the other, then the others", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }], { initContainers: [{ name: "one" }, { name: "two" }] });
+  await lab.lab.sync(pod);
+  assert.deepEqual(await lab.lab.containers(pod), ["one:running#0"]);
+  await lab.lab.sync(pod);
+  assert.deepEqual(await lab.lab.containers(pod), ["one:running#0"], "it waits");
+  await lab.control.killContainer(await lab.lab.containerId(pod, "one"), { exitCode: 0 });
+  await lab.clock.advance(1);
+  await lab.lab.sync(pod);
+  assert.deepEqual(await lab.lab.containers(pod), ["two:running#0", "one:exited#0"]);
+  await lab.control.killContainer(await lab.lab.containerId(pod, "two"), { exitCode: 0 });
+  await lab.clock.advance(1);
+  await lab.lab.sync(pod);
+  assert.deepEqual(await lab.lab.containers(pod), ["app:running#0", "two:exited#0", "one:exited#0"]);
+});
+
+test("sync pod: a container that fails waits 10 s, 20 s, 40 s before it starts again, and begins anew after quiet", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  const { name, uid } = pod.metadata;
+  await lab.lab.sync(pod);
+  const fail = async () => {
+    await lab.control.killContainer(await lab.lab.containerId(pod, "app"), { exitCode: 1 });
+    lab.events.take();
+    return lab.lab.sync(pod);
+  };
+  // The first time it starts again at once: that is what begins the wait.
+  assert.equal((await fail()).error, undefined);
+  for (const [wait, seconds] of [
+    ["10s", 10],
+    ["20s", 20],
+    ["40s", 40],
+  ] as const) {
+    const result = await fail();
+    assert.deepEqual(result.syncResults.at(-1), {
+      action: "StartContainer",
+      target: "app",
+      error: "CrashLoopBackOff",
+      message: `back-off ${wait} restarting failed container=app pod=${name}_default(${uid})`,
+    });
+    assert.deepEqual(lab.events.take(), ["Warning BackOff Back-off restarting failed container"]);
+    await lab.clock.advance(seconds * 1000 - 1);
+    assert.match((await lab.lab.sync(pod)).error ?? "", /CrashLoopBackOff/);
+    await lab.clock.advance(1);
+    assert.equal((await lab.lab.sync(pod)).error, undefined);
+  }
+  // It ran for ten minutes: twice the longest wait.
+  await lab.clock.advance(600_001);
+  assert.equal((await fail()).error, undefined);
+  assert.match((await fail()).error ?? "", /back-off 10s/);
+  assert.deepEqual((await lab.lab.containers(pod))[0], "app:exited#5");
+});
+
+const faults = [
+  // which call fails          what the result says        the last event
+  [
+    "RunPodSandbox",
+    "CreatePodSandbox",
+    "CreatePodSandboxError",
+    "Warning FailedCreatePodSandBox Failed to create pod sandbox: rpc error: code = Internal desc = no",
+  ],
+  ["ImageStatus", "StartContainer", "ImageInspectError", "Warning Failed Error: ImageInspectError"],
+  ["CreateContainer", "StartContainer", "CreateContainerError", "Warning Failed Error: no"],
+  ["StartContainer", "StartContainer", "RunContainerError", "Warning Failed Error: no"],
+] as const;
+for (const [rpc, action, error, event] of faults) {
+  test(`sync pod: ${rpc} that fails is ${error}, and the next sync makes it good`, async () => {
+    await using lab = await openLab();
+    const pod = podOf([{ name: "app" }]);
+    lab.control.setFault(rpc, { fail: { code: "Internal", message: "no" }, count: 1 });
+    const result = await lab.lab.sync(pod);
+    assert.equal(result.syncResults.at(-1)?.action, action);
+    assert.equal(result.syncResults.at(-1)?.error, error);
+    assert.equal(lab.events.take().at(-1), event);
+    assert.equal((await lab.lab.sync(pod)).error, undefined);
+    assert.equal((await lab.lab.containers(pod))[0]?.startsWith("app:running"), true);
+  });
+}
+
+test("sync pod: a sandbox that cannot be asked for its address ends the sync", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  lab.control.setFault("PodSandboxStatus", { fail: { code: "Internal", message: "no" }, count: 1 });
+  const result = await lab.lab.sync(pod);
+  assert.equal(result.error, "failed to SyncPod: rpc error: code = Internal desc = no");
+  assert.deepEqual(lab.events.take(), [
+    "Warning FailedPodSandBoxStatus Unable to get pod sandbox status: rpc error: code = Internal desc = no",
+  ]);
+});
+
+test("sync pod: a pod that is to end by now has not failed", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  lab.lab.ending.add(pod.metadata.uid);
+  lab.control.setFault("RunPodSandbox", { fail: { code: "Internal", message: "no" }, count: 1 });
+  assert.equal((await lab.lab.sync(pod)).error, undefined);
+  assert.deepEqual(lab.events.take(), []);
+});
+
+test("sync pod: a sandbox that died is made anew, with init containers and all, and says so", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }], { initContainers: [{ name: "init" }] });
+  await lab.lab.sync(pod);
+  await lab.control.killContainer(await lab.lab.containerId(pod, "init"), { exitCode: 0 });
+  await lab.lab.sync(pod);
+  const [old] = (await lab.lab.status(pod)).sandboxStatuses;
+  lab.control.setSandboxNotReady(old?.sandboxId ?? "");
+  await lab.clock.advance(1);
+  lab.events.take();
+  const result = await lab.drive(lab.lab.sync(pod));
+  assert.equal(result.error, undefined);
+  assert.equal(lab.events.take()[0], "Normal SandboxChanged Pod sandbox changed, it will be killed and re-created.");
+  const status = await lab.lab.status(pod);
+  assert.deepEqual(
+    status.sandboxStatuses.map(({ state, attempt }) => `${state}#${attempt}`),
+    ["ready#1", "not-ready#0"],
+  );
+  // The old run of init is gone, and so counts by its logs.
+  assert.equal((await lab.lab.containers(pod))[0], "init:running#1");
+});
+
+test("sync pod: another spec for a container replaces it", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  await lab.lab.sync(pod);
+  await lab.clock.advance(1);
+  lab.events.take();
+  const changed = {
+    ...pod,
+    spec: { ...pod.spec, containers: [{ ...pod.spec.containers?.[0], name: "app", image: "nginx" }] },
+  };
+  const result = await lab.drive(lab.lab.sync(changed));
+  assert.equal(result.error, undefined);
+  assert.deepEqual(lab.events.take(), [
+    "Normal Killing Container app definition changed, will be restarted",
+    'Normal Pulled Container image "nginx" already present on machine',
+    "Normal Created Created container app",
+    "Normal Started Started container app",
+  ]);
+  assert.deepEqual(await lab.lab.containers(pod), ["app:running#1", "app:exited#0"]);
+});
+
+test("sync pod: what the kubelet cannot make of the environment is CreateContainerConfigError, in its words", async () => {
+  const message = 'configmap "settings" not found';
+  await using lab = await openLab({
+    helper: { generateRunContainerOptions: async () => ({ outcome: "failed", message }) },
+  });
+  const pod = podOf([{ name: "app" }]);
+  const result = await lab.lab.sync(pod);
+  assert.deepEqual(result.syncResults.at(-1), {
+    action: "StartContainer",
+    target: "app",
+    error: "CreateContainerConfigError",
+    message,
+  });
+  assert.equal(lab.events.take().at(-1), `Warning Failed Error: ${message}`);
+  assert.deepEqual(await lab.lab.containers(pod), []);
+});
+
+test("sync pod: a name server that cannot be found out is told for the sandbox", async () => {
+  await using lab = await openLab({ helper: { getPodDNS: async () => ({ outcome: "failed", message: "no DNS" }) } });
+  const pod = podOf([{ name: "app" }]);
+  const result = await lab.lab.sync(pod);
+  const { name, uid } = pod.metadata;
+  assert.equal(
+    result.syncResults.at(-1)?.message,
+    `Failed to generate sandbox config for pod "${name}_default(${uid})": no DNS`,
+  );
+});
+
+test("sync pod: an image that does not come is ErrImagePull, then ImagePullBackOff, and the others start", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app", image: "does-not-exist:1" }, { name: "other" }]);
+  const first = await lab.lab.sync(pod);
+  assert.deepEqual(results(first).slice(-2), ["StartContainer app ErrImagePull", "StartContainer other"]);
+  const pulled = first.syncResults.at(-2)?.message ?? "";
+  assert.match(pulled, /^rpc error: code = NotFound desc = failed to pull and unpack image/);
+  assert.deepEqual(lab.events.take().slice(0, 3), [
+    'Normal Pulling Pulling image "does-not-exist:1"',
+    `Warning Failed Failed to pull image "does-not-exist:1": ${pulled}`,
+    "Warning Failed Error: ErrImagePull",
+  ]);
+  const second = await lab.lab.sync(pod);
+  assert.deepEqual(second.syncResults.at(-1), {
+    action: "StartContainer",
+    target: "app",
+    error: "ImagePullBackOff",
+    message: 'Back-off pulling image "does-not-exist:1"',
+  });
+  assert.deepEqual(lab.events.take(), [
+    'Normal BackOff Back-off pulling image "does-not-exist:1"',
+    "Warning Failed Error: ImagePullBackOff",
+  ]);
+});
+
+test("sync pod: postStart that fails ends the container", async () => {
+  await using lab = await openLab();
+  const lifecycle = { postStart: { exec: { command: ["false"] } } };
+  const pod = podOf([{ name: "app", lifecycle }]);
+  const result = await lab.drive(lab.lab.sync(pod));
+  const { name, uid } = pod.metadata;
+  assert.deepEqual(result.syncResults.at(-1), {
+    action: "StartContainer",
+    target: "app",
+    error: "PostStartHookError",
+    message:
+      `Exec lifecycle hook ([false]) for Container "app" in Pod "${name}_default(${uid})" failed` +
+      ` - error: command 'false' exited with 1: , message: ""`,
+  });
+  assert.deepEqual(lab.events.take().slice(-2), [
+    "Warning FailedPostStartHook PostStartHook failed",
+    "Normal Killing FailedPostStartHook",
+  ]);
+  assert.deepEqual(await lab.lab.containers(pod), ["app:exited#0"]);
+});
+
+test("sync pod: logs and termination messages have their places, and go with the container", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app", command: ["sh", "-c", "echo said; echo last >/dev/termination-log; exit 3"] }], {
+    restartPolicy: "Never",
+  });
+  await lab.drive(lab.lab.sync(pod));
+  for await (const _ of lab.control.changes(AbortSignal.abort())) break;
+  await lab.drive(ended(lab.lab, pod));
+  const status = (await lab.lab.status(pod)).containerStatuses[0];
+  assert.equal(status?.exitCode, 3);
+  assert.equal(status?.message, "last\n");
+  const logs = join(lab.folder, "logs", `default_${pod.metadata.name}_${pod.metadata.uid}`, "app");
+  assert.deepEqual(readdirSync(logs), ["0.log"]);
+  const links = readdirSync(join(lab.folder, "links"));
+  assert.deepEqual(links, [`${pod.metadata.name}_default_app-${status?.containerId}.log`]);
+  await lab.lab.manager.deleteContainer(status?.containerId ?? "", signal);
+  assert.deepEqual(readdirSync(logs), []);
+  assert.deepEqual(readdirSync(join(lab.folder, "links")), []);
+  assert.ok(existsSync(logs));
+});
+
+/** Waits until no container of the pod runs. */
+async function ended(
+  lab: { containers(pod: ReturnType<typeof podOf>): Promise<string[]> },
+  pod: ReturnType<typeof podOf>,
+) {
+  while ((await lab.containers(pod)).some((one) => one.includes("running"))) await Promise.resolve();
+}
+
+test("sync pod: an abort in the middle is thrown, and the next sync goes on", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  lab.control.setFault("CreateContainer", { hangs: true });
+  const stop = new AbortController();
+  const sync = lab.lab.sync(pod, stop.signal);
+  await lab.clock.advance(1);
+  stop.abort();
+  await assert.rejects(sync, { name: "AbortError" });
+  lab.control.clearFaults();
+  assert.equal((await lab.lab.sync(pod)).error, undefined);
+  assert.equal((await lab.lab.containers(pod))[0]?.startsWith("app:running"), true);
+  assert.equal((await lab.lab.status(pod)).sandboxStatuses.length, 1);
+});
+
+test("kill pod: all containers end, then the sandbox; twice is fine", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }, { name: "side" }], {}, { deletionGracePeriodSeconds: 5 });
+  await lab.lab.sync(pod);
+  lab.events.take();
+  const running = (await lab.lab.manager.getPods(false, signal))[0];
+  assert.ok(running !== undefined);
+  await lab.drive(lab.lab.manager.killPod(pod, running, undefined, signal));
+  assert.deepEqual(lab.events.take().sort(), [
+    "Normal Killing Stopping container app",
+    "Normal Killing Stopping container side",
+  ]);
+  const status = await lab.lab.status(pod);
+  assert.deepEqual(
+    status.sandboxStatuses.map(({ state }) => state),
+    ["not-ready"],
+  );
+  assert.ok(status.containerStatuses.every(({ state }) => state === "exited"));
+  await lab.drive(lab.lab.manager.killPod(undefined, running, 0, signal));
+});
+
+test("kill pod: what the runtime refuses is told together", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  await lab.lab.sync(pod);
+  const [running] = await lab.lab.manager.getPods(false, signal);
+  assert.ok(running !== undefined);
+  lab.control.setFault("*", { fail: { code: "Unavailable", message: "away" } });
+  await assert.rejects(lab.lab.manager.killPod(pod, running, undefined, signal), {
+    message: `[failed to "KillContainer" for "app" with KillContainerError: "rpc error: code = Unavailable desc = away", failed to "KillPodSandbox" for "${pod.metadata.uid}" with KillPodSandboxError: "rpc error: code = Unavailable desc = away"]`,
+  });
+  lab.control.clearFaults();
+});
+
+test("collection: of each container one dead stays, of pods that are gone nothing", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+  await lab.lab.sync(pod);
+  for (let i = 0; i < 2; i++) {
+    await lab.control.killContainer(await lab.lab.containerId(pod, "app"), { exitCode: 1 });
+    await lab.clock.advance(600_001);
+    await lab.lab.sync(pod);
+  }
+  assert.deepEqual(await lab.lab.containers(pod), ["app:running#2", "app:exited#1", "app:exited#0"]);
+  await lab.lab.manager.garbageCollect(policy, true, false, signal);
+  assert.deepEqual(await lab.lab.containers(pod), ["app:running#2", "app:exited#1"]);
+  const [running] = await lab.lab.manager.getPods(false, signal);
+  assert.ok(running !== undefined);
+  await lab.drive(lab.lab.manager.killPod(pod, running, undefined, signal));
+  lab.lab.gone.add(pod.metadata.uid);
+  await lab.lab.manager.garbageCollect(policy, false, false, signal);
+  assert.deepEqual((await lab.lab.manager.getPods(true, signal)).length, 1, "not all sources are known yet");
+  await lab.lab.manager.garbageCollect(policy, true, false, signal);
+  assert.deepEqual(await lab.lab.manager.getPods(true, signal), []);
+  assert.deepEqual(readdirSync(join(lab.folder, "logs")), []);
+  assert.deepEqual(readdirSync(join(lab.folder, "links")), []);
+});
+
+test("manager: streams, commands, images and status come from the runtime", async () => {
+  await using lab = await openLab();
+  const { manager } = lab.lab;
+  const pod = podOf([{ name: "app" }]);
+  await assert.rejects(manager.getPortForward(pod.metadata.uid, [80], signal), { message: /sandboxID/ });
+  await lab.lab.sync(pod);
+  const id = await lab.lab.containerId(pod, "app");
+  const options = { stdin: false, stdout: true, stderr: true, tty: false };
+  assert.match(await manager.getExec(id, ["ls"], options, signal), /^http:/);
+  assert.match(await manager.getPortForward(refOf(pod).podUid, [80], signal), /^http:/);
+  const command = await lab.drive(manager.runInContainer(id, ["sh", "-c", "echo out; exit 4"], 0, signal));
+  assert.deepEqual([command.output.toString(), command.exitCode], ["out\n", 4]);
+  assert.match(await manager.getContainerLogPath(id, signal), /app\/0\.log$/);
+  assert.ok((await manager.listImages(signal)).some(({ repoTags }) => repoTags[0]?.includes("busybox")));
+  assert.deepEqual(
+    (await manager.status(signal)).map(({ type }) => type),
+    ["RuntimeReady", "NetworkReady"],
+  );
+  assert.equal((await manager.version(signal)).runtimeName, manager.type);
+});
