@@ -1,7 +1,6 @@
 import { ContainerStatusResponse, ListContainersResponse } from "../../src/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../src/cri/messages/enums.js";
 import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
-import { type CriServer, serveCri } from "../../src/cri/server.js";
 import { RpcError } from "../../src/cri/status.js";
 import {
   newContainerAnnotations,
@@ -10,6 +9,7 @@ import {
   POD_UID_LABEL,
 } from "../../src/kubelet/kuberuntime/labels.js";
 import type { Encoded } from "../../src/protobuf/fields.js";
+import { type SyntheticHandlers, serveFrames } from "./frame-server.js";
 
 const CREATED_NS = 1_760_000_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;
@@ -71,8 +71,8 @@ export function syntheticAnswers(podCount: number): SyntheticAnswers {
   return { all, listings, sandboxStatuses, containerStatuses };
 }
 
-/** Serves them: what is measured is the client, as far as a server in Node lets it. */
-export function serveSynthetic(podCount: number, endpoint: string): Promise<CriServer> {
+/** Serves them on a socket: what is measured is the client, as far as a server in Node lets it. */
+export function serveSynthetic(podCount: number, path: string): Promise<{ close(): Promise<void> }> {
   const { all, listings, sandboxStatuses, containerStatuses } = syntheticAnswers(podCount);
   type Filtered = { readonly filter: { readonly labelSelector: Readonly<Record<string, string>> } | undefined };
   const listing = ({ filter }: Filtered) => {
@@ -93,11 +93,9 @@ export function serveSynthetic(podCount: number, endpoint: string): Promise<CriS
     podSandboxStatus: ({ podSandboxId }: { podSandboxId: string }) => statusOf(sandboxStatuses, podSandboxId),
     containerStatus: ({ containerId }: { containerId: string }) => statusOf(containerStatuses, containerId),
     // Nothing ever happens, but the stream is there.
-    async *getContainerEvents(_request: unknown, { signal }: { signal: AbortSignal }) {
-      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-    },
+    getContainerEvents: () => undefined,
   };
-  return serveCri({ runtime, image: {} }, endpoint);
+  return serveFrames(runtime satisfies SyntheticHandlers, path);
 }
 
 function podOf(i: number) {
