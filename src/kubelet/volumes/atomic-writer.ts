@@ -1,0 +1,170 @@
+import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../util/clock.js";
+import { makeFolder } from "../../util/files.js";
+import type { Random } from "../../util/random.js";
+
+/** A file of a volume: its bytes and permission bits. */
+export interface FileProjection {
+  readonly data: Buffer;
+  readonly mode: number;
+}
+
+/** By path below the volume: `ca.crt`, `nested/key`. */
+export type Payload = ReadonlyMap<string, FileProjection>;
+
+const DATA_DIR = "..data";
+const NEW_DATA_DIR = "..data_tmp";
+const MAX_PATH_LENGTH = 4096;
+const MAX_FILE_NAME_LENGTH = 255;
+
+export interface AtomicWriterDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A payload that would not stay within its volume, in upstream's words. */
+export class PayloadError extends Error {
+  override readonly name = "PayloadError";
+}
+
+/**
+ * Writes the files of a volume so that a container sees all of the old ones or all of the new ones.
+ *
+ * The files are in a folder with the time in its name, `..data` is a link to it, and what the container opens are links
+ * through `..data`: one rename changes them all.
+ *
+ * Mirrors pkg/volume/util/atomic_writer.go (AtomicWriter.Write).
+ *
+ * @param targetDir the volume's folder; made when it is missing
+ * @returns whether anything had to be written
+ * @throws PayloadError before anything is touched; the file system's error
+ */
+export async function writeAtomically(deps: AtomicWriterDeps, targetDir: string, payload: Payload): Promise<boolean> {
+  for (const path of payload.keys()) validatePath(path);
+  await makeFolder(targetDir);
+  const oldDir = await readlinkOrNothing(join(targetDir, DATA_DIR));
+  if (oldDir !== undefined && (await isSame(join(targetDir, DATA_DIR), payload))) {
+    // A crash may have come between the switch and the links.
+    await linkUserVisible(targetDir, payload);
+    return false;
+  }
+  const newDir = await makeTimestampedDir(deps, targetDir);
+  for (const [path, file] of payload) await writeOne(join(targetDir, newDir, path), file);
+  const temporary = join(targetDir, NEW_DATA_DIR);
+  await rm(temporary, { force: true });
+  await symlink(newDir, temporary);
+  await rename(temporary, join(targetDir, DATA_DIR));
+  await linkUserVisible(targetDir, payload);
+  await removeStale(targetDir, payload, newDir);
+  return true;
+}
+
+/** Mirrors validatePath. */
+function validatePath(path: string): void {
+  const refuse = (what: string): never => {
+    throw new PayloadError(`invalid path: ${what}`);
+  };
+  const parts = path.split("/");
+  if (path === "") refuse(`must not be empty: ${JSON.stringify(path)}`);
+  if (path.startsWith("/")) refuse(`must be relative path: ${path}`);
+  if (path.includes("\0")) refuse(`must not contain a NUL: ${JSON.stringify(path)}`);
+  if (path.length > MAX_PATH_LENGTH) refuse(`must be less than or equal to ${MAX_PATH_LENGTH} characters`);
+  if (parts.includes("..")) refuse(`must not contain '..': ${path}`);
+  if (parts.some((part) => part === "" || part === ".")) refuse(`must not contain an empty part: ${path}`);
+  if (parts.some((part) => part.length > MAX_FILE_NAME_LENGTH)) {
+    refuse(`filename must be less than or equal to ${MAX_FILE_NAME_LENGTH} characters`);
+  }
+  if (path.startsWith("..")) refuse(`must not start with '..': ${path}`);
+}
+
+/** The same files with the same content, and no others? Mirrors shouldWritePayload and pathsToRemove. */
+async function isSame(dataDir: string, payload: Payload): Promise<boolean> {
+  const present = await filesBelow(dataDir, "");
+  if (present.length !== payload.size) return false;
+  for (const path of present) {
+    const wanted = payload.get(path);
+    if (wanted === undefined || !wanted.data.equals(await readFile(join(dataDir, path)))) return false;
+  }
+  return true;
+}
+
+async function filesBelow(dir: string, prefix: string): Promise<string[]> {
+  const found: string[] = [];
+  let entries: Awaited<ReturnType<typeof readEntries>>;
+  try {
+    entries = await readEntries(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  for (const entry of entries) {
+    const path = `${prefix}${entry.name}`;
+    if (entry.isDirectory()) found.push(...(await filesBelow(join(dir, entry.name), `${path}/`)));
+    else found.push(path);
+  }
+  return found;
+}
+
+function readEntries(dir: string) {
+  return readdir(dir, { withFileTypes: true });
+}
+
+/** `..2026_01_02_03_04_05.123456789`. Mirrors newTimestampDir. */
+async function makeTimestampedDir({ clock, random }: AtomicWriterDeps, targetDir: string): Promise<string> {
+  const time = new Date(clock.now()).toISOString().slice(0, 19).replace(/[-T:]/g, "_");
+  const suffix = Math.floor(random.float() * 1e9);
+  for (let i = 0; ; i++) {
+    const name = `..${time}.${suffix + i}`;
+    try {
+      await mkdir(join(targetDir, name));
+      await chmod(join(targetDir, name), 0o755);
+      return name;
+    } catch (error) {
+      // Two writes within a second may draw the same number.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+async function writeOne(path: string, { data, mode }: FileProjection): Promise<void> {
+  await makeFolder(dirname(path), 0o755);
+  await writeFile(path, data, { mode, flag: "wx" });
+  await chmod(path, mode); // the mode given before is cut by the umask
+}
+
+/** One link for each first part of a path. Mirrors createUserVisibleFiles. */
+async function linkUserVisible(targetDir: string, payload: Payload): Promise<void> {
+  for (const name of firstParts(payload)) {
+    const target = `${DATA_DIR}/${name}`;
+    const link = join(targetDir, name);
+    const present = await readlinkOrNothing(link);
+    if (present === target) continue;
+    if (await exists(link)) await rm(link, { recursive: true, force: true });
+    await symlink(target, link);
+  }
+}
+
+/** Links that lead nowhere any more, and the folders of earlier writes. Mirrors removeUserVisiblePaths. */
+async function removeStale(targetDir: string, payload: Payload, newDir: string): Promise<void> {
+  const kept = new Set([...firstParts(payload), DATA_DIR, newDir]);
+  for (const name of await readdir(targetDir)) {
+    if (!kept.has(name)) await rm(join(targetDir, name), { recursive: true, force: true });
+  }
+}
+
+function firstParts(payload: Payload): ReadonlySet<string> {
+  return new Set([...payload.keys()].map((path) => path.split("/")[0] ?? path));
+}
+
+async function readlinkOrNothing(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch {
+    return undefined; // There is nothing, or no link.
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { LabError } from "../../util/errors.js";
+
+/**
+ * Where the kubelet keeps what belongs to a pod. Names from specs are checked here once more: a static pod's manifest has
+ * passed no API server, and none of its names may lead out of the pod's folder.
+ *
+ * Mirrors pkg/kubelet/kubelet_getters.go and pkg/volume/plugins.go.
+ */
+
+const FILE_NAME = /^[A-Za-z0-9_][-A-Za-z0-9._~]{0,252}$/;
+
+/** `<root>/pods` */
+export function podsDir(rootDir: string): string {
+  return join(rootDir, "pods");
+}
+
+/** `<root>/pods/<uid>`. @throws LabError BAD_FILE for a uid that is no name of a folder */
+export function podDir(rootDir: string, podUid: string): string {
+  return join(podsDir(rootDir), fileName(podUid, "uid of a pod"));
+}
+
+/** `<root>/pods/<uid>/volumes` */
+export function podVolumesDir(rootDir: string, podUid: string): string {
+  return join(podDir(rootDir, podUid), "volumes");
+}
+
+/** `<root>/pods/<uid>/volumes/kubernetes.io~configmap/<name>`. @param plugin `kubernetes.io/configmap` */
+export function podVolumeDir(rootDir: string, podUid: string, plugin: string, volumeName: string): string {
+  const escaped = plugin.replaceAll("/", "~");
+  return join(podVolumesDir(rootDir, podUid), escaped, fileName(volumeName, "name of a volume"));
+}
+
+/** `<root>/pods/<uid>/containers/<name>` */
+export function podContainerDir(rootDir: string, podUid: string, containerName: string): string {
+  return join(podDir(rootDir, podUid), "containers", fileName(containerName, "name of a container"));
+}
+
+function fileName(text: string, what: string): string {
+  if (FILE_NAME.test(text)) return text;
+  throw new LabError(
+    "BAD_FILE",
+    `${JSON.stringify(text)} is no ${what}: it would lead out of the pod's folder`,
+    "Use lower case letters, digits and dashes.",
+  );
+}

@@ -1,0 +1,167 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { V1Pod } from "../../api/pod.js";
+import { extractFieldPath, extractResource } from "../envvars/downward-api.js";
+import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager.js";
+import type { ResourceList } from "../qos/quantity.js";
+import type { FileProjection, Payload } from "./atomic-writer.js";
+import type {
+  ConfigMapSource,
+  DownwardApiItem,
+  KeyToPath,
+  ProjectionSource,
+  ServiceAccountTokenSource,
+} from "./spec.js";
+import type { TokenManager } from "./token-manager.js";
+
+/** A volume that cannot be set up, in upstream's words: what comes after `MountVolume.SetUp failed for volume "x" : `. */
+export class VolumeSetUpError extends Error {
+  override readonly name = "VolumeSetUpError";
+}
+
+export interface PayloadDeps {
+  readonly configMaps: Pick<ObjectManager, "get">;
+  readonly secrets: Pick<ObjectManager, "get">;
+  readonly tokens: Pick<TokenManager, "getServiceAccountToken">;
+  readonly allocatable: () => ResourceList;
+}
+
+/** As the API's defaulting says: pkg/apis/core/v1/defaults.go. */
+const DEFAULT_MODE = 0o644;
+
+/**
+ * The files of a ConfigMap or a Secret: all of its keys, or those that `items` names.
+ *
+ * Mirrors MakePayload in pkg/volume/configmap/configmap.go and pkg/volume/secret/secret.go.
+ * @throws VolumeSetUpError; the signal's reason
+ */
+export async function objectPayload(
+  deps: PayloadDeps,
+  kind: "configmap" | "secret",
+  namespace: string,
+  source: ConfigMapSource,
+  defaultMode: number | undefined,
+  signal: AbortSignal,
+): Promise<Payload> {
+  const { name, items, optional = false } = source;
+  const manager = kind === "secret" ? deps.secrets : deps.configMaps;
+  const result = await manager.get(namespace, name, signal);
+  if (result.outcome === "not-found" && optional) return new Map();
+  if (result.outcome !== "ok") throw new VolumeSetUpError(result.message);
+  return filesOf(kind, result.object, items ?? [], defaultMode ?? DEFAULT_MODE, optional);
+}
+
+function filesOf(
+  kind: "configmap" | "secret",
+  object: KubeObject,
+  items: readonly KeyToPath[],
+  defaultMode: number,
+  optional: boolean,
+): Payload {
+  const values = binaryValues(object);
+  if (items.length === 0) return new Map([...values].map(([key, data]) => [key, { data, mode: defaultMode }]));
+  const payload = new Map<string, FileProjection>();
+  for (const { key, path, mode } of items) {
+    const data = values.get(key);
+    if (data !== undefined) payload.set(path, { data, mode: mode ?? defaultMode });
+    else if (!optional) {
+      const what =
+        kind === "secret" ? "references non-existent secret key" : "configmap references non-existent config key";
+      throw new VolumeSetUpError(`${what}: ${key}`);
+    }
+  }
+  return payload;
+}
+
+/**
+ * Files that tell of the pod itself. Mirrors CollectData in pkg/volume/downwardapi/downwardapi.go.
+ * @throws VolumeSetUpError
+ */
+export function downwardApiPayload(
+  deps: Pick<PayloadDeps, "allocatable">,
+  pod: V1Pod,
+  items: readonly DownwardApiItem[],
+  defaultMode: number | undefined,
+): Payload {
+  const payload = new Map<string, FileProjection>();
+  const problems: string[] = [];
+  for (const { path, fieldRef, resourceFieldRef, mode = defaultMode ?? DEFAULT_MODE } of items) {
+    let text = "";
+    if (fieldRef) {
+      const value = extractFieldPath(pod, fieldRef.fieldPath);
+      if (value === undefined) problems.push(`unsupported fieldPath: ${fieldRef.fieldPath}`);
+      text = value ?? "";
+    } else if (resourceFieldRef) {
+      const containers = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])];
+      const found = extractResource(resourceFieldRef, containers, undefined, deps.allocatable());
+      if ("problem" in found) problems.push(found.problem);
+      else text = found.value;
+    }
+    payload.set(path, { data: Buffer.from(text), mode });
+  }
+  if (problems.length > 0) throw new VolumeSetUpError(aggregated(problems));
+  return payload;
+}
+
+/**
+ * The files of all sources together; the later source wins.
+ *
+ * Mirrors collectData in pkg/volume/projected/projected.go.
+ * @throws VolumeSetUpError with everything that is wrong; the signal's reason
+ */
+export async function projectedPayload(
+  deps: PayloadDeps,
+  pod: V1Pod,
+  sources: readonly ProjectionSource[],
+  defaultMode: number | undefined,
+  signal: AbortSignal,
+): Promise<Payload> {
+  const payload = new Map<string, FileProjection>();
+  const problems: string[] = [];
+  for (const source of sources) {
+    try {
+      for (const [path, file] of await sourcePayload(deps, pod, source, defaultMode, signal)) payload.set(path, file);
+    } catch (error) {
+      if (!(error instanceof VolumeSetUpError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  if (problems.length > 0) throw new VolumeSetUpError(aggregated(problems));
+  return payload;
+}
+
+async function sourcePayload(
+  deps: PayloadDeps,
+  pod: V1Pod,
+  { configMap, secret, downwardAPI, serviceAccountToken }: ProjectionSource,
+  defaultMode: number | undefined,
+  signal: AbortSignal,
+): Promise<Payload> {
+  const { namespace } = pod.metadata;
+  if (configMap) return objectPayload(deps, "configmap", namespace, configMap, defaultMode, signal);
+  if (secret) return objectPayload(deps, "secret", namespace, secret, defaultMode, signal);
+  if (downwardAPI) return downwardApiPayload(deps, pod, downwardAPI.items ?? [], defaultMode);
+  if (serviceAccountToken) return tokenPayload(deps, pod, serviceAccountToken, defaultMode, signal);
+  return new Map();
+}
+
+async function tokenPayload(
+  deps: PayloadDeps,
+  pod: V1Pod,
+  { path, audience = "", expirationSeconds = 3600 }: ServiceAccountTokenSource,
+  defaultMode: number | undefined,
+  signal: AbortSignal,
+): Promise<Payload> {
+  const audiences = audience === "" ? [] : [audience];
+  const result = await deps.tokens.getServiceAccountToken(pod, { audiences, expirationSeconds }, signal);
+  if (result.outcome !== "ok") throw new VolumeSetUpError(result.message);
+  // With a group of its own for files, only its owner may read a token.
+  const { fsGroup } = (pod.spec["securityContext"] ?? {}) as { readonly fsGroup?: number | null };
+  const mode = fsGroup === undefined || fsGroup === null ? (defaultMode ?? DEFAULT_MODE) : 0o600;
+  return new Map([[path, { data: Buffer.from(result.token), mode }]]);
+}
+
+/** As Go prints one error, or several. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate.Error). */
+function aggregated(problems: readonly string[]): string {
+  const different = [...new Set(problems)];
+  return different.length === 1 ? (different[0] ?? "") : `[${different.join(", ")}]`;
+}

@@ -1,0 +1,124 @@
+import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
+import { makeFolder } from "../../util/files.js";
+import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
+import { type HostPaths, resolveHostPath } from "./host-path.js";
+import { podVolumeDir } from "./paths.js";
+import { downwardApiPayload, objectPayload, type PayloadDeps, projectedPayload, VolumeSetUpError } from "./payload.js";
+import type { VolumeSpec } from "./spec.js";
+
+export interface SetUpDeps extends PayloadDeps, AtomicWriterDeps {}
+
+export interface SetUpOptions {
+  /** the kubelet's folder: upstream `/var/lib/kubelet` */
+  readonly rootDir: string;
+  readonly hostPaths: HostPaths;
+}
+
+/** A volume of a pod that is there. */
+export interface MountedVolume {
+  readonly name: string;
+  readonly hostPath: string;
+  /** nobody may write to it, whatever the container's mount says */
+  readonly readOnly: boolean;
+}
+
+/** What may change after the pod has started, and is therefore written again with each sync. Mirrors RequiresRemount. */
+export function requiresRemount({ configMap, secret, projected, downwardAPI }: VolumeSpec): boolean {
+  return [configMap, secret, projected, downwardAPI].some((source) => source !== undefined && source !== null);
+}
+
+/**
+ * Makes a volume be there, with its present content.
+ *
+ * Mirrors SetUp of the plugins in pkg/volume (emptydir, configmap, secret, projected, downwardapi, hostpath).
+ * Differs: emptyDir with medium Memory, and secrets, are in plain folders: a tmpfs needs a mount.
+ *
+ * @returns the volume, and whether its content was written now
+ * @throws VolumeSetUpError, PayloadError; the signal's reason; the file system's error
+ */
+export async function setUpVolume(
+  deps: SetUpDeps,
+  options: SetUpOptions,
+  pod: V1Pod,
+  volume: VolumeSpec,
+  signal: AbortSignal,
+): Promise<{ readonly mounted: MountedVolume; readonly changed: boolean }> {
+  const { name, emptyDir, hostPath } = volume;
+  const { namespace, uid } = pod.metadata;
+  const dirOf = (plugin: string) => podVolumeDir(options.rootDir, uid, `kubernetes.io/${plugin}`, name);
+  if (hostPath) {
+    return {
+      mounted: { name, hostPath: await resolveHostPath(options.hostPaths, hostPath), readOnly: false },
+      changed: false,
+    };
+  }
+  if (emptyDir) {
+    const dir = dirOf("empty-dir");
+    await makeWritableFolder(dir);
+    await setVolumeOwnership(pod, dir);
+    return { mounted: { name, hostPath: dir, readOnly: false }, changed: false };
+  }
+  const write = async (plugin: string, payload: Payload) => {
+    const dir = dirOf(plugin);
+    await makeWritableFolder(dir);
+    const changed = await writeAtomically(deps, dir, payload);
+    if (changed) await setVolumeOwnership(pod, dir);
+    return { mounted: { name, hostPath: dir, readOnly: true }, changed };
+  };
+  const { configMap, secret, downwardAPI, projected } = volume;
+  if (configMap) {
+    return write(
+      "configmap",
+      await objectPayload(deps, "configmap", namespace, configMap, configMap.defaultMode, signal),
+    );
+  }
+  if (secret) {
+    const source = { ...secret, name: secret.secretName };
+    return write("secret", await objectPayload(deps, "secret", namespace, source, secret.defaultMode, signal));
+  }
+  if (downwardAPI) {
+    return write("downward-api", downwardApiPayload(deps, pod, downwardAPI.items ?? [], downwardAPI.defaultMode));
+  }
+  if (projected) {
+    const { sources, defaultMode } = projected;
+    return write("projected", await projectedPayload(deps, pod, sources ?? [], defaultMode, signal));
+  }
+  const kind = Object.keys(volume).find((key) => key !== "name") ?? "unknown";
+  throw new VolumeSetUpError(`no volume plugin matched: this kubelet has none for ${kind} volumes`);
+}
+
+/** What a volume's failure says in the event; undefined: this is no failure of the volume. */
+export function setUpFailure(error: unknown): string | undefined {
+  if (error instanceof VolumeSetUpError || error instanceof PayloadError) return error.message;
+  // A full or read-only disk, a path that is a file: the pod waits, and others go on.
+  if (error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === "string") return error.message;
+  return undefined;
+}
+
+/** Whoever the container runs as may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go. */
+async function makeWritableFolder(dir: string): Promise<void> {
+  await makeFolder(dir);
+  await chmod(dir, 0o777); // the mode given to mkdir is cut by the umask
+}
+
+/**
+ * Gives the pod's fsGroup all files of the volume. Only root can: for anybody else there is nothing to do.
+ * Mirrors SetVolumeOwnership in pkg/volume/volume_linux.go.
+ */
+async function setVolumeOwnership({ spec }: V1Pod, dir: string): Promise<void> {
+  const { fsGroup } = (spec["securityContext"] ?? {}) as { readonly fsGroup?: number | null };
+  if (typeof fsGroup !== "number" || process.getuid?.() !== 0) return;
+  await giveToGroup(dir, fsGroup);
+}
+
+async function giveToGroup(path: string, gid: number): Promise<void> {
+  const stat = await lstat(path);
+  if (stat.isSymbolicLink()) return lchown(path, stat.uid, gid);
+  await chown(path, stat.uid, gid);
+  const isFolder = stat.isDirectory();
+  // Readable (and writable where it was) for the group; what is made in a folder gets the group too.
+  await chmod(path, (stat.mode & 0o7777) | (isFolder ? 0o2770 : 0o660));
+  if (isFolder) for (const name of await readdir(path)) await giveToGroup(join(path, name), gid);
+}

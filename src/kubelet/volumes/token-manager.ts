@@ -1,0 +1,143 @@
+import type { KubeObject } from "../../api/meta.js";
+import type { V1Pod } from "../../api/pod.js";
+import { isSuccess, statusMessage } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { objectPath } from "../../client/paths.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import { podText } from "../types/pod-update.js";
+
+const FILE = "pkg/kubelet/token/token_manager.go";
+/** A token is replaced after a day at the latest, however long it is good for. */
+const MAX_TTL_MS = 24 * 3_600_000;
+/** Up to so much earlier, by chance: not all tokens of a node in the same moment. */
+const MAX_JITTER_MS = 10_000;
+/** Tokens that are over are forgotten so often. */
+const GC_PERIOD_MS = 60_000;
+
+export interface TokenManagerDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface TokenWish {
+  /** empty: the API server's own */
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+}
+
+export type TokenResult =
+  | { readonly outcome: "ok" /** never printed */; readonly token: string }
+  | { readonly outcome: "failed"; readonly message: string };
+
+interface CachedToken {
+  readonly podUid: string;
+  readonly token: string;
+  /** Unix ms */
+  readonly expiresMs: number;
+  /** Unix ms: from then on a new one is asked for */
+  readonly refreshMs: number;
+}
+
+type TokenRequestObject = KubeObject & {
+  readonly spec?: { readonly expirationSeconds?: number };
+  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
+};
+
+/**
+ * Service account tokens of pods: asked for by TokenRequest, bound to the pod, and replaced when a fifth of their time is
+ * left.
+ *
+ * Mirrors pkg/kubelet/token/token_manager.go (Manager).
+ */
+export class TokenManager {
+  readonly #tokens = new Map<string, CachedToken>();
+  #collectedMs: number;
+
+  constructor(readonly deps: TokenManagerDeps) {
+    this.#collectedMs = deps.clock.now();
+  }
+
+  /** How many tokens are kept. */
+  get size(): number {
+    return this.#tokens.size;
+  }
+
+  /** A token that is good for a while: the one that is there, or a new one. @throws the signal's reason */
+  async getServiceAccountToken(pod: V1Pod, wish: TokenWish, signal: AbortSignal): Promise<TokenResult> {
+    this.#forgetExpired();
+    const { namespace, uid } = pod.metadata;
+    const name = serviceAccountOf(pod);
+    const key = JSON.stringify([name, namespace, wish.audiences, wish.expirationSeconds, uid]);
+    const cached = this.#tokens.get(key);
+    const nowMs = this.deps.clock.now();
+    if (cached !== undefined && nowMs <= cached.refreshMs) return { outcome: "ok", token: cached.token };
+    const fresh = await this.#request(pod, name, wish, signal);
+    if ("token" in fresh) {
+      this.#tokens.set(key, fresh);
+      return { outcome: "ok", token: fresh.token };
+    }
+    if (cached === undefined) return { outcome: "failed", message: `failed to fetch token: ${fresh.message}` };
+    if (nowMs > cached.expiresMs) {
+      const message = `token ${JSON.stringify(namespace)}/${name} expired and refresh failed: ${fresh.message}`;
+      return { outcome: "failed", message };
+    }
+    // Still good: the next sync asks again.
+    return { outcome: "ok", token: cached.token };
+  }
+
+  /** Mirrors DeleteServiceAccountToken. */
+  deleteServiceAccountToken(podUid: string): void {
+    for (const [key, token] of this.#tokens) if (token.podUid === podUid) this.#tokens.delete(key);
+  }
+
+  async #request(
+    pod: V1Pod,
+    name: string,
+    { audiences, expirationSeconds }: TokenWish,
+    signal: AbortSignal,
+  ): Promise<CachedToken | { readonly message: string }> {
+    const { namespace, uid } = pod.metadata;
+    const { client, clock, random, trace } = this.deps;
+    const path = objectPath({ apiVersion: "v1", resource: "serviceaccounts", namespace }, name, "token");
+    const boundObjectRef = { kind: "Pod", apiVersion: "v1", name: pod.metadata.name, uid };
+    const spec = { audiences, expirationSeconds, boundObjectRef };
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec };
+    try {
+      const answer = await client.request<TokenRequestObject>({ method: "POST", path, body, signal });
+      if (!isSuccess(answer)) return { message: statusMessage(answer) };
+      const { token, expirationTimestamp = "" } = answer.body.status ?? {};
+      const expiresMs = Date.parse(expirationTimestamp);
+      if (token === undefined || Number.isNaN(expiresMs)) return { message: "the answer has no token" };
+      const ttlMs = (answer.body.spec?.expirationSeconds ?? expirationSeconds) * 1000;
+      const jitterMs = random.float() * MAX_JITTER_MS;
+      const lastMs = Math.min(expiresMs - ttlMs + MAX_TTL_MS, expiresMs - ttlMs / 5);
+      const refreshMs = lastMs - jitterMs;
+      const minutes = Math.round((refreshMs - clock.now()) / 60_000);
+      const what = `a token of service account ${namespace}/${name} for ${podText(pod)}: replace it in ${minutes} min`;
+      const why = "a fifth of its time is left then, or it is a day old";
+      const upstream = { file: FILE, func: "requiresRefresh" };
+      trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+      return { podUid: uid, token, expiresMs, refreshMs };
+    } catch (error) {
+      if (signal.aborted || !(error instanceof LabError)) throw error;
+      return { message: error.message };
+    }
+  }
+
+  #forgetExpired(): void {
+    const nowMs = this.deps.clock.now();
+    if (nowMs - this.#collectedMs < GC_PERIOD_MS) return;
+    this.#collectedMs = nowMs;
+    for (const [key, { expiresMs }] of this.#tokens) if (nowMs > expiresMs) this.#tokens.delete(key);
+  }
+}
+
+function serviceAccountOf({ spec }: V1Pod): string {
+  const name = spec["serviceAccountName"];
+  return typeof name === "string" && name !== "" ? name : "default";
+}

@@ -1,0 +1,215 @@
+import { access, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import { Mutex } from "../../util/mutex.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import { podText } from "../types/pod-update.js";
+import { podDir, podsDir, podVolumesDir } from "./paths.js";
+import {
+  type MountedVolume,
+  requiresRemount,
+  type SetUpDeps,
+  type SetUpOptions,
+  setUpFailure,
+  setUpVolume,
+} from "./set-up.js";
+import { mountedVolumeNames, type VolumeSpec, volumesOf } from "./spec.js";
+
+const FILE = "pkg/kubelet/volumemanager/volume_manager.go";
+/** So long a pod's sync waits for its volumes: 2 min 3 s. Mirrors podAttachAndMountTimeout. */
+export const POD_ATTACH_AND_MOUNT_TIMEOUT_MS = 123_000;
+/** pkg/util/goroutinemap/exponentialbackoff: 500 ms, doubling, to 2 min 2 s. */
+const INITIAL_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 122_000;
+
+export interface VolumeManagerDeps extends SetUpDeps {
+  readonly recorder: PodEventRecorder;
+  readonly trace: Trace;
+}
+
+export type VolumesResult =
+  | { readonly outcome: "ok" }
+  /** the message is that of the event which was recorded: a sync ends with it and is tried again */
+  | { readonly outcome: "failed"; readonly message: string };
+
+interface PodVolumes {
+  readonly mounted: Map<string, MountedVolume>;
+  readonly failures: Map<string, { readonly backoffMs: number; readonly retryAtMs: number }>;
+  readonly mutex: Mutex;
+}
+
+/**
+ * Sets up the volumes of pods, writes them anew when what they show has changed, and takes them away.
+ *
+ * Mirrors pkg/kubelet/volumemanager (WaitForAttachAndMount, WaitForUnmount, GetMountedVolumesForPod,
+ * ReconstructVolume as far as the folders tell).
+ * Differs: works when it is asked to, where upstream's reconciler turns every 100 ms.
+ */
+export class VolumeManager {
+  readonly #pods = new Map<string, PodVolumes>();
+
+  constructor(
+    readonly deps: VolumeManagerDeps,
+    readonly options: SetUpOptions,
+  ) {}
+
+  /** Volumes of this pod that are there, by their name in the spec. */
+  getMountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume> {
+    return this.#pods.get(podUid)?.mounted ?? new Map();
+  }
+
+  /**
+   * Waits until all volumes that the pod's containers mount are there, up to 2 min 3 s, and brings those that show API
+   * objects up to date. To be called in each sync. Records a FailedMount event for each volume that fails, and one for the
+   * pod when the time is over.
+   * @throws the signal's reason
+   */
+  async waitForAttachAndMount(pod: V1Pod, signal: AbortSignal): Promise<VolumesResult> {
+    const names = mountedVolumeNames(pod);
+    const expected = volumesOf(pod).filter(({ name }) => names.has(name));
+    if (expected.length === 0) return { outcome: "ok" };
+    const volumes = this.#of(pod.metadata.uid);
+    return volumes.mutex.run(() => this.#waitFor(pod, expected, volumes, signal));
+  }
+
+  async #waitFor(
+    pod: V1Pod,
+    expected: readonly VolumeSpec[],
+    volumes: PodVolumes,
+    signal: AbortSignal,
+  ): Promise<VolumesResult> {
+    const { clock } = this.deps;
+    const deadlineMs = clock.now() + POD_ATTACH_AND_MOUNT_TIMEOUT_MS;
+    let isFirst = true;
+    for (;;) {
+      signal.throwIfAborted();
+      for (const volume of expected) {
+        const isThere = volumes.mounted.has(volume.name);
+        if (!isThere || (isFirst && requiresRemount(volume))) await this.#try(pod, volume, volumes, signal);
+      }
+      isFirst = false;
+      const missing = expected.filter(({ name }) => !volumes.mounted.has(name)).map(({ name }) => name);
+      if (missing.length === 0) return { outcome: "ok" };
+      const retries = missing.map((name) => volumes.failures.get(name)?.retryAtMs ?? clock.now());
+      const nextMs = Math.min(...retries, deadlineMs);
+      await clock.sleep(nextMs - clock.now(), signal);
+      if (clock.now() < deadlineMs) continue;
+      const all = expected.map(({ name }) => name);
+      const lists = `unmounted volumes=[${missing.join(" ")}], unattached volumes=[${all.join(" ")}]`;
+      const message = `Unable to attach or mount volumes: ${lists}: timed out waiting for the condition`;
+      this.deps.recorder.event(pod, "Warning", "FailedMount", message);
+      return { outcome: "failed", message };
+    }
+  }
+
+  /** Sets one up, unless it has failed just now. Mirrors MountVolume in operation_generator.go. */
+  async #try(pod: V1Pod, volume: VolumeSpec, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
+    const { clock, recorder, trace } = this.deps;
+    const { name } = volume;
+    const failed = volumes.failures.get(name);
+    if (failed !== undefined && clock.now() < failed.retryAtMs) return;
+    try {
+      const { mounted, changed } = await setUpVolume(this.deps, this.options, pod, volume, signal);
+      const isNew = !volumes.mounted.has(name);
+      volumes.mounted.set(name, mounted);
+      volumes.failures.delete(name);
+      if (!isNew && !changed) return;
+      const subject = `volume ${name} of ${podText(pod)}`;
+      const upstream = {
+        file: "pkg/volume/util/operationexecutor/operation_generator.go",
+        func: "GenerateMountVolumeFunc",
+      };
+      const to = isNew ? "mounted" : "written anew";
+      trace.emit({ kind: "state", subject, what: "volume", to, upstream }, { actor: "kubelet", level: 2 });
+    } catch (error) {
+      signal.throwIfAborted();
+      const why = setUpFailure(error);
+      if (why === undefined) throw error;
+      const backoffMs = failed === undefined ? INITIAL_BACKOFF_MS : Math.min(failed.backoffMs * 2, MAX_BACKOFF_MS);
+      volumes.failures.set(name, { backoffMs, retryAtMs: clock.now() + backoffMs });
+      const message = `MountVolume.SetUp failed for volume ${JSON.stringify(name)} : ${why}`;
+      recorder.event(pod, "Warning", "FailedMount", message);
+    }
+  }
+
+  /**
+   * Takes the volumes of a pod away. Only when none of its containers runs any more.
+   * Mirrors WaitForUnmount, and TearDown of the plugins.
+   * @throws the file system's error: the sync is tried again
+   */
+  async waitForUnmount(pod: V1Pod, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { uid } = pod.metadata;
+    const volumes = this.#of(uid);
+    await volumes.mutex.run(async () => {
+      const hadAny = volumes.mounted.size > 0;
+      await removeBelow(podVolumesDir(this.options.rootDir, uid));
+      this.#pods.delete(uid);
+      if (!hadAny) return;
+      const upstream = { file: FILE, func: "WaitForUnmount" };
+      this.deps.trace.emit(
+        { kind: "state", subject: `volumes of ${podText(pod)}`, what: "volumes", to: "removed", upstream },
+        { actor: "kubelet", level: 2 },
+      );
+    });
+  }
+
+  /** Is anything of the pod's volumes left? Mirrors podVolumesExist in pkg/kubelet/kubelet_volumes.go. */
+  async podVolumesExist(podUid: string): Promise<boolean> {
+    if (this.getMountedVolumes(podUid).size > 0) return true;
+    for (const plugin of await namesIn(podVolumesDir(this.options.rootDir, podUid))) {
+      const volumes = await namesIn(join(podVolumesDir(this.options.rootDir, podUid), plugin));
+      if (volumes.length > 0) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Removes the folders of pods that nobody knows any more.
+   *
+   * Mirrors cleanupOrphanedPodDirs in pkg/kubelet/kubelet_volumes.go.
+   * Differs: upstream leaves a pod whose volumes are still there to its reconciler; this removes them too.
+   * @returns the uids of the pods whose folders went
+   */
+  async cleanupOrphanedPodDirs(knownPodUids: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const uid of await namesIn(podsDir(this.options.rootDir))) {
+      signal.throwIfAborted();
+      if (knownPodUids.has(uid)) continue;
+      await removeBelow(podDir(this.options.rootDir, uid));
+      this.#pods.delete(uid);
+      removed.push(uid);
+    }
+    return removed;
+  }
+
+  #of(podUid: string): PodVolumes {
+    const known = this.#pods.get(podUid);
+    if (known !== undefined) return known;
+    const fresh: PodVolumes = { mounted: new Map(), failures: new Map(), mutex: new Mutex() };
+    this.#pods.set(podUid, fresh);
+    return fresh;
+  }
+}
+
+/** Links are removed, never followed. */
+async function removeBelow(dir: string): Promise<void> {
+  if (
+    await access(dir).then(
+      () => true,
+      () => false,
+    )
+  )
+    await rm(dir, { recursive: true, force: true });
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
+}
