@@ -262,7 +262,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
       this.#fullCount++;
     }
     this.#updatePause();
-    if (part.fin) stream.remoteEnd();
+    if (part.fin) this.#remoteEnd(part.streamId);
   }
 
   /** One stream that nobody reads stops all of them, as upstream: a peer without windows can only be stopped as a whole. */
@@ -277,10 +277,10 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
         return;
       case "SYN_REPLY":
         this.#openings.accepted(frame.streamId);
-        if (frame.fin) this.#open.get(frame.streamId)?.remoteEnd();
+        if (frame.fin) this.#remoteEnd(frame.streamId);
         return;
       case "HEADERS":
-        if (frame.fin) this.#open.get(frame.streamId)?.remoteEnd();
+        if (frame.fin) this.#remoteEnd(frame.streamId);
         return;
       case "RST_STREAM":
         this.#takeReset(frame.streamId, frame.status);
@@ -326,6 +326,11 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     this.#open.set(streamId, stream);
     if (frame.unidirectional) stream.localEndSent();
     if (frame.fin) stream.remoteEnd();
+  }
+
+  #remoteEnd(streamId: number): void {
+    this.#open.get(streamId)?.remoteEnd();
+    this.#endWhenDone();
   }
 
   #takeReset(streamId: number, status: number): void {

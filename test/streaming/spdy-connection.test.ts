@@ -1,0 +1,365 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { StreamError } from "../../src/streaming/bytes.js";
+import type { FrameReport } from "../../src/streaming/frame-report.js";
+import { SpdyConnection } from "../../src/streaming/spdy/connection.js";
+import { encodeDataHead } from "../../src/streaming/spdy/frames.js";
+import type { SpdyStream } from "../../src/streaming/spdy/stream.js";
+import { FakeClock, settle } from "../support/fake-clock.js";
+import { connectionPair, type RawPeer, socketPair, textOf, withRawPeer } from "./spdy-support.js";
+
+async function firstOf(streams: AsyncIterable<SpdyStream>): Promise<SpdyStream> {
+  const { value } = await streams[Symbol.asyncIterator]().next();
+  assert.ok(value !== undefined);
+  return value as SpdyStream;
+}
+
+const synStream = (streamId: number, headers: Record<string, string> = {}) =>
+  ({ type: "SYN_STREAM", streamId, headers, fin: false, unidirectional: false }) as const;
+const data = (streamId: number, text: string, fin = false) =>
+  Buffer.concat([encodeDataHead(streamId, Buffer.byteLength(text), fin), Buffer.from(text)]);
+
+async function nextOfType(peer: RawPeer, type: string) {
+  for (let frame = await peer.next(); frame !== undefined; frame = await peer.next())
+    if (frame.type === type) return frame;
+  throw new Error(`the connection ended without a ${type}`);
+}
+
+test("a stream carries bytes both ways, each of which ends by itself", async () => {
+  await using pair = await connectionPair();
+  const serving = (async () => {
+    const stream = await firstOf(pair.server.streams);
+    assert.deepEqual({ ...stream.headers }, { streamtype: "data", port: "80" });
+    assert.equal(stream.channel, "data 80");
+    stream.accept();
+    const question = await textOf(stream.incoming);
+    await stream.write(Buffer.from(`you said ${question}`));
+    await stream.end();
+    await stream.end();
+    await assert.rejects(stream.write(Buffer.from("more")), /Write on closed stream/);
+  })();
+  const stream = await pair.client.open({ streamtype: "data", port: "80" });
+  await stream.write(Buffer.from("a"));
+  await stream.write(Buffer.alloc(0));
+  await stream.write(Buffer.from("b"));
+  await stream.end();
+  assert.equal(await textOf(stream.incoming), "you said ab");
+  await serving;
+  await stream.closed;
+});
+
+test("nothing is sent on a stream before the peer has answered: upstream's peers would drop it", async () => {
+  const { connection, peer } = await withRawPeer("client");
+  const opening = connection.open({ streamtype: "stdin" });
+  assert.deepEqual((await peer.next())?.type, "SYN_STREAM");
+  let isOpen = false;
+  void opening.then(() => {
+    isOpen = true;
+  });
+  await settle();
+  assert.equal(isOpen, false);
+  peer.send({ type: "SYN_REPLY", streamId: 1, headers: {}, fin: false });
+  const stream = await opening;
+  await stream.write(Buffer.from("now"));
+  const frame = await peer.next();
+  assert.equal(frame?.type === "DATA" && frame.bytes.toString(), "now");
+  peer.socket.destroy();
+  await connection.close();
+});
+
+test("what the peer sends before our answer is kept", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1), data(1, "early", true));
+  const stream = await firstOf(connection.streams);
+  assert.equal(await textOf(stream.incoming), "early");
+  await connection.close();
+});
+
+test("streams that nobody answers in 30 s are given up", async () => {
+  const { connection, peer, clock } = await withRawPeer("client");
+  const opening = connection.open({ streamtype: "stdin" });
+  const refused = assert.rejects(opening, { name: "StreamError", message: "Timeout occurred" });
+  assert.equal((await peer.next())?.type, "SYN_STREAM");
+  await clock.advance(29_999);
+  await clock.advance(1);
+  await refused;
+  assert.deepEqual(await peer.next(), { type: "RST_STREAM", streamId: 1, status: 5 });
+  peer.socket.end();
+  await connection.close();
+  assert.equal(clock.sleeping, 0);
+});
+
+test("opening ends with its signal, and with the connection", async () => {
+  const { connection, peer, clock } = await withRawPeer("client");
+  const stop = new AbortController();
+  const first = assert.rejects(connection.open({}, { signal: stop.signal }), /enough/);
+  const second = assert.rejects(connection.open({}), /the peer closed the connection/);
+  stop.abort(new Error("enough"));
+  await first;
+  peer.socket.end();
+  await second;
+  assert.match((await connection.closed)?.message ?? "", /the peer closed the connection/);
+  await assert.rejects(connection.open({}), /the peer closed the connection/);
+  assert.equal(clock.sleeping, 0);
+});
+
+test("a refused stream says so", async () => {
+  const { connection, peer } = await withRawPeer("client");
+  const opening = assert.rejects(connection.open({}), /the peer reset the stream: REFUSED_STREAM/);
+  peer.send({ type: "RST_STREAM", streamId: 1, status: 3 });
+  await opening;
+  peer.socket.end();
+  await connection.close();
+});
+
+const RESETS: readonly (readonly [status: number, reading: "ends" | RegExp])[] = [
+  // Upstream's way to end what is not needed any more: in every session the error stream ends so.
+  [5, "ends"],
+  [1, /the peer reset the stream: PROTOCOL_ERROR/],
+  [6, /the peer reset the stream: INTERNAL_ERROR/],
+  [99, /the peer reset the stream: 99/],
+];
+for (const [status, reading] of RESETS) {
+  test(`a stream reset with ${status}: what came before is read, then it ${reading === "ends" ? "ends" : "fails"}`, async () => {
+    const { connection, peer } = await withRawPeer("server");
+    peer.send(synStream(1), data(1, "before"), { type: "RST_STREAM", streamId: 1, status });
+    const stream = await firstOf(connection.streams);
+    await stream.closed;
+    const seen: string[] = [];
+    const read = async () => {
+      for await (const piece of stream.incoming) seen.push(Buffer.from(piece).toString());
+    };
+    if (reading === "ends") await read();
+    else await assert.rejects(read(), reading);
+    assert.deepEqual(seen, ["before"]);
+    await assert.rejects(stream.write(Buffer.from("x")), { name: "StreamError" });
+    await connection.close();
+  });
+}
+
+test("PING is answered when the peer asks, and not when it answers", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send({ type: "PING", pingId: 2 }, { type: "PING", pingId: 7 });
+  assert.deepEqual(await peer.next(), { type: "PING", pingId: 7 });
+  await connection.close();
+});
+
+test("unknown control frames are skipped", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send("8003000a 00000003 010203", "80037fff 00000000", { type: "PING", pingId: 1 });
+  assert.deepEqual(await peer.next(), { type: "PING", pingId: 1 });
+  await connection.close();
+});
+
+test("closing resets what is open here, says GOAWAY and closes the socket", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1), synStream(3), synStream(5));
+  const streams = connection.streams[Symbol.asyncIterator]();
+  const [first, second] = [(await streams.next()).value, (await streams.next()).value] as SpdyStream[];
+  await second?.end();
+  const closing = connection.close();
+  assert.deepEqual(await first?.incoming[Symbol.asyncIterator]().next(), { done: true, value: undefined });
+  const frames = await peer.rest();
+  assert.deepEqual(
+    frames.map((frame) => ("streamId" in frame ? `${frame.type} ${frame.streamId}` : frame.type)),
+    ["SYN_REPLY 3", "DATA 3", "RST_STREAM 1", "RST_STREAM 5", "GOAWAY"],
+  );
+  assert.deepEqual(frames.at(-1), { type: "GOAWAY", lastStreamId: 5, status: 0 });
+  await closing;
+  await connection.close();
+  assert.equal(await connection.closed, undefined);
+  assert.equal((await streams.next()).value !== undefined, true);
+  assert.equal((await streams.next()).done, true);
+});
+
+test("a peer that does not close its side is cut off after a second", async () => {
+  const { near, far } = await socketPair();
+  far.pause();
+  const clock = new FakeClock();
+  const connection = new SpdyConnection(near, "client", { clock });
+  const closing = connection.close();
+  await clock.advance(999);
+  assert.equal(near.destroyed, false);
+  await clock.advance(1);
+  await closing;
+  assert.equal(clock.sleeping, 0);
+  far.destroy();
+});
+
+test("after the peer's GOAWAY what is under way goes on, nothing new is opened", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1), { type: "GOAWAY", lastStreamId: 0, status: 0 }, data(1, "still "), synStream(3));
+  const stream = await firstOf(connection.streams);
+  await assert.rejects(connection.open({}), /the peer takes no more streams/);
+  peer.send(data(1, "here", true));
+  assert.equal(await textOf(stream.incoming), "still here");
+  assert.equal(await connection.closed, undefined);
+});
+
+test("a peer that goes without GOAWAY fails what was open", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1), data(1, "cut"));
+  const stream = await firstOf(connection.streams);
+  peer.socket.end();
+  const reader = stream.incoming[Symbol.asyncIterator]();
+  assert.equal(Buffer.from((await reader.next()).value ?? []).toString(), "cut");
+  await assert.rejects(reader.next(), { name: "StreamError", message: "the peer closed the connection" });
+  assert.equal((await connection.closed)?.message, "the peer closed the connection");
+});
+
+test("a connection that was reset says how it broke", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1));
+  const stream = await firstOf(connection.streams);
+  const reading = assert.rejects(textOf(stream.incoming), /the connection broke: .*ECONNRESET/);
+  peer.socket.resetAndDestroy();
+  await reading;
+  assert.ok((await connection.closed) instanceof StreamError);
+});
+
+test("GOAWAY with a reason is the connection's reason", async () => {
+  const { connection, peer } = await withRawPeer("client");
+  peer.send({ type: "GOAWAY", lastStreamId: 0, status: 1 });
+  assert.equal((await connection.closed)?.message, "the peer ended the connection: PROTOCOL_ERROR");
+});
+
+test("an idle connection is closed with its reason; any frame begins the time anew", async () => {
+  const { connection, peer, clock } = await withRawPeer("server", { idleTimeoutMs: 60_000 });
+  await clock.advance(59_000);
+  peer.send({ type: "PING", pingId: 1 });
+  assert.equal((await peer.next())?.type, "PING");
+  await clock.advance(59_000);
+  assert.equal(connection.over.aborted, false);
+  await clock.advance(1_000);
+  assert.equal(connection.over.aborted, true);
+  assert.deepEqual(await peer.rest(), [{ type: "GOAWAY", lastStreamId: 0, status: 0 }]);
+  assert.match((await connection.closed)?.message ?? "", /idle for 60 s/);
+  assert.equal(clock.sleeping, 0);
+});
+
+test("stream IDs: of the wrong side they end the connection, out of order they are refused one by one", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(5), synStream(3), synStream(7));
+  assert.deepEqual(await peer.next(), { type: "RST_STREAM", streamId: 3, status: 1 });
+  peer.send(synStream(2));
+  const frames = await peer.rest();
+  assert.deepEqual(frames.at(-1), { type: "GOAWAY", lastStreamId: 7, status: 1 });
+  assert.match((await connection.closed)?.message ?? "", /stream id 2 is for the server to open/);
+});
+
+test("DATA of a stream that never was is answered with INVALID_STREAM, of one that was it is dropped", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1), { type: "RST_STREAM", streamId: 1, status: 5 }, data(1, "late"), data(9, "what?"));
+  assert.deepEqual(await peer.next(), { type: "RST_STREAM", streamId: 9, status: 2 });
+  await connection.close();
+});
+
+test("more streams than the limit are refused", async () => {
+  const { connection, peer } = await withRawPeer("server", { limits: { maxStreams: 2 } });
+  peer.send(synStream(1), synStream(3), synStream(5));
+  assert.deepEqual(await peer.next(), { type: "RST_STREAM", streamId: 5, status: 3 });
+  await connection.close();
+});
+
+test("streams that are opened and reset without an end do not pile up for a server that takes none", async () => {
+  const { connection, peer } = await withRawPeer("server", { limits: { maxStreams: 10 } });
+  for (let id = 1; id < 100; id += 2) peer.send(synStream(id), { type: "RST_STREAM", streamId: id, status: 5 });
+  peer.send({ type: "PING", pingId: 1 });
+  const refused: unknown[] = [];
+  for (let frame = await peer.next(); frame?.type !== "PING"; frame = await peer.next()) refused.push(frame?.type);
+  assert.equal(refused.length, 40);
+  await connection.close();
+});
+
+test("windows: a peer that never spoke of them is sent to without any", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send(synStream(1));
+  const stream = await firstOf(connection.streams);
+  await stream.write(Buffer.alloc(300_000));
+  await stream.end();
+  let byteCount = 0;
+  for (let frame = await peer.next(); ; frame = await peer.next()) {
+    if (frame?.type !== "DATA") continue;
+    byteCount += frame.bytes.length;
+    if (frame.fin) break;
+  }
+  assert.equal(byteCount, 300_000);
+  await connection.close();
+});
+
+test("windows: SETTINGS set them, WINDOW_UPDATE opens them, and END waits its turn", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send({ type: "SETTINGS", settings: [{ id: 7, value: 10 }] }, synStream(1));
+  const stream = await firstOf(connection.streams);
+  const writing = stream.write(Buffer.from("0123456789abcdefghij"));
+  const next = stream.write(Buffer.from("XY"));
+  const ending = stream.end();
+  const text = async () => {
+    const frame = await nextOfType(peer, "DATA");
+    return frame.type === "DATA" ? `${frame.bytes.toString()}${frame.fin ? "." : ""}` : "";
+  };
+  assert.equal(await text(), "0123456789");
+  peer.send({ type: "WINDOW_UPDATE", streamId: 1, delta: 4 });
+  assert.equal(await text(), "abcd");
+  peer.send({ type: "WINDOW_UPDATE", streamId: 1, delta: 100 });
+  assert.equal(await text(), "efghij");
+  assert.equal(await text(), "XY");
+  assert.equal(await text(), ".");
+  await Promise.all([writing, next, ending]);
+  await connection.close();
+});
+
+test("windows: whoever waits for one is told when the stream is reset", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send({ type: "SETTINGS", settings: [{ id: 7, value: 1 }] }, synStream(1));
+  const stream = await firstOf(connection.streams);
+  const writing = assert.rejects(stream.write(Buffer.from("01")), /the peer reset the stream: CANCEL/);
+  await nextOfType(peer, "DATA");
+  peer.send({ type: "RST_STREAM", streamId: 1, status: 5 });
+  await writing;
+  await connection.close();
+});
+
+test("windows: a peer that has them is told what was read, of the stream and of the connection", async () => {
+  const { connection, peer } = await withRawPeer("server");
+  peer.send({ type: "SETTINGS", settings: [] }, synStream(1), data(1, "x".repeat(40_000)));
+  const stream = await firstOf(connection.streams);
+  const reader = stream.incoming[Symbol.asyncIterator]();
+  for (let read = 0; read < 40_000; ) read += (await reader.next()).value?.length ?? 0;
+  const updates = [await nextOfType(peer, "WINDOW_UPDATE"), await nextOfType(peer, "WINDOW_UPDATE")];
+  const ids = updates.map((frame) => (frame.type === "WINDOW_UPDATE" ? frame.streamId : -1));
+  assert.deepEqual(ids.sort(), [0, 1]);
+  for (const frame of updates) assert.ok(frame.type === "WINDOW_UPDATE" && frame.delta >= 32_768);
+  await connection.close();
+});
+
+test("frames are reported once, in order, with the channel they belong to", async () => {
+  const { near, far } = await socketPair();
+  const clock = new FakeClock();
+  const reports: FrameReport[] = [];
+  await using connection = new SpdyConnection(near, "client", { clock, observer: (frame) => reports.push(frame) });
+  await using server = new SpdyConnection(far, "server", { clock });
+  const serving = (async () => {
+    const stream = await firstOf(server.streams);
+    await stream.write(Buffer.from("z".repeat(200_000)));
+    await stream.end();
+  })();
+  const stream = await connection.open({ streamtype: "stdout" });
+  await textOf(stream.incoming);
+  await stream.end();
+  await serving;
+  const lines = reports.map(({ direction, type, streamId, channel, length, note }) =>
+    [direction, type, streamId, channel, length, note].filter((part) => part !== undefined).join(" "),
+  );
+  assert.match(lines[0] ?? "", /^sent SYN_STREAM 1 stdout \d+ streamtype=stdout$/);
+  assert.match(lines[1] ?? "", /^received SYN_REPLY 1 stdout \d+$/);
+  assert.deepEqual(lines.slice(2), [
+    "received DATA 1 stdout 65536",
+    "received DATA 1 stdout 65536",
+    "received DATA 1 stdout 65536",
+    "received DATA 1 stdout 3392",
+    "received DATA 1 stdout 0 FIN",
+    "sent DATA 1 stdout 0 FIN",
+  ]);
+  assert.equal(Buffer.from(reports[2]?.head ?? []).toString(), "z".repeat(64));
+});
