@@ -22,6 +22,13 @@ export interface ControlPlaneOptions {
    * no endpoints of the service `kubernetes` (upstream refuses loopback addresses).
    */
   readonly likeRecorded?: boolean;
+  /** PEM of the CA of kubelets' serving certificates; absent: they are not checked, as upstream without the flag */
+  readonly kubeletCaPem?: string;
+  /**
+   * Addresses of nodes that may be dialled for logs, exec and the like, beside those of this machine. Any other is answered
+   * as if nobody listened there.
+   */
+  readonly allowKubeletAddresses?: readonly string[];
 }
 
 /** An embedded control plane: an API server on loopback and its controllers. Reached only over HTTPS. */

@@ -8,6 +8,8 @@ import {
 import { LabError } from "../util/errors.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
+import { createConnecters } from "./apiserver/proxy/connecters.js";
+import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
 import { traceAdmission } from "./apiserver/trace-admission.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
@@ -27,6 +29,8 @@ import { MemoryStorage } from "./storage/memory.js";
 const DEFAULT_HOST = "127.0.0.1";
 /** kubeadm's name for who may do everything. */
 const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
+/** Who the API server is to kubelets, as kubeadm names it. */
+const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organization: ["system:masters"] } as const;
 /** in `withoutControllers`: none at all */
 const ALL = "*";
 
@@ -126,12 +130,20 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
 }
 
 async function listen(
-  { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 }: ControlPlaneOptions,
+  options: ControlPlaneOptions,
   { ca, serving }: Identities,
   { storage, registry, auth, admission }: Parts,
 ): Promise<ApiServer> {
+  const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
   const specials = new Map([...auth.handlers, ...createSpecialHandlers({ clock, tokens: auth.tokens, admission })]);
-  const apiServer = createApiServer({ clock, random, trace, kubeVersion, registry, storage, auth, specials });
+  const connections = new KubeletConnections({
+    clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
+    ...(options.kubeletCaPem === undefined ? {} : { kubeletCaPem: options.kubeletCaPem }),
+    ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
+  });
+  const connecters = createConnecters({ connections, clock, trace, kubeVersion });
+  const deps = { clock, random, trace, kubeVersion, registry, storage, auth, specials, connecters };
+  const apiServer = createApiServer(deps);
   try {
     return await apiServer.listen({
       host,

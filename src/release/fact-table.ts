@@ -281,5 +281,6 @@ export const FACTS = {
     ["1.25", "SPDY/3.1"],
     ["1.30", "WebSocket v5"],
   ),
+  translateStreamCloseWebsocketRequests: gate("TranslateStreamCloseWebsocketRequests", ["1.25", false], ["1.30", true]),
   portForwardWebsockets: gate("PortForwardWebsockets", ["1.25", false], ["1.31", true]),
 } as const satisfies Record<string, ReleaseFact<unknown>>;

@@ -8,6 +8,7 @@ import type { Registry } from "../registry/registry.js";
 import type { Storage } from "../storage/storage.js";
 import { AggregatedDiscovery } from "./aggregated-discovery.js";
 import { Appliers } from "./apply.js";
+import type { Connecters } from "./connect.js";
 import { Discovery } from "./discovery.js";
 import { Filters } from "./filters.js";
 import type { RequestHandlerDeps } from "./handler.js";
@@ -31,6 +32,7 @@ export interface ApiServerDeps {
   readonly storage: Pick<Storage, "currentRevision">;
   readonly auth: Pick<Auth, "authenticator" | "authorizer" | "tokens">;
   readonly specials: SpecialHandlers;
+  readonly connecters: Connecters;
 }
 
 /** The API server while it listens. */
@@ -61,13 +63,14 @@ export function createApiServer(deps: ApiServerDeps): { listen(options: ListenOp
 }
 
 function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestHandlerDeps {
-  const { clock, random, trace, kubeVersion, registry, auth, specials } = deps;
+  const { clock, random, trace, kubeVersion, registry, auth, specials, connecters } = deps;
   const routes = new Routes(registry);
   const counters = new Metrics();
   const info = versionInfo(kubeVersion);
   return {
     registry,
     specials,
+    connecters,
     clock,
     random,
     trace,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../util/clock.js";
 import type { UserInfo } from "../auth/user.js";
 import type { RequestContext } from "../registry/registry.js";
+import type { Upgrade } from "./connect.js";
 import { isPretty } from "./media-types.js";
 import type { RequestInfo } from "./request-info.js";
 
@@ -30,7 +31,13 @@ export class Exchange {
     readonly query: URLSearchParams,
     readonly auditId: string,
     readonly clock: Clock,
-  ) {}
+    /** the client wants to speak something else on this connection; then nothing but one answer goes over it */
+    readonly upgrade?: Upgrade,
+  ) {
+    if (upgrade === undefined) return;
+    response.shouldKeepAlive = false;
+    this.isBodyRead = true;
+  }
 
   get method(): string {
     return this.request.method ?? "";
@@ -63,8 +70,9 @@ export class Exchange {
       abort.abort();
     };
     closing.addEventListener("abort", end, { once: true });
-    this.response.once("close", end);
-    if (closing.aborted || this.response.destroyed) end();
+    const connection = this.upgrade?.socket ?? this.response;
+    connection.once("close", end);
+    if (closing.aborted || connection.destroyed) end();
     return abort.signal;
   }
 }

@@ -3,6 +3,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { Random } from "../../util/random.js";
 import { StatusError } from "../errors.js";
 import { asStatusError, writeStatus } from "./answer.js";
+import type { Upgrade } from "./connect.js";
 import { Exchange } from "./exchange.js";
 import type { Filters } from "./filters.js";
 import type { HandlerDeps } from "./handlers/deps.js";
@@ -23,12 +24,14 @@ export async function handleRequest(
   deps: RequestHandlerDeps,
   request: IncomingMessage,
   response: ServerResponse,
+  upgrade?: Upgrade,
 ): Promise<void> {
   const target = splitTarget(request.url ?? "/");
   if (target === undefined) return refuse(response);
   const query = target.query === "" ? NO_QUERY : new URLSearchParams(target.query);
   const info = requestInfo(request.method ?? "", target.path, query);
-  const exchange = new Exchange(request, response, info, query, auditIdOf(request, deps.random), deps.clock);
+  const auditId = auditIdOf(request, deps.random);
+  const exchange = new Exchange(request, response, info, query, auditId, deps.clock, upgrade);
   deps.counters.begin();
   let resource = "";
   try {

@@ -1,5 +1,5 @@
 import { constants } from "node:crypto";
-import type { ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { methodNotAllowed } from "../errors.js";
@@ -76,6 +76,7 @@ export class HttpsFace {
         void handleRequest(deps, request, response);
       },
     );
+    server.on("upgrade", (request, socket: Socket, head) => answerUpgrade(deps, request, socket, head));
     server.on("clientError", answerBrokenRequest);
     // A tunnel is nothing that an API server makes.
     server.on("connect", (_request, socket: Socket) => answerMethodNotAllowed(socket));
@@ -112,6 +113,28 @@ export class HttpsFace {
     for (const connection of this.connections) connection.destroy();
     await ended;
   }
+}
+
+/**
+ * A request that wants to speak something else afterwards. Until what it asks for is known it is one like any other, with
+ * an answer like any other, after which the connection ends.
+ */
+function answerUpgrade(deps: RequestHandlerDeps, request: IncomingMessage, socket: Socket, head: Buffer): void {
+  // What breaks it shows to whoever writes or reads.
+  socket.on("error", () => socket.destroy());
+  if (hasBody(request)) {
+    // Differs: Node gives up reading HTTP here, and no client sends both.
+    endWith(socket, 400, "Bad Request", "text/plain; charset=utf-8", "400 Bad Request: an upgrade with a body");
+    return;
+  }
+  const response = new ServerResponse(request);
+  response.assignSocket(socket);
+  response.once("finish", () => socket.destroySoon());
+  void handleRequest(deps, request, response, { socket, head });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 function remember(all: Set<Socket>, socket: Socket): void {

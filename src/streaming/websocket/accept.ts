@@ -77,9 +77,8 @@ function handshakeProblem(request: IncomingMessage): Problem | undefined {
 
 function refuse(socket: Duplex, code: number, text: string, why = text): StreamError {
   const version = code === 400 && text.includes("Version") ? "Sec-WebSocket-Version: 13\r\n" : "";
-  const length = `Content-Length: ${Buffer.byteLength(text)}\r\n`;
   // What the socket says while it ends interests nobody any more.
   socket.on("error", () => socket.destroy());
-  socket.end(`HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${version}${length}Connection: close\r\n\r\n${text}`);
+  socket.end(`HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${version}Connection: close\r\n\r\n${text}`);
   return new StreamError(`the WebSocket handshake was refused with ${code}: ${why}`);
 }

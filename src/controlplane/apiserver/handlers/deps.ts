@@ -2,6 +2,7 @@ import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import type { Registry } from "../../registry/registry.js";
 import type { Appliers } from "../apply.js";
+import type { Connecters } from "../connect.js";
 import type { Metrics } from "../metrics.js";
 import type { Presenter } from "../show.js";
 import type { SpecialHandlers } from "../special.js";
@@ -11,6 +12,7 @@ export interface HandlerDeps {
   readonly registry: Registry;
   readonly presenter: Presenter;
   readonly specials: SpecialHandlers;
+  readonly connecters: Connecters;
   readonly clock: Clock;
   readonly random: Random;
   readonly counters: Metrics;

@@ -3,6 +3,7 @@ import type { Exchange } from "../exchange.js";
 import { LIST_TYPES, OBJECT_TYPES, requireAcceptable } from "../media-types.js";
 import { isTrue } from "../request-info.js";
 import type { Target } from "../routes.js";
+import { connect, connecterOf } from "./connect.js";
 import type { HandlerDeps } from "./deps.js";
 import { patchObject, requirePatchType } from "./patch.js";
 import { getObject, listObjects } from "./reads.js";
@@ -19,6 +20,8 @@ export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target):
   const { method } = exchange;
   if (method === "PATCH") requirePatchType(exchange);
   requireTargetAcceptable(exchange, target);
+  const connecter = connecterOf(deps, target);
+  if (connecter !== undefined) return connect(deps, exchange, target, connecter);
   const special = specialHandler(deps, method, target);
   if (special !== undefined) return runSpecial(deps, exchange, target, special);
   if (target.route.definition.virtual === true) notImplemented(exchange, target);

@@ -4,7 +4,6 @@ import type { AdmissionPlugin } from "../../auth/contracts.js";
 import { componentStatuses } from "./component-statuses.js";
 import { bindingHandler } from "./pods/binding.js";
 import { evictPod } from "./pods/eviction.js";
-import { podLog, podPortForward, podStream } from "./pods/streams.js";
 import { admitSpecial, type SpecialTarget } from "./special-admission.js";
 import { type TokenIssuer, tokenRequestHandler } from "./token-request.js";
 
@@ -29,13 +28,6 @@ export function createSpecialHandlers({ clock, tokens, admission }: SpecialHandl
     ["POST bindings", binding],
     ["POST pods/binding", binding],
     ["POST pods/eviction", admitted(pods("eviction", "Eviction"), evictPod)],
-    ["GET pods/log", podLog],
-    ["GET pods/exec", podStream],
-    ["POST pods/exec", podStream],
-    ["GET pods/attach", podStream],
-    ["POST pods/attach", podStream],
-    ["GET pods/portforward", podPortForward],
-    ["POST pods/portforward", podPortForward],
     ["POST serviceaccounts/token", tokenRequestHandler({ clock, tokens, admission })],
     ["GET componentstatuses", componentStatuses],
   ]);

@@ -88,34 +88,6 @@ describe.skipIf(MISSING_RECORDINGS !== undefined)("refused as the real server re
     assert.deepEqual(got, wanted("pods", "binding: target is no node"));
   });
 
-  const STREAMS: readonly [item: string, key: string, podName: string, query?: string][] = [
-    ["log, several containers, none named", "GET pods/log", "two"],
-    ["log, unknown container", "GET pods/log", "two", "container=zz"],
-    ["log of a missing pod", "GET pods/log", "nope"],
-    ["log, bad tailLines", "GET pods/log", "l1", "tailLines=-1"],
-    ["log, sinceSeconds and sinceTime", "GET pods/log", "l1", "sinceSeconds=1&sinceTime=2024-01-01T00:00:00Z"],
-    ["exec of an unbound pod", "GET pods/exec", "l4", "command=ls"],
-    ["exec without a command", "GET pods/exec", "l1"],
-    ["exec, several containers, none named", "GET pods/exec", "two", "command=ls&stdout=1"],
-    ["POST exec without an upgrade", "POST pods/exec", "l1", "command=ls&stdout=1"],
-    ["portforward of an unbound pod", "GET pods/portforward", "l4"],
-    ["attach of an unbound pod", "GET pods/attach", "l4", "stdout=1"],
-  ];
-  for (const [item, key, podName, query] of STREAMS) {
-    test(item, async () => {
-      const { lab, call } = await openSpecialLab();
-      await createPod(lab, "l1", { nodeName: "n" });
-      await createPod(lab, "l4");
-      const two = [
-        { name: "a", image: "x" },
-        { name: "b", image: "x" },
-      ];
-      await createPod(lab, "two", { nodeName: "n", containers: two });
-      const got = await refusal(call(key, { name: podName, ...(query === undefined ? {} : { query }) }));
-      assert.deepEqual(got, wanted("pods", `kubelet subresource: ${item}`));
-    });
-  }
-
   test("a token for too short a time", async () => {
     const { call } = await openSpecialLab();
     const body = { metadata: {}, spec: { audiences: [], expirationSeconds: 60 } };
@@ -178,12 +150,6 @@ test("an eviction whose body asks for a dry run leaves the pod alone", async () 
   assert.equal(answer.code, 201);
   const pod = await lab.registry.store("pods").get("default", "e1");
   assert.equal(pod.metadata.deletionTimestamp, undefined);
-});
-
-test("a log of a pod that has no node is empty", async () => {
-  const { lab, call } = await openSpecialLab();
-  await createPod(lab, "l4");
-  assert.equal((await call("GET pods/log", { name: "l4" })).code, 204);
 });
 
 test("a token request is answered with the token, bound to its pod; not to a pod of another account or uid", async () => {

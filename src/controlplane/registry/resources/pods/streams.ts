@@ -1,53 +1,31 @@
-import type { KubeObject, Status } from "../../../../api/meta.js";
-import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
-import { badRequest, type FieldError, invalid, statusError } from "../../../errors.js";
+import type { KubeObject } from "../../../../api/meta.js";
+import { badRequest, type FieldError } from "../../../errors.js";
 import { fields, items, text } from "../access.js";
 import { forbidden, invalidValue } from "../field-errors.js";
 
 /**
- * What the API server says to log, exec, attach and port-forward before it turns to a kubelet.
+ * What must be right about a pod and a request before a kubelet is asked for a log or a stream.
  *
- * Mirrors pkg/registry/core/pod/strategy.go (LogLocation, streamLocation, PortForwardLocation) and rest/subresources.go.
- * Differs: requests are not passed on to kubelets yet, which a log says with a 501.
+ * Mirrors pkg/registry/core/pod/strategy.go (LogLocation, streamLocation, PortForwardLocation).
  */
 
-const NO_CONTENT: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };
-
-export const podLog: SpecialHandler = async (request) => {
-  const { registry, namespace, name = "", query } = request;
-  const errors = validateLogOptions(query);
-  if (errors.length > 0) throw invalid({ group: "", kind: "PodLogOptions" }, name, errors);
-  const pod = await registry.store("pods").get(namespace, name);
-  requireContainer(pod, query.get("container") ?? "");
-  // Nothing has run yet: an empty log.
-  if (nodeNameOf(pod) === "") return { code: 204, body: NO_CONTENT };
-  throw statusError(501, "NotImplemented", `logs of pods on a node are not passed on by this embedded API server`);
-};
-
-/** exec and attach; an upgraded connection does not come this way. */
-export const podStream: SpecialHandler = async (request) => {
-  const pod = await podOf(request);
-  requireContainer(pod, request.query.get("container") ?? "");
-  return refuseStream(pod);
-};
-
-export const podPortForward: SpecialHandler = async (request) => refuseStream(await podOf(request));
-
-function podOf({ registry, namespace, name = "" }: SpecialRequest): Promise<KubeObject> {
-  return registry.store("pods").get(namespace, name);
-}
-
-function refuseStream(pod: KubeObject): never {
-  if (nodeNameOf(pod) === "") throw badRequest(`pod ${pod.metadata.name ?? ""} does not have a host assigned`);
-  throw badRequest("Upgrade request required");
-}
-
-function nodeNameOf(pod: KubeObject): string {
+/** "" while the pod is not bound. */
+export function nodeNameOf(pod: KubeObject): string {
   return text(fields(pod.spec).nodeName);
 }
 
-/** Mirrors validateContainer in pkg/registry/core/pod/strategy.go. @throws StatusError 400 */
-function requireContainer(pod: KubeObject, asked: string): void {
+/** @throws StatusError 400 */
+export function requireNode(pod: KubeObject): string {
+  const nodeName = nodeNameOf(pod);
+  if (nodeName === "") throw badRequest(`pod ${pod.metadata.name ?? ""} does not have a host assigned`);
+  return nodeName;
+}
+
+/**
+ * The container that is meant: the only one, when none was named.
+ * Mirrors validateContainer in pkg/registry/core/pod/strategy.go. @throws StatusError 400
+ */
+export function requireContainer(pod: KubeObject, asked: string): string {
   const spec = fields(pod.spec);
   const namesOf = (containers: unknown): string[] => items(containers).map((one) => text(fields(one).name));
   const names = namesOf(spec.containers);
@@ -56,16 +34,17 @@ function requireContainer(pod: KubeObject, asked: string): void {
   if (asked !== "") {
     const all = [...names, ...initNames, ...namesOf(spec.ephemeralContainers)];
     if (!all.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${podName}`);
-    return;
+    return asked;
   }
-  if (names.length === 1) return;
+  const [only] = names;
+  if (only !== undefined && names.length === 1) return only;
   const choice = names.length === 0 ? "" : `, choose one of: [${names.join(" ")}]`;
   const init = initNames.length === 0 ? "" : ` or one of the init containers: [${initNames.join(" ")}]`;
   throw badRequest(`a container name must be specified for pod ${podName}${choice}${choice === "" ? "" : init}`);
 }
 
 /** Mirrors ValidatePodLogOptions in pkg/apis/core/validation/validation.go. */
-function validateLogOptions(query: URLSearchParams): FieldError[] {
+export function validateLogOptions(query: URLSearchParams): FieldError[] {
   const errors: FieldError[] = [];
   const tailLines = numberOf(query, "tailLines");
   if (tailLines !== undefined && tailLines < 0) {
@@ -85,7 +64,7 @@ function validateLogOptions(query: URLSearchParams): FieldError[] {
 }
 
 /** @throws StatusError 400 in Go's words for what is no number */
-function numberOf(query: URLSearchParams, name: string): number | undefined {
+export function numberOf(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === "") return undefined;
   if (!/^[+-]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);

@@ -1,0 +1,121 @@
+import type { KubeObject } from "../../../api/meta.js";
+import { factFor } from "../../../release/facts.js";
+import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
+import { badRequest } from "../../errors.js";
+import { fields, items, text } from "../../registry/resources/access.js";
+import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
+import type { Connecter, Connecters, ConnectRequest } from "../connect.js";
+import type { ProxyDeps } from "./deps.js";
+import { connectionRefused } from "./go-errors.js";
+import { joinHostPort, type SchemeNamePort, splitSchemeNamePort } from "./go-url.js";
+import { isLoopback } from "./kubelet-connection.js";
+import { logConnecter } from "./log.js";
+import { requireUpgrade, tunnelledProtocols } from "./offered.js";
+import { proxyPlain, redirectToSlash, unreachable } from "./plain.js";
+import { portForwardPath, streamPath } from "./pod-locations.js";
+import type { proxyUpgrade } from "./upgrade.js";
+
+/** Everything that is answered with what a kubelet says. Mirrors pkg/registry/core/{pod,node}/rest. */
+export function createConnecters(deps: ProxyDeps): Connecters {
+  return new Map<string, Connecter>([
+    ["pods/log", logConnecter(deps)],
+    ["pods/exec", streamConnecter(deps, "exec")],
+    ["pods/attach", streamConnecter(deps, "attach")],
+    ["pods/portforward", portForwardConnecter(deps)],
+    ["pods/proxy", podProxy],
+    ["nodes/proxy", nodeProxyConnecter(deps)],
+  ]);
+}
+
+/** Mirrors ExecREST and AttachREST in pkg/registry/core/pod/rest/subresources.go. */
+function streamConnecter(deps: ProxyDeps, verb: "exec" | "attach"): Connecter {
+  const isTranslated = factFor("translateStreamCloseWebsocketRequests", deps.kubeVersion);
+  return async (request) => {
+    const { exchange, registry, signal } = request;
+    const pod = await podOf(request);
+    const container = requireContainer(pod, exchange.query.get("container") ?? "");
+    const info = await deps.connections.infoFor(registry, requireNode(pod));
+    const target = { info, path: streamPath(verb, pod, container, exchange.query) };
+    requireUpgrade(exchange);
+    const isV5 = isWebSocketRequest(exchange.request) && offeredSubprotocols(exchange.request).includes(V5);
+    const proxy = isTranslated && isV5 ? (await import("./translate.js")).translateToSpdy : await upgradeProxy();
+    await proxy(deps, exchange, target, signal);
+  };
+}
+
+/** Mirrors PortForwardREST in pkg/registry/core/pod/rest/subresources.go. */
+function portForwardConnecter(deps: ProxyDeps): Connecter {
+  const isTunnelled = factFor("portForwardWebsockets", deps.kubeVersion);
+  return async (request) => {
+    const { exchange, registry, signal } = request;
+    const pod = await podOf(request);
+    const nodeName = requireNode(pod);
+    const path = portForwardPath(pod, exchange.query);
+    const target = { info: await deps.connections.infoFor(registry, nodeName), path };
+    requireUpgrade(exchange);
+    const isTunnel = isWebSocketRequest(exchange.request) && tunnelledProtocols(exchange.request).length > 0;
+    const proxy = isTunnelled && isTunnel ? (await import("./tunnel.js")).proxyTunnel : await upgradeProxy();
+    await proxy(deps, exchange, target, signal);
+  };
+}
+
+/** Mirrors ResourceLocation in pkg/registry/core/node/strategy.go. */
+function nodeProxyConnecter(deps: ProxyDeps): Connecter {
+  return async ({ exchange, registry, name, subpath, signal }) => {
+    const { name: nodeName, port } = splitOf(name, "node");
+    const info = await deps.connections.infoFor(registry, nodeName);
+    // Differs: other ports than the kubelet's lead nowhere, as upstream's do when they are of this machine.
+    if (port !== "" && port !== String(info.port)) throw badRequest("address not allowed");
+    const target = { info, path: `${subpath === "" ? "/" : subpath}${rawQuery(exchange.request.url)}` };
+    if (exchange.upgrade !== undefined) await (await upgradeProxy())(deps, exchange, target, signal);
+    else if (subpath === "" && isRead(exchange.method)) redirectToSlash(exchange);
+    else await proxyPlain(deps, exchange, target, signal);
+  };
+}
+
+/**
+ * Mirrors ResourceLocation in pkg/registry/core/pod/strategy.go.
+ * Differs: pods' addresses are never dialled: the API server of a lab has no way into their network. They are answered as
+ * upstream answers where nobody listens.
+ */
+const podProxy: Connecter = async ({ exchange, registry, namespace, name: id, subpath }) => {
+  const { name, port } = splitOf(id, "pod");
+  const pod = await registry.store("pods").get(namespace, name);
+  const status = fields(pod.status);
+  const ip = text(fields(items(status.podIPs)[0]).ip) || text(status.podIP);
+  if (ip === "" || isLoopback(ip)) throw badRequest("address not allowed");
+  if (exchange.upgrade === undefined && subpath === "" && isRead(exchange.method)) return redirectToSlash(exchange);
+  throw unreachable(connectionRefused(joinHostPort(ip, port === "" ? (firstPort(pod) ?? 80) : port)));
+};
+
+/** Loaded when it is first needed: a cluster's start must not wait for code that most clusters never run. */
+async function upgradeProxy(): Promise<typeof proxyUpgrade> {
+  return (await import("./upgrade.js")).proxyUpgrade;
+}
+
+function podOf({ registry, namespace, name }: ConnectRequest): Promise<KubeObject> {
+  return registry.store("pods").get(namespace, name);
+}
+
+function splitOf(id: string, what: string): SchemeNamePort {
+  const split = splitSchemeNamePort(id);
+  if (split === undefined) throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
+  return split;
+}
+
+function firstPort(pod: KubeObject): number | undefined {
+  for (const container of items(fields(pod.spec).containers)) {
+    const { containerPort } = fields(items(fields(container).ports)[0]);
+    if (typeof containerPort === "number") return containerPort;
+  }
+  return undefined;
+}
+
+function rawQuery(url = ""): string {
+  const question = url.indexOf("?");
+  return question < 0 ? "" : url.slice(question);
+}
+
+function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}

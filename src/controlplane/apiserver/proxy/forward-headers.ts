@@ -1,0 +1,76 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+
+/** What the API server has judged itself, and keeps to itself. Mirrors WithAuthentication and WithImpersonation. */
+const OURS = /^(authorization|host|impersonate-.*)$/i;
+/** About one connection only. Mirrors hopHeaders of net/http/httputil. */
+const HOP_BY_HOP = new Set([
+  "connection",
+  "proxy-connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+type Forwarded = Pick<IncomingMessage, "rawHeaders"> & {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+};
+
+/** All headers of a request for an upgrade, and who sent it. Mirrors AppendForwardedForHeader in util/net/http.go. */
+export function upgradeHeaders(request: Forwarded): OutgoingHttpHeaders {
+  return withForwardedFor(
+    collect(request.rawHeaders, (name) => !OURS.test(name)),
+    request,
+  );
+}
+
+/** The headers of a plain request that a reverse proxy passes on. Mirrors net/http/httputil's ReverseProxy. */
+export function forwardedHeaders(request: Forwarded): OutgoingHttpHeaders {
+  const isForwarded = (name: string) => !OURS.test(name) && !HOP_BY_HOP.has(name.toLowerCase());
+  return withForwardedFor(collect(request.rawHeaders, isForwarded), request);
+}
+
+/** The headers of an answer that a reverse proxy passes on, as a flat list. CORS is the API server's own business. */
+export function answerHeaders(rawHeaders: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    if (HOP_BY_HOP.has(name.toLowerCase()) || /^access-control-/i.test(name)) continue;
+    kept.push(name, rawHeaders[i + 1] ?? "");
+  }
+  return kept;
+}
+
+function collect(rawHeaders: readonly string[], isKept: (name: string) => boolean): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const sent = rawHeaders[i] ?? "";
+    if (!isKept(sent)) continue;
+    const name = canonicalName(sent);
+    const before = headers[name];
+    const value = rawHeaders[i + 1] ?? "";
+    headers[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+  }
+  return headers;
+}
+
+function withForwardedFor(
+  headers: Record<string, string | string[]>,
+  { socket }: Forwarded,
+): Record<string, string | string[]> {
+  const { remoteAddress } = socket;
+  if (remoteAddress === undefined) return headers;
+  const before = headers["X-Forwarded-For"];
+  // Go tells an IPv4 client of a socket for both apart.
+  const client = remoteAddress.replace(/^::ffff:/, "");
+  const list = before === undefined ? [client] : [...(Array.isArray(before) ? before : [before]), client];
+  return { ...headers, "X-Forwarded-For": list.join(", ") };
+}
+
+/** `sec-websocket-key` as Go writes it: `Sec-Websocket-Key`. Mirrors net/textproto's CanonicalMIMEHeaderKey. */
+function canonicalName(name: string): string {
+  return name.toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+}

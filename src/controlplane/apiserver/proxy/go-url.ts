@@ -1,0 +1,38 @@
+/** URLs as Go writes them: the kubelet's access log and the recordings hold them. */
+
+/** Mirrors net/url's QueryEscape. */
+export function queryEscape(text: string): string {
+  return encodeURIComponent(text)
+    .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/%20/g, "+");
+}
+
+/** Sorted by name, values in their order, with the question mark; "" for none. Mirrors net/url's Values.Encode. */
+export function encodeQuery(values: readonly (readonly [name: string, value: string])[]): string {
+  if (values.length === 0) return "";
+  const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `?${sorted.map(([name, value]) => `${queryEscape(name)}=${queryEscape(value)}`).join("&")}`;
+}
+
+/** Mirrors net.JoinHostPort: an IPv6 address gets its brackets. */
+export function joinHostPort(host: string, port: number | string): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export interface SchemeNamePort {
+  readonly scheme: string;
+  readonly name: string;
+  readonly port: string;
+}
+
+/**
+ * `name`, `name:port` or `scheme:name:port`, as proxy paths have them.
+ * Mirrors SplitSchemeNamePort in k8s.io/apimachinery/pkg/util/net/port_split.go. @returns undefined for anything else
+ */
+export function splitSchemeNamePort(id: string): SchemeNamePort | undefined {
+  const parts = id.split(":");
+  if (parts.length > 3) return undefined;
+  const [scheme, name, port] = parts.length === 3 ? parts : ["", parts[0], parts[1] ?? ""];
+  if (name === undefined || name === "" || scheme === undefined || port === undefined) return undefined;
+  return scheme === "" || scheme === "http" || scheme === "https" ? { scheme, name, port } : undefined;
+}

@@ -1,0 +1,105 @@
+import type { RequestOptions } from "node:https";
+import { isIP } from "node:net";
+import type { KubeObject } from "../../../api/meta.js";
+import type { KeyPair } from "../../../pki/authority.js";
+import { internalError } from "../../errors.js";
+import type { Registry } from "../../registry/registry.js";
+import { fields, items, text } from "../../registry/resources/access.js";
+import { joinHostPort } from "./go-url.js";
+
+export interface KubeletClientOptions {
+  /** who the API server is to a kubelet: made when it is first needed */
+  clientCertificate(): Promise<KeyPair>;
+  /** PEM; absent: a kubelet's certificate is not checked, as upstream without `--kubelet-certificate-authority` */
+  readonly kubeletCaPem?: string;
+  /** further addresses that may be dialled beside those of this machine itself */
+  readonly allowKubeletAddresses?: readonly string[];
+}
+
+/** Where a kubelet listens, and why there. */
+export interface KubeletInfo {
+  readonly nodeName: string;
+  /** `127.0.0.1:10250` */
+  readonly address: string;
+  readonly host: string;
+  readonly port: number;
+  /** false: to be answered as if nobody listened there */
+  readonly mayDial: boolean;
+  /** `InternalIP` */
+  readonly addressType: string;
+}
+
+/** kubeadm's `--kubelet-preferred-address-types`. */
+const PREFERRED_ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname"];
+/** Mirrors ports.KubeletPort: for nodes that do not say. */
+const DEFAULT_PORT = 10_250;
+
+/**
+ * How the API server reaches kubelets.
+ *
+ * Mirrors pkg/kubelet/client/kubelet_client.go (NodeConnectionInfoGetter, MakeTransport).
+ * Differs: only this machine's own addresses are dialled, unless others are named: a learner's node object must not make
+ * this program knock at strangers' doors. Any other address is answered as one where nobody listens.
+ */
+export class KubeletConnections {
+  #certificate: Promise<KeyPair> | undefined;
+
+  constructor(readonly options: KubeletClientOptions) {}
+
+  /** @throws StatusError 404 without such a node, 500 when it has no address */
+  async infoFor(registry: Registry, nodeName: string): Promise<KubeletInfo> {
+    const node = await registry.store("nodes").get(undefined, nodeName);
+    const { type, address } = preferredAddress(node);
+    const port = portOf(node);
+    return {
+      nodeName,
+      address: joinHostPort(address, port),
+      host: address,
+      port,
+      mayDial: isLoopback(address) || (this.options.allowKubeletAddresses ?? []).includes(address),
+      addressType: type,
+    };
+  }
+
+  /** @param skipVerify for a client that asked for a log with `insecureSkipTLSVerifyBackend` */
+  async requestOptions({ host, port }: KubeletInfo, skipVerify = false): Promise<RequestOptions> {
+    this.#certificate ??= this.options.clientCertificate();
+    const { certificatePem, privateKeyPem } = await this.#certificate;
+    const { kubeletCaPem } = this.options;
+    const verify = kubeletCaPem === undefined || skipVerify ? {} : { ca: kubeletCaPem };
+    return {
+      host,
+      port,
+      agent: false,
+      cert: certificatePem,
+      key: privateKeyPem,
+      rejectUnauthorized: "ca" in verify,
+      ...verify,
+    };
+  }
+}
+
+/** Mirrors GetPreferredNodeAddress in pkg/util/node/node.go. @throws StatusError 500 */
+function preferredAddress(node: KubeObject): { readonly type: string; readonly address: string } {
+  const addresses = items(fields(node.status).addresses).map((one) => {
+    const { type, address } = fields(one);
+    return { type: text(type), address: text(address) };
+  });
+  for (const type of PREFERRED_ADDRESS_TYPES) {
+    const found = addresses.find((one) => one.type === type);
+    if (found !== undefined) return found;
+  }
+  const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
+  throw internalError(`no preferred addresses found; known addresses: [${known}]`);
+}
+
+function portOf(node: KubeObject): number {
+  const { Port: port } = fields(fields(fields(node.status).daemonEndpoints).kubeletEndpoint);
+  return typeof port === "number" && port > 0 && port < 65_536 ? port : DEFAULT_PORT;
+}
+
+/** Of this machine itself, whatever a name server says. */
+export function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith("127.");
+  return host === "::1" || host === "localhost";
+}

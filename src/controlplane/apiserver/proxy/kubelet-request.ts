@@ -1,0 +1,59 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import { connectionRefused, goConnectError } from "./go-errors.js";
+import type { KubeletConnections, KubeletInfo } from "./kubelet-connection.js";
+
+export interface KubeletRequest {
+  readonly method: string;
+  /** path and query, encoded */
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body?: Readable;
+  readonly skipVerify?: boolean;
+}
+
+export type KubeletAnswer =
+  | { readonly type: "response"; readonly response: IncomingMessage }
+  | { readonly type: "upgrade"; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer };
+
+/** No answer came; the message says why in Go's words. */
+export class KubeletUnreachable extends Error {
+  override readonly name = "KubeletUnreachable";
+}
+
+/**
+ * Asks a kubelet over HTTPS, on a connection of its own, as the API server (`kube-apiserver-kubelet-client`).
+ *
+ * @param signal ends the request; after an upgrade the socket belongs to the caller
+ * @throws KubeletUnreachable
+ */
+export async function askKubelet(
+  connections: KubeletConnections,
+  info: KubeletInfo,
+  { method, path, headers, body, skipVerify = false }: KubeletRequest,
+  signal: AbortSignal,
+): Promise<KubeletAnswer> {
+  if (!info.mayDial) throw new KubeletUnreachable(connectionRefused(info.address));
+  const options = await connections.requestOptions(info, skipVerify);
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      reject(new KubeletUnreachable(goConnectError(error, info.address), { cause: error }));
+    };
+    const request = httpsRequest({ ...options, method, path, headers });
+    const abort = () => request.destroy(new Error("context canceled"));
+    signal.addEventListener("abort", abort, { once: true });
+    request.once("close", () => signal.removeEventListener("abort", abort));
+    // Stays: what breaks after the answer began is told by the answer.
+    request.on("error", fail);
+    request.once("upgrade", (response, socket, head) => {
+      signal.removeEventListener("abort", abort);
+      resolve({ type: "upgrade", response, socket: socket as Socket, head });
+    });
+    request.once("response", (response) => resolve({ type: "response", response }));
+    if (signal.aborted) abort();
+    if (body === undefined) request.end();
+    else body.pipe(request);
+  });
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from "node:http";
+import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
+import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
+import type { Upgrade } from "../connect.js";
+import type { Exchange } from "../exchange.js";
+import type { ProxyDeps } from "./deps.js";
+import { hijack } from "./hijack.js";
+
+const BASE64 = "base64.binary.k8s.io";
+const SUBPROTOCOLS = ["", "binary.k8s.io", BASE64];
+
+/**
+ * A log in the messages of a WebSocket, an empty one first; it ends with a close.
+ *
+ * Mirrors k8s.io/apiserver/pkg/util/wsstream/stream.go (Reader). What the client sends is not looked at.
+ */
+export async function streamLogMessages(
+  { clock }: ProxyDeps,
+  exchange: Exchange,
+  upgrade: Upgrade,
+  log: IncomingMessage,
+  signal: AbortSignal,
+): Promise<void> {
+  const socket = hijack(exchange, upgrade);
+  try {
+    const { ws, subprotocol } = await acceptWebSocket(exchange.request, socket, upgrade.head, SUBPROTOCOLS);
+    const taker = { take: () => {}, ended: () => log.destroy() };
+    const messages = new MessageSocket(ws, taker, { clock });
+    const leave = () => messages.terminate("the server closes");
+    signal.addEventListener("abort", leave, { once: true });
+    const encode = (bytes: Buffer) => (subprotocol === BASE64 ? bytes.toString("base64") : bytes);
+    await messages.send(encode(Buffer.alloc(0)));
+    for await (const bytes of log) await messages.send(encode(bytes as Buffer));
+    await messages.close();
+    signal.removeEventListener("abort", leave);
+  } catch {
+    // The client is gone, or the kubelet broke off: the client sees no close.
+    socket.destroy();
+  } finally {
+    log.destroy();
+  }
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { internalError, invalid } from "../../errors.js";
+import { nodeNameOf, requireContainer, validateLogOptions } from "../../registry/resources/pods/streams.js";
+import { commonHeaders, writeBody } from "../answer.js";
+import type { Connecter } from "../connect.js";
+import type { Exchange } from "../exchange.js";
+import { isTrue } from "../request-info.js";
+import type { ProxyDeps } from "./deps.js";
+import type { KubeletInfo } from "./kubelet-connection.js";
+import { askKubelet, type KubeletAnswer, KubeletUnreachable } from "./kubelet-request.js";
+import { logPath } from "./pod-locations.js";
+import { responseError } from "./refusal.js";
+import { reportAsked } from "./report.js";
+
+/** As the API server calls itself when it asks for itself. */
+const USER_AGENT = "Go-http-client/1.1";
+
+/**
+ * Passes a container's log on from its kubelet, as it comes.
+ *
+ * Mirrors pkg/registry/core/pod/rest/log.go (Get) and k8s.io/apiserver/pkg/registry/generic/rest/streamer.go.
+ */
+export function logConnecter(deps: ProxyDeps): Connecter {
+  return async ({ exchange, registry, namespace, name, signal }) => {
+    const { query } = exchange;
+    const errors = validateLogOptions(query);
+    if (errors.length > 0) throw invalid({ group: "", kind: "PodLogOptions" }, name, errors);
+    const pod = await registry.store("pods").get(namespace, name);
+    const container = requireContainer(pod, query.get("container") ?? "");
+    const nodeName = nodeNameOf(pod);
+    // Nothing has run yet: an empty log.
+    if (nodeName === "") return writeBody(exchange, 204, "", undefined);
+    const info = await deps.connections.infoFor(registry, nodeName);
+    const answer = await ask(deps, exchange, info, logPath(pod, container, query), signal);
+    if (answer.type === "upgrade") {
+      answer.socket.destroy();
+      throw internalError("the kubelet answered a log with an upgrade");
+    }
+    const { response } = answer;
+    const { statusCode = 0 } = response;
+    if (statusCode < 200 || statusCode > 206) throw await responseError(response, "pods/log", name);
+    if (exchange.upgrade === undefined) return stream(exchange, response);
+    const { streamLogMessages } = await import("./log-websocket.js");
+    await streamLogMessages(deps, exchange, exchange.upgrade, response, signal);
+  };
+}
+
+async function ask(
+  { trace, connections }: ProxyDeps,
+  exchange: Exchange,
+  info: KubeletInfo,
+  path: string,
+  signal: AbortSignal,
+): Promise<KubeletAnswer> {
+  reportAsked(trace, exchange, info, "GET", path);
+  const skipVerify = isTrue(exchange.query, "insecureSkipTLSVerifyBackend");
+  const request = { method: "GET", path, headers: { "User-Agent": USER_AGENT }, skipVerify };
+  try {
+    return await askKubelet(connections, info, request, signal);
+  } catch (error) {
+    if (!(error instanceof KubeletUnreachable)) throw error;
+    throw internalError(`Get "https://${info.address}${path}": ${error.message}`);
+  }
+}
+
+/** A reader who is slow slows the kubelet down; one who is gone ends the kubelet's answer. */
+async function stream(exchange: Exchange, log: IncomingMessage): Promise<void> {
+  const { response } = exchange;
+  response.writeHead(200, [...commonHeaders(exchange), "Content-Type", "text/plain", "Transfer-Encoding", "chunked"]);
+  // Who follows a silent log shall know that it is there.
+  response.flushHeaders();
+  try {
+    await pipeline(log, response);
+  } catch {
+    // Either side broke off; the other one is broken off by then: a log that is cut must not look whole.
+  }
+}

@@ -1,0 +1,18 @@
+import type { IncomingMessage } from "node:http";
+import { offeredSubprotocols, TUNNEL_PREFIX } from "../../../streaming/websocket/subprotocols.js";
+import { badRequest } from "../../errors.js";
+import type { Upgrade } from "../connect.js";
+import type { Exchange } from "../exchange.js";
+
+/** What SPDY protocols a client's WebSocket may carry; empty: it is no tunnel. */
+export function tunnelledProtocols(request: IncomingMessage): string[] {
+  return offeredSubprotocols(request)
+    .filter((one) => one.startsWith(TUNNEL_PREFIX) && one.endsWith(".k8s.io"))
+    .map((one) => one.slice(TUNNEL_PREFIX.length));
+}
+
+/** @throws StatusError 400 */
+export function requireUpgrade({ upgrade }: Exchange): Upgrade {
+  if (upgrade === undefined) throw badRequest("Upgrade request required");
+  return upgrade;
+}

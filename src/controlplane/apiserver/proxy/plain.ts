@@ -1,0 +1,71 @@
+import type { IncomingMessage } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { statusError } from "../../errors.js";
+import { commonHeaders } from "../answer.js";
+import type { Exchange } from "../exchange.js";
+import type { ProxyDeps } from "./deps.js";
+import { answerHeaders, forwardedHeaders } from "./forward-headers.js";
+import { askKubelet, type KubeletAnswer, KubeletUnreachable } from "./kubelet-request.js";
+import { reportAsked } from "./report.js";
+import type { UpgradeTarget } from "./upgrade.js";
+
+/**
+ * Passes a request on to a kubelet and its answer back.
+ *
+ * Mirrors net/http/httputil's ReverseProxy as k8s.io/apimachinery/pkg/util/proxy/{upgradeaware,transport}.go set it up.
+ * Differs: links in HTML pages are not rewritten.
+ *
+ * @throws StatusError 503 when the kubelet cannot be reached
+ */
+export async function proxyPlain(
+  { trace, connections }: ProxyDeps,
+  exchange: Exchange,
+  { info, path }: UpgradeTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const { request, method } = exchange;
+  exchange.isBodyRead = true;
+  const headers = { ...forwardedHeaders(request), "X-Forwarded-Uri": exchange.info.path };
+  reportAsked(trace, exchange, info, method, path);
+  const hasBody = method !== "GET" && method !== "HEAD";
+  let answer: KubeletAnswer;
+  try {
+    answer = await askKubelet(
+      connections,
+      info,
+      { method, path, headers, ...(hasBody ? { body: request } : {}) },
+      signal,
+    );
+  } catch (error) {
+    if (!(error instanceof KubeletUnreachable)) throw error;
+    throw unreachable(error.message);
+  }
+  if (answer.type === "response") return passOn(exchange, answer.response);
+  answer.socket.destroy();
+  throw unreachable("an upgrade that nobody asked for");
+}
+
+/** Mirrors Transport.RoundTrip in k8s.io/apimachinery/pkg/util/proxy/transport.go. */
+export function unreachable(why: string): Error {
+  return statusError(503, "ServiceUnavailable", `error trying to reach service: ${why}`);
+}
+
+async function passOn(exchange: Exchange, answer: IncomingMessage): Promise<void> {
+  const { response } = exchange;
+  response.writeHead(answer.statusCode ?? 502, [...commonHeaders(exchange), ...answerHeaders(answer.rawHeaders)]);
+  response.flushHeaders();
+  try {
+    await pipeline(answer, response);
+  } catch {
+    // Either side broke off; the other one is broken off by then.
+  }
+}
+
+/** A proxied path begins with a slash: without one the client is sent there. Mirrors proxyRedirectsforRootPath. */
+export function redirectToSlash(exchange: Exchange): void {
+  const { response, info, request } = exchange;
+  const question = (request.url ?? "").indexOf("?");
+  const query = question < 0 ? "" : (request.url ?? "").slice(question);
+  response.writeHead(301, [...commonHeaders(exchange), "Location", `${info.path}/${query}`, "Content-Length", "0"]);
+  response.end();
+}

@@ -1,0 +1,57 @@
+import type { Upstream } from "../../../trace/events.js";
+import type { Trace } from "../../../trace/trace.js";
+import type { Exchange } from "../exchange.js";
+import type { Joined } from "./join.js";
+import type { KubeletInfo } from "./kubelet-connection.js";
+
+/** The hops of a stream through the API server, as facts. Plain proxied requests and logs are a level deeper. */
+
+const STREAM_LEVEL = 1;
+const REQUEST_LEVEL = 2;
+
+const SUBRESOURCES: Upstream = { file: "pkg/registry/core/pod/rest/subresources.go", func: "Connect" };
+const UPGRADE: Upstream = {
+  file: "staging/src/k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go",
+  func: "tryUpgrade",
+};
+
+/** Which kubelet is asked what, for whom. */
+export function reportAsked(trace: Trace, exchange: Exchange, info: KubeletInfo, method: string, path: string): void {
+  const level = exchange.upgrade === undefined ? REQUEST_LEVEL : STREAM_LEVEL;
+  if (!trace.wants(level)) return;
+  const { username = "" } = exchange.user ?? {};
+  const { verb, resource, subresource } = exchange.info;
+  const where = `node ${info.nodeName} has ${info.addressType} ${info.host}`;
+  const why = `${username} may ${verb} ${resource}/${subresource}; ${where}`;
+  const what = info.mayDial
+    ? `ask the kubelet: ${method} https://${info.address}${path}`
+    : `do not dial ${info.address}: it is not of this machine`;
+  trace.emit(
+    { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId },
+    { actor: "apiserver", level },
+  );
+}
+
+/** What the kubelet agreed to, or why not. */
+export function reportAnswered(trace: Trace, exchange: Exchange, what: string, why: string): void {
+  if (!trace.wants(STREAM_LEVEL)) return;
+  trace.emit(
+    { kind: "decision", what, why, upstream: UPGRADE, auditId: exchange.auditId },
+    { actor: "apiserver", level: STREAM_LEVEL },
+  );
+}
+
+/** How a stream ended. */
+export function reportEnded(trace: Trace, exchange: Exchange, outcome: string): void {
+  if (!trace.wants(STREAM_LEVEL)) return;
+  const { namespace, name, resource, subresource } = exchange.info;
+  const subject = `${resource}/${subresource} of ${namespace === "" ? name : `${namespace}/${name}`}`;
+  trace.emit(
+    { kind: "state", subject, what: "connection", to: outcome, upstream: UPGRADE },
+    { actor: "apiserver", level: STREAM_LEVEL },
+  );
+}
+
+export function joinedText({ fromClientBytes, toClientBytes }: Joined): string {
+  return `ended, ${fromClientBytes} bytes to the kubelet, ${toClientBytes} bytes back`;
+}

@@ -1,0 +1,132 @@
+import type { Status } from "../../../api/meta.js";
+import type { ByteReader, ByteWriter } from "../../../streaming/bytes.js";
+import type {
+  RemoteCommandClientSession,
+  RemoteCommandOptions,
+  RemoteCommandServerSession,
+} from "../../../streaming/remote-command/session.js";
+import { spdyRemoteCommand } from "../../../streaming/remote-command/spdy-client.js";
+import { SPDY_REMOTE_COMMAND_PROTOCOLS } from "../../../streaming/remote-command/spdy-protocols.js";
+import { exitCodeOf, internalErrorStatus } from "../../../streaming/remote-command/status-text.js";
+import { acceptWebSocketRemoteCommand } from "../../../streaming/remote-command/websocket-server.js";
+import { V5 } from "../../../streaming/websocket/subprotocols.js";
+import type { Exchange } from "../exchange.js";
+import { isTrue } from "../request-info.js";
+import type { ProxyDeps } from "./deps.js";
+import { hijack } from "./hijack.js";
+import { askKubelet } from "./kubelet-request.js";
+import { requireUpgrade } from "./offered.js";
+import { refusalStatus } from "./refusal.js";
+import { reportAnswered, reportAsked, reportEnded } from "./report.js";
+import type { UpgradeTarget } from "./upgrade.js";
+
+/**
+ * Serves a client's WebSocket (v5), and runs its command at the kubelet over SPDY.
+ *
+ * Mirrors k8s.io/apiserver/pkg/util/proxy/streamtranslator.go (StreamTranslatorHandler), since 1.30. The client has its 101
+ * before the kubelet is asked: what goes wrong there is told as a Status on the error channel.
+ */
+export async function translateToSpdy(
+  deps: ProxyDeps,
+  exchange: Exchange,
+  target: UpgradeTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const upgrade = requireUpgrade(exchange);
+  const { query, request } = exchange;
+  const options: RemoteCommandOptions = {
+    stdin: isTrue(query, "stdin"),
+    stdout: isTrue(query, "stdout"),
+    stderr: isTrue(query, "stderr"),
+    tty: isTrue(query, "tty"),
+  };
+  const socket = hijack(exchange, upgrade);
+  const { clock } = deps;
+  const accept = { options, clock, subprotocols: [V5] };
+  const accepted = await acceptWebSocketRemoteCommand(request, socket, upgrade.head, accept).catch(() => undefined);
+  // The handshake was refused, and the client knows.
+  if (accepted === undefined) return;
+  await using client = accepted;
+  const close = () => void client.close();
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    const status = await run(deps, exchange, target, client, options);
+    reportEnded(deps.trace, exchange, statusText(status));
+    await client.finish(status);
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+}
+
+/** @returns what the client is told in the end */
+async function run(
+  deps: ProxyDeps,
+  exchange: Exchange,
+  { info, path }: UpgradeTarget,
+  client: RemoteCommandServerSession,
+  options: RemoteCommandOptions,
+): Promise<Status> {
+  const { trace, clock, connections } = deps;
+  reportAsked(trace, exchange, info, "POST", path);
+  const headers = {
+    "User-Agent": "Go-http-client/1.1",
+    Connection: "Upgrade",
+    Upgrade: "SPDY/3.1",
+    "X-Stream-Protocol-Version": [...SPDY_REMOTE_COMMAND_PROTOCOLS],
+  };
+  try {
+    const answer = await askKubelet(connections, info, { method: "POST", path, headers }, client.signal);
+    if (answer.type === "response") return await refusalStatus(answer.response);
+    const { socket, head, response } = answer;
+    const upgraded = { socket, head, headers: response.headers };
+    await using kubelet = await spdyRemoteCommand(upgraded, { options, clock }, client.signal);
+    const { subprotocol } = kubelet.protocol;
+    const why = `${V5} with the client, SPDY/3.1, ${subprotocol} with the kubelet`;
+    reportAnswered(trace, exchange, "translate between WebSocket and SPDY", why);
+    return translated(await pump(client, kubelet));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const isSent = why.startsWith("dial ") || why.startsWith("x509") || why === "EOF";
+    const text = isSent ? `error sending request: Post "https://${info.address}${path}": ${why}` : why;
+    return internalErrorStatus(text);
+  }
+}
+
+/** Every stream in its direction, until the command has ended or the client is gone. */
+async function pump(client: RemoteCommandServerSession, kubelet: RemoteCommandClientSession): Promise<Status> {
+  const leave = () => void kubelet.close();
+  client.signal.addEventListener("abort", leave, { once: true });
+  try {
+    // Neither may end the command: it may well go on without its input.
+    void copy(client.stdin, kubelet.stdin).catch(() => {});
+    void resize(client, kubelet).catch(() => {});
+    await Promise.all([copy(kubelet.stdout, client.stdout), copy(kubelet.stderr, client.stderr)]);
+    return await kubelet.status;
+  } finally {
+    client.signal.removeEventListener("abort", leave);
+  }
+}
+
+async function copy(from: ByteReader | undefined, to: ByteWriter | undefined): Promise<void> {
+  if (from === undefined || to === undefined) return;
+  for await (const bytes of from) await to.write(bytes);
+  await to.end();
+}
+
+async function resize(client: RemoteCommandServerSession, kubelet: RemoteCommandClientSession): Promise<void> {
+  for await (const size of client.resizes) await kubelet.resize(size);
+}
+
+/** Upstream reads the kubelet's Status as an error, and makes a new one of it: hence the doubled words. */
+function translated(status: Status): Status {
+  if (status.status === "Success") return status;
+  const code = exitCodeOf(status);
+  if (code === undefined) return internalErrorStatus(status.message ?? "");
+  const message = `command terminated with non-zero exit code: command terminated with exit code ${code}`;
+  return { ...status, message };
+}
+
+function statusText(status: Status): string {
+  const code = exitCodeOf(status);
+  return code === undefined ? `failed: ${status.message ?? ""}` : `ended with exit code ${code}`;
+}

@@ -1,0 +1,120 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { internalError } from "../../errors.js";
+import type { Upgrade } from "../connect.js";
+import type { Exchange } from "../exchange.js";
+import type { ProxyDeps } from "./deps.js";
+import { answerHeaders, upgradeHeaders } from "./forward-headers.js";
+import { headText, hijack, watchWaiting } from "./hijack.js";
+import { joinSockets } from "./join.js";
+import type { KubeletInfo } from "./kubelet-connection.js";
+import { askKubelet, type KubeletAnswer, type KubeletRequest, KubeletUnreachable } from "./kubelet-request.js";
+import { requireUpgrade } from "./offered.js";
+import { joinedText, reportAnswered, reportAsked, reportEnded } from "./report.js";
+
+export interface UpgradeTarget {
+  readonly info: KubeletInfo;
+  /** path and query at the kubelet */
+  readonly path: string;
+}
+
+/**
+ * Passes an upgrade on to a kubelet and its answer back, and joins the two connections byte for byte.
+ *
+ * Mirrors k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go (tryUpgrade): a refusal is passed back as it came, which is
+ * what lets kubectl try its next protocol.
+ *
+ * @throws StatusError 400 without an upgrade, 500 when the kubelet cannot be reached or answers with neither
+ */
+export async function proxyUpgrade(
+  deps: ProxyDeps,
+  exchange: Exchange,
+  target: UpgradeTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const upgrade = requireUpgrade(exchange);
+  const { method } = exchange;
+  const headers = upgradeHeaders(exchange.request);
+  const { answer, head } = await ask(deps, exchange, target, { method, path: target.path, headers }, signal);
+  if (answer.type === "response") return passRefusal(deps, exchange, upgrade, answer.response);
+  const client = hijack(exchange, upgrade);
+  const { response, socket } = answer;
+  client.write(headText(101, "Switching Protocols", response.rawHeaders));
+  await join(deps, exchange, { client, head }, answer, agreedText(response), signal);
+  socket.destroy();
+}
+
+/** @returns the kubelet's answer, and what the client sent meanwhile @throws StatusError 500 */
+export async function ask(
+  deps: ProxyDeps,
+  exchange: Exchange,
+  { info }: UpgradeTarget,
+  request: KubeletRequest,
+  signal: AbortSignal,
+): Promise<{ readonly answer: KubeletAnswer; readonly head: Buffer }> {
+  reportAsked(deps.trace, exchange, info, request.method, request.path);
+  const asking = new AbortController();
+  const stop = () => asking.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  const release = watchWaiting(requireUpgrade(exchange), stop);
+  try {
+    const answer = await askKubelet(deps.connections, info, request, asking.signal);
+    return { answer, head: release() };
+  } catch (error) {
+    release();
+    if (!(error instanceof KubeletUnreachable)) throw error;
+    const message = `error dialing backend: ${error.message}`;
+    reportAnswered(deps.trace, exchange, "500 Internal Server Error", message);
+    throw internalError(message);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+export async function join(
+  deps: ProxyDeps,
+  exchange: Exchange,
+  { client, head }: { readonly client: Duplex; readonly head: Buffer },
+  answer: KubeletAnswer & { readonly type: "upgrade" },
+  agreed: string,
+  signal: AbortSignal,
+): Promise<void> {
+  reportAnswered(deps.trace, exchange, "101 Switching Protocols", agreed);
+  const joined = await joinSockets(client, answer.socket, { client: head, kubelet: answer.head }, signal);
+  reportEnded(deps.trace, exchange, joinedText(joined));
+}
+
+/**
+ * The kubelet's own words, its body to the end, and the end of the connection.
+ * @throws StatusError 500 for an answer that is neither an upgrade nor a refusal
+ */
+export async function passRefusal(
+  { trace }: ProxyDeps,
+  exchange: Exchange,
+  upgrade: Upgrade,
+  response: IncomingMessage,
+): Promise<void> {
+  const { statusCode = 0, statusMessage = "" } = response;
+  if (statusCode < 400) {
+    response.destroy();
+    throw internalError(`invalid upgrade response: status code ${statusCode}`);
+  }
+  reportAnswered(trace, exchange, `${statusCode} ${statusMessage}`, "the kubelet refuses the upgrade");
+  const headers = answerHeaders(response.rawHeaders);
+  // Without a length only the end of the connection ends the body.
+  if (response.headers["content-length"] === undefined) headers.push("Connection", "close");
+  exchange.response.statusCode = statusCode;
+  const client = hijack(exchange, upgrade);
+  client.write(headText(statusCode, statusMessage, headers));
+  try {
+    for await (const bytes of response) client.write(bytes);
+  } catch {
+    // Cut off: the client sees the end too early, as the API server did.
+  }
+  client.end(() => client.destroy());
+}
+
+export function agreedText({ headers }: IncomingMessage): string {
+  const version = headers["x-stream-protocol-version"] ?? headers["sec-websocket-protocol"] ?? "no subprotocol";
+  return `${headers.upgrade ?? "?"}, ${String(version) === "" ? "no subprotocol" : version}`;
+}
