@@ -9,10 +9,13 @@ import { createCertificateRequest, parseCertificateRequestPem, requestSignatureP
 import { DerError } from "../../pki/der.js";
 import { publicKeyDer } from "../../pki/keys.js";
 import { type DistinguishedName, nameText } from "../../pki/name.js";
+import type { SubjectAltNames } from "../../pki/sans.js";
 
 export interface RequestOptions {
   readonly key: KeyObject;
   readonly subject: DistinguishedName;
+  /** of a server's certificate: the names and addresses it is called at */
+  readonly sans?: SubjectAltNames;
   readonly usages: readonly string[];
   readonly signerName: string;
   /** undefined: the server makes one up from `csr-`, as the certificate manager of upstream has it */
@@ -41,9 +44,9 @@ export async function requestCertificate(
   options: RequestOptions,
   signal: AbortSignal,
 ): Promise<RequestResult> {
-  const { name, subject, usages, signerName, expirationSeconds } = options;
+  const { name, subject, sans, usages, signerName, expirationSeconds } = options;
   const path = collectionPath(CSRS);
-  const pem = createCertificateRequest(options.key, { subject });
+  const pem = createCertificateRequest(options.key, sans === undefined ? { subject } : { subject, sans });
   const body = {
     kind: "CertificateSigningRequest",
     apiVersion: CSRS.apiVersion,

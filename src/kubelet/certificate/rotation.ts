@@ -89,7 +89,7 @@ export async function rotateCertificates(
 }
 
 /** Two digits or so: `7 min`, `9 h`, `327 days`. */
-function roughly(ms: number): string {
+export function roughly(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
@@ -111,13 +111,18 @@ async function rotateUntilDone(
       return await rotateOnce(deps, options, signal);
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError) || error.code === "BAD_FILE") throw error;
-      const baseMs = RETRY_STEPS_MS[attempt];
-      const waitMs = baseMs === undefined ? RETRY_FOREVER_MS : baseMs * (1 + random.float() * RETRY_JITTER);
+      const waitMs = rotationRetryMs(attempt, random);
       const hint = `trying again in ${durationText(Math.round(waitMs / 1000) * 1000)}`;
       trace.emit({ kind: "error", message: `rotation: ${error.message}`, hint }, { actor: "kubelet" });
       await clock.sleep(waitMs, signal);
     }
   }
+}
+
+/** Before the next attempt. @param attempt 0: the first has failed */
+export function rotationRetryMs(attempt: number, random: Random): number {
+  const baseMs = RETRY_STEPS_MS[attempt];
+  return baseMs === undefined ? RETRY_FOREVER_MS : baseMs * (1 + random.float() * RETRY_JITTER);
 }
 
 function rotateOnce(deps: RotationDeps, options: RotationOptions, signal: AbortSignal): Promise<Certificate> {

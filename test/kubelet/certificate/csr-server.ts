@@ -136,6 +136,7 @@ export class CsrServer implements AsyncDisposable {
       {
         subject: request.subject,
         spkiDer: request.spkiDer,
+        sans: request.sans,
         usages: ["digital signature", "client auth"],
         notBeforeMs: nowMs + Math.min(0, hours) * 3_600_000 - 300_000,
         notAfterMs: nowMs + hours * 3_600_000,

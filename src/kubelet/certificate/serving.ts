@@ -1,0 +1,137 @@
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { parseCertificatePem } from "../../pki/certificate.js";
+import { issueCertificate, issueSelfSigned } from "../../pki/issue.js";
+import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../pki/keys.js";
+import { NO_SANS } from "../../pki/sans.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
+import type { Random } from "../../util/random.js";
+import type { KeyPair } from "./certificate-store.js";
+
+export interface SelfSignedDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface SelfSignedOptions {
+  /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the folder of the client's certificate, whose key has that name too */
+  readonly certDirectory: string;
+  /** the node's name, or its IP address */
+  readonly host: string;
+  /** more addresses and names that the server is called at */
+  readonly alternateIps?: readonly string[];
+  readonly alternateDns?: readonly string[];
+}
+
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
+const UPSTREAM = { file: "cmd/kubelet/app/server.go", func: "InitializeTLS" };
+
+/**
+ * The certificate that a kubelet gives itself when nobody else does: of a CA of its own, whose key nobody keeps. Nobody can
+ * know that CA beforehand: an API server that is to check the kubelet's certificate needs one that the cluster signed.
+ *
+ * Mirrors cmd/kubelet/app/server.go (InitializeTLS) and k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey): one
+ * year, from an hour ago, `HOST@TIME` of `HOST-ca@TIME`, the certificate and its CA in one file.
+ * Differs: ECDSA keys, which are made a hundred times faster; a pair that has expired or does not match is made again.
+ *
+ * @throws LabError BAD_FILE
+ */
+export async function selfSignedServingPair(deps: SelfSignedDeps, options: SelfSignedOptions): Promise<KeyPair> {
+  const { certDirectory, host } = options;
+  const certificatePath = join(certDirectory, "kubelet.crt");
+  const keyPath = join(certDirectory, "kubelet.key");
+  const found = await readPair(certificatePath, keyPath);
+  if (found !== undefined && isUsable(found, deps.clock.now())) return found;
+  return deps.trace.step("kubelet", "Sign a serving certificate for itself", { upstream: UPSTREAM }, async () => {
+    const pair = await generateSelfSignedCertKey(deps, options);
+    await makeFolder(certDirectory, 0o700).catch((cause: unknown) => {
+      const why = describeFileError(cause);
+      throw new LabError("BAD_FILE", `cannot make ${certDirectory}: ${why}`, "Name another folder.", { cause });
+    });
+    // The key first: a certificate without its key would be taken for damaged.
+    await writeFileAtomic(keyPath, pair.keyPem, { mode: 0o600 });
+    await writeFileAtomic(certificatePath, pair.certificatePem);
+    const { notAfterMs } = parseCertificatePem(pair.certificatePem);
+    deps.trace.emit(
+      {
+        kind: "state",
+        subject: certificatePath,
+        what: "certificate",
+        to: `of ${host}'s own CA, until ${new Date(notAfterMs).toISOString()}`,
+      },
+      { actor: "kubelet" },
+    );
+    return pair;
+  });
+}
+
+/** Mirrors k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey). */
+async function generateSelfSignedCertKey(
+  { clock, random }: SelfSignedDeps,
+  { host, alternateIps = [], alternateDns = [] }: SelfSignedOptions,
+): Promise<KeyPair> {
+  const notBeforeMs = clock.now() - HOUR_MS;
+  const seconds = Math.floor(clock.now() / 1000);
+  const validity = { notBeforeMs, notAfterMs: notBeforeMs + YEAR_MS };
+  const [caKey, key] = await Promise.all([generatePrivateKey("ec"), generatePrivateKey("ec")]);
+  const caPem = issueSelfSigned(
+    caKey,
+    {
+      ...validity,
+      subject: { commonName: `${host}-ca@${seconds}`, organization: [] },
+      spkiDer: publicKeyDer(caKey),
+      usages: ["digital signature", "key encipherment", "cert sign"],
+      isCa: true,
+    },
+    random,
+  );
+  const certificatePem = issueCertificate(
+    { certificate: parseCertificatePem(caPem), privateKey: caKey },
+    {
+      ...validity,
+      subject: { commonName: `${host}@${seconds}`, organization: [] },
+      spkiDer: publicKeyDer(key),
+      usages: ["digital signature", "key encipherment", "server auth"],
+      sans: {
+        ...NO_SANS,
+        ip: isIP(host) === 0 ? alternateIps : [host, ...alternateIps],
+        dns: isIP(host) === 0 ? [host, ...alternateDns] : alternateDns,
+      },
+    },
+    random,
+  );
+  return { certificatePem: certificatePem + caPem, keyPem: privateKeyPem(key) };
+}
+
+async function readPair(certificatePath: string, keyPath: string): Promise<KeyPair | undefined> {
+  try {
+    const [certificatePem, keyPem] = await Promise.all([readFile(certificatePath, "utf8"), readFile(keyPath, "utf8")]);
+    return { certificatePem, keyPem };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const why = describeFileError(cause);
+    throw new LabError(
+      "BAD_FILE",
+      `cannot read the serving certificate in ${certificatePath}: ${why}`,
+      "Check its permissions.",
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function isUsable({ certificatePem, keyPem }: KeyPair, nowMs: number): boolean {
+  try {
+    return keyMatchesCertificate(keyPem, certificatePem) && parseCertificatePem(certificatePem).notAfterMs > nowMs;
+  } catch {
+    // Not even a certificate.
+    return false;
+  }
+}
