@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { ByteReader } from "../../src/streaming/bytes.js";
 import { SpdyConnection, type SpdyOptions } from "../../src/streaming/spdy/connection.js";
 import { FrameReader } from "../../src/streaming/spdy/frame-reader.js";
@@ -131,4 +132,36 @@ export async function bytesOf(reader: ByteReader | undefined): Promise<Buffer> {
 
 export async function textOf(reader: ByteReader | undefined): Promise<string> {
   return (await bytesOf(reader)).toString();
+}
+
+/** Two Duplexes in memory, what is written to one is read from the other: a connection that holds no bytes of its own. */
+export function memoryPair(): { near: Duplex; far: Duplex } {
+  const near = new MemoryEnd();
+  const far = new MemoryEnd();
+  near.other = far;
+  far.other = near;
+  return { near, far };
+}
+
+class MemoryEnd extends Duplex {
+  other: MemoryEnd | undefined;
+  #taken: (() => void) | undefined;
+
+  override _read(): void {
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    const { other } = this;
+    if (other === undefined || other.destroyed) done();
+    else if (other.push(chunk)) done();
+    else other.#taken = done;
+  }
+
+  override _final(done: () => void): void {
+    this.other?.push(null);
+    done();
+  }
 }
