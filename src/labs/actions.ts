@@ -3,6 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { LabError } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
 import { type CheckView, evaluateWithin, type Verdict } from "./check.js";
+import { findIn } from "./match.js";
 import type { LabPlace } from "./place.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
 import type { Action, Check } from "./schema.js";
@@ -36,8 +37,8 @@ export class LabRuns implements AsyncDisposable {
   }
 
   check(check: Check, signal: AbortSignal, onWaiting?: Parameters<typeof evaluateWithin>[4]): Promise<Verdict> {
-    const { clock, wall } = this.place;
-    return evaluateWithin(check, this.view(), { clock, wall }, signal, onWaiting);
+    const { clock, wall, patienceMs } = this.place;
+    return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting);
   }
 
   /** Runs a command to its end and keeps what it printed under `name`. */
@@ -68,10 +69,9 @@ export class LabRuns implements AsyncDisposable {
     const kept = this.place.runner.keep(line, onOutput);
     this.#kept.set(name, kept);
     if (until === undefined) return;
-    const pattern = new RegExp(until, "m");
     const { wall } = this.place;
     const limitMs = wall.now() + BEGIN_LIMIT_MS;
-    while (!pattern.test(`${kept.result.stdout}\n${kept.result.stderr}`)) {
+    while (findIn(`${kept.result.stdout}\n${kept.result.stderr}`, until) === undefined) {
       const hasEnded = kept.result.code !== undefined;
       if (hasEnded || wall.now() > limitMs) {
         const why = hasEnded ? `ended with ${kept.result.code}` : "did not say so in time";

@@ -3,6 +3,7 @@ import { isAbsolute, join, relative } from "node:path";
 import type { KubeClient } from "../client/client.js";
 import type { Clock } from "../util/clock.js";
 import { fieldOf } from "./field.js";
+import { findIn } from "./match.js";
 import type { CommandResult } from "./runner.js";
 import type { Check, LeafCheck } from "./schema.js";
 
@@ -38,20 +39,23 @@ export type Waiting = (verdict: Verdict & { ok: false }, leftMs: number) => void
 /**
  * Asks until the check holds, or its `within` is over on the lab's clock.
  * @param times.wall so that a fast clock does not make it ask without a pause
+ * @param times.patienceMs ms of the wall's clock that it goes on in any case, where a fast clock runs away from a busy machine
  */
 export async function evaluateWithin(
   check: Check,
   view: CheckView,
-  times: { readonly clock: Clock; readonly wall: Clock },
+  times: { readonly clock: Clock; readonly wall: Clock; readonly patienceMs: number },
   signal: AbortSignal,
   onWaiting?: Waiting,
 ): Promise<Verdict> {
-  const untilMs = times.clock.now() + withinMs(check);
+  const limitMs = withinMs(check);
+  const untilMs = times.clock.now() + limitMs;
+  const patientUntilMs = times.wall.now() + (limitMs === 0 ? 0 : times.patienceMs);
   for (;;) {
     const verdict = await evaluate(check, view, signal);
     const leftMs = untilMs - times.clock.now();
-    if (verdict.ok || leftMs <= 0) return verdict;
-    onWaiting?.(verdict, leftMs);
+    if (verdict.ok || (leftMs <= 0 && times.wall.now() >= patientUntilMs)) return verdict;
+    onWaiting?.(verdict, Math.max(0, leftMs));
     await times.wall.sleep(ASK_AGAIN_MS, signal);
   }
 }
@@ -95,7 +99,7 @@ function negated(verdict: Verdict): Verdict {
 async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: AbortSignal): Promise<Verdict> {
   if ("command" in check) {
     const result = await view.run(check.command, signal);
-    const wantsText = check.matches === undefined || new RegExp(check.matches, "m").test(result.stdout + result.stderr);
+    const wantsText = check.matches === undefined || findIn(result.stdout + result.stderr, check.matches) !== undefined;
     const want = [`exit ${check.exit}`, ...(check.matches === undefined ? [] : [`/${check.matches}/`])].join(", ");
     const seen = `${check.command}: exit ${result.code}`;
     return result.code === check.exit && wantsText ? { ok: true, seen } : { ok: false, seen, want };
@@ -105,9 +109,9 @@ async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: AbortSign
   if ("output" in check) {
     const result = view.output(check.output);
     const text = result === undefined ? undefined : streamOf(result, check.stream);
-    const found = text === undefined ? null : new RegExp(check.matches, "m").exec(text);
+    const found = text === undefined ? undefined : findIn(text, check.matches);
     const want = `/${check.matches}/ in ${check.output}`;
-    if (found !== null) return { ok: true, seen: found[0] };
+    if (found !== undefined) return { ok: true, seen: found };
     return { ok: false, seen: text === undefined ? `${check.output}: -` : lastLine(text), want };
   }
   if ("exit" in check) {

@@ -15,6 +15,8 @@ export interface LabPlace extends AsyncDisposable {
   readonly clock: Clock;
   /** the time of whoever waits */
   readonly wall: Clock;
+  /** ms of the wall's clock that a check with a time limit goes on in any case: 0 for learners */
+  readonly patienceMs: number;
   readonly runner: CommandRunner;
   /** `server`, `kubeconfig`, `folder` */
   readonly given: Values;

@@ -1,6 +1,7 @@
 import { LabBroken, LabRuns } from "./actions.js";
 import { withinMs } from "./check.js";
 import type { Lab } from "./lab.js";
+import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
 import type { OutputListener } from "./runner.js";
@@ -164,12 +165,12 @@ export class LabSession implements AsyncDisposable {
   /** Shows the lines to look at, out of what a command really printed. */
   #observe(step: ObserveStep): boolean {
     const result = this.runs.view().output(step.observe);
-    const lines = `${result?.stdout ?? ""}\n${result?.stderr ?? ""}`.split("\n");
+    const text = `${result?.stdout ?? ""}\n${result?.stderr ?? ""}`;
     const missing: string[] = [];
     for (const pattern of step.lines) {
-      const found = lines.find((line) => new RegExp(pattern).test(line));
+      const found = linesWith(text, pattern);
       if (found === undefined) missing.push(pattern);
-      else this.#emit({ kind: "look", line: found });
+      else for (const line of found) this.#emit({ kind: "look", line });
     }
     this.#emit({ kind: "upstream", place: step.upstream });
     for (const pattern of missing) {

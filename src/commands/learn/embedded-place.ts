@@ -29,6 +29,8 @@ export interface EmbeddedPlaceOptions {
   readonly nodes: number;
   readonly columns: number;
   readonly isColoured: boolean;
+  /** see LabPlace; default 0 */
+  readonly patienceMs?: number;
 }
 
 /**
@@ -99,6 +101,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       client,
       clock,
       wall: new SystemClock(),
+      patienceMs: options.patienceMs ?? 0,
       runner,
       given: { server: controlPlane.url, kubeconfig, folder },
       elsewhere: [`cd ${folder}`, `export KUBECONFIG=${kubeconfig} KUBELAB_CLUSTER=${clusterName}`],
