@@ -1,12 +1,12 @@
 import type { KubeObject } from "../../api/meta.js";
 import type { V1Container, V1Pod } from "../../api/pod.js";
+import { expand } from "../container/expansion.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { type ObjectManager, type ObjectResult, textValues } from "../kubelet-pods/object-manager.js";
 import type { EnvVar } from "../kuberuntime/runtime-helper.js";
 import type { ResourceList } from "../qos/quantity.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { extractFieldPath, extractResource } from "./downward-api.js";
-import { expand, lookupIn } from "./expansion.js";
 import { type ServiceObject, serviceEnvironment } from "./service-env.js";
 import { type EnvFromSpec, type EnvVarSpec, listOf } from "./spec.js";
 
@@ -102,7 +102,10 @@ class Environment {
 
   async add({ name, value = "", valueFrom }: EnvVarSpec, serviceEnv: ReadonlyMap<string, string>): Promise<void> {
     if (value !== "") {
-      this.variables.set(name, expand(value, lookupIn(this.variables, serviceEnv)));
+      this.variables.set(
+        name,
+        expand(value, (other) => this.variables.get(other) ?? serviceEnv.get(other)),
+      );
       return;
     }
     const found = await this.#valueOf(valueFrom ?? {});

@@ -1,5 +1,5 @@
 import type { V1Container, V1Pod, V1PodStatus } from "../../api/pod.js";
-import { expand } from "../envvars/expansion.js";
+import { expand } from "../container/expansion.js";
 import { type EnvVarSpec, listOf } from "../envvars/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";

@@ -5,10 +5,8 @@ import type { ProbeResult, ProbeResults } from "../kuberuntime/runtime-helper.js
 /** A container's result has changed. */
 export interface ProbeUpdate {
   readonly podUid: string;
-  /** the runtime's own text */
-  readonly containerId: string;
   /** as the API writes it: `containerd://4f0c…` */
-  readonly apiContainerId: string;
+  readonly containerId: string;
   readonly result: ProbeResult;
 }
 
@@ -44,7 +42,7 @@ export class ProbeResultsManager implements ProbeResults {
     const before = this.#results.get(containerId);
     if (before === result) return undefined;
     this.#results.set(containerId, result);
-    this.#updates.push({ podUid: pod.metadata.uid, containerId, apiContainerId, result });
+    this.#updates.push({ podUid: pod.metadata.uid, containerId: apiContainerId, result });
     return { before };
   }
 

@@ -1,11 +1,10 @@
-import { access, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { V1Pod } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { podText } from "../types/pod-update.js";
-import { podDir, podsDir, podVolumesDir } from "./paths.js";
+import { podVolumesDir } from "./paths.js";
 import {
   type MountedVolume,
   requiresRemount,
@@ -28,10 +27,10 @@ export interface VolumeManagerDeps extends SetUpDeps {
   readonly trace: Trace;
 }
 
-export type VolumesResult =
-  | { readonly outcome: "ok" }
-  /** the message is that of the event which was recorded: a sync ends with it and is tried again */
-  | { readonly outcome: "failed"; readonly message: string };
+/** Volumes that are not there in time: which, in upstream's words. */
+export class VolumesError extends Error {
+  override readonly name = "VolumesError";
+}
 
 interface PodVolumes {
   readonly mounted: Map<string, MountedVolume>;
@@ -42,9 +41,9 @@ interface PodVolumes {
 /**
  * Sets up the volumes of pods, writes them anew when what they show has changed, and takes them away.
  *
- * Mirrors pkg/kubelet/volumemanager (WaitForAttachAndMount, WaitForUnmount, GetMountedVolumesForPod,
- * ReconstructVolume as far as the folders tell).
- * Differs: works when it is asked to, where upstream's reconciler turns every 100 ms.
+ * Mirrors pkg/kubelet/volumemanager (WaitForAttachAndMount, WaitForUnmount, GetMountedVolumesForPod).
+ * Differs: works when it is asked to, where upstream's reconciler turns every 100 ms. Nothing is a mount of the system's:
+ * what an earlier run of the kubelet left is found again in its folder, or goes with the pod's.
  */
 export class VolumeManager {
   readonly #pods = new Map<string, PodVolumes>();
@@ -61,24 +60,18 @@ export class VolumeManager {
 
   /**
    * Waits until all volumes that the pod's containers mount are there, up to 2 min 3 s, and brings those that show API
-   * objects up to date. To be called in each sync. Records a FailedMount event for each volume that fails, and one for the
-   * pod when the time is over.
-   * @throws the signal's reason
+   * objects up to date. To be called in each sync. Records a FailedMount event for each volume that fails.
+   * @throws VolumesError when the time is over; the signal's reason
    */
-  async waitForAttachAndMount(pod: V1Pod, signal: AbortSignal): Promise<VolumesResult> {
+  async waitForAttachAndMount(pod: V1Pod, signal: AbortSignal): Promise<void> {
     const names = mountedVolumeNames(pod);
     const expected = volumesOf(pod).filter(({ name }) => names.has(name));
-    if (expected.length === 0) return { outcome: "ok" };
+    if (expected.length === 0) return;
     const volumes = this.#of(pod.metadata.uid);
-    return volumes.mutex.run(() => this.#waitFor(pod, expected, volumes, signal));
+    await volumes.mutex.run(() => this.#waitFor(pod, expected, volumes, signal));
   }
 
-  async #waitFor(
-    pod: V1Pod,
-    expected: readonly VolumeSpec[],
-    volumes: PodVolumes,
-    signal: AbortSignal,
-  ): Promise<VolumesResult> {
+  async #waitFor(pod: V1Pod, expected: readonly VolumeSpec[], volumes: PodVolumes, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     const deadlineMs = clock.now() + POD_ATTACH_AND_MOUNT_TIMEOUT_MS;
     let isFirst = true;
@@ -90,16 +83,14 @@ export class VolumeManager {
       }
       isFirst = false;
       const missing = expected.filter(({ name }) => !volumes.mounted.has(name)).map(({ name }) => name);
-      if (missing.length === 0) return { outcome: "ok" };
+      if (missing.length === 0) return;
       const retries = missing.map((name) => volumes.failures.get(name)?.retryAtMs ?? clock.now());
       const nextMs = Math.min(...retries, deadlineMs);
       await clock.sleep(nextMs - clock.now(), signal);
       if (clock.now() < deadlineMs) continue;
       const all = expected.map(({ name }) => name);
       const lists = `unmounted volumes=[${missing.join(" ")}], unattached volumes=[${all.join(" ")}]`;
-      const message = `Unable to attach or mount volumes: ${lists}: timed out waiting for the condition`;
-      this.deps.recorder.event(pod, "Warning", "FailedMount", message);
-      return { outcome: "failed", message };
+      throw new VolumesError(`${lists}: timed out waiting for the condition`);
     }
   }
 
@@ -144,7 +135,8 @@ export class VolumeManager {
     const volumes = this.#of(uid);
     await volumes.mutex.run(async () => {
       const hadAny = volumes.mounted.size > 0;
-      await removeBelow(podVolumesDir(this.options.rootDir, uid));
+      // Links are removed, never followed.
+      await rm(podVolumesDir(this.options.rootDir, uid), { recursive: true, force: true });
       this.#pods.delete(uid);
       if (!hadAny) return;
       const upstream = { file: FILE, func: "WaitForUnmount" };
@@ -155,33 +147,9 @@ export class VolumeManager {
     });
   }
 
-  /** Is anything of the pod's volumes left? Mirrors podVolumesExist in pkg/kubelet/kubelet_volumes.go. */
-  async podVolumesExist(podUid: string): Promise<boolean> {
-    if (this.getMountedVolumes(podUid).size > 0) return true;
-    for (const plugin of await namesIn(podVolumesDir(this.options.rootDir, podUid))) {
-      const volumes = await namesIn(join(podVolumesDir(this.options.rootDir, podUid), plugin));
-      if (volumes.length > 0) return true;
-    }
-    return false;
-  }
-
-  /**
-   * Removes the folders of pods that nobody knows any more.
-   *
-   * Mirrors cleanupOrphanedPodDirs in pkg/kubelet/kubelet_volumes.go.
-   * Differs: upstream leaves a pod whose volumes are still there to its reconciler; this removes them too.
-   * @returns the uids of the pods whose folders went
-   */
-  async cleanupOrphanedPodDirs(knownPodUids: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]> {
-    const removed: string[] = [];
-    for (const uid of await namesIn(podsDir(this.options.rootDir))) {
-      signal.throwIfAborted();
-      if (knownPodUids.has(uid)) continue;
-      await removeBelow(podDir(this.options.rootDir, uid));
-      this.#pods.delete(uid);
-      removed.push(uid);
-    }
-    return removed;
+  /** Is anything of the pod's volumes in use? Mirrors podVolumesExist in pkg/kubelet/kubelet_volumes.go. */
+  podVolumesExist(podUid: string): boolean {
+    return this.getMountedVolumes(podUid).size > 0;
   }
 
   #of(podUid: string): PodVolumes {
@@ -190,26 +158,5 @@ export class VolumeManager {
     const fresh: PodVolumes = { mounted: new Map(), failures: new Map(), mutex: new Mutex() };
     this.#pods.set(podUid, fresh);
     return fresh;
-  }
-}
-
-/** Links are removed, never followed. */
-async function removeBelow(dir: string): Promise<void> {
-  if (
-    await access(dir).then(
-      () => true,
-      () => false,
-    )
-  )
-    await rm(dir, { recursive: true, force: true });
-}
-
-async function namesIn(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return [];
-    throw error;
   }
 }
