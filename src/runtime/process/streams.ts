@@ -106,7 +106,7 @@ export class EndlessSource implements ByteSource {
 
   constructor(readonly make: (count: number) => Buffer) {}
 
-  async read(_signal: AbortSignal, max = 4096): Promise<Buffer | undefined> {
+  async read(_signal: AbortSignal, max = 65_536): Promise<Buffer | undefined> {
     const given = this.#given.pop();
     if (given === undefined) return this.make(Math.min(max, 65_536));
     if (given.length > max) this.#given.push(given.subarray(max));

@@ -34,6 +34,7 @@ const fetchUrl: Program = async (self) => (await import("./fetch.js")).fetchUrl(
 const netcat: Program = async (self) => (await import("./fetch.js")).netcat(self);
 const stress: Program = async (self) => (await import("./stress.js")).stress(self);
 
+const tar: Program = async (self) => (await import("./tar/tar.js")).tar(self);
 const stty: Program = async (self) => (await import("./stty.js")).stty(self);
 const tty: Program = async (self) => (await import("./stty.js")).tty(self);
 const clear: Program = async (self) => (await import("./stty.js")).clear(self);
@@ -81,6 +82,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["kill", kill],
   ["which", which],
   ["date", date],
+  ["tar", tar],
   ["stty", stty],
   ["tty", tty],
   ["clear", clear],
@@ -104,7 +106,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["wget", "fetch"],
   ...[
     "awk base64 chmod cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
-    "readlink rev sed sha1sum sha256sum sort split stat strings tac tar tr tree uniq xargs zcat",
+    "readlink rev sed sha1sum sha256sum sort split stat strings tac tr tree uniq xargs zcat",
   ]
     .join(" ")
     .split(" ")

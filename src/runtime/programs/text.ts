@@ -108,11 +108,13 @@ export async function head(self: Self): Promise<number> {
 }
 
 async function headBytes(self: Self, source: ByteSource, limit: number): Promise<void> {
+  let count = 0;
   for (let left = limit; left > 0; ) {
     const bytes = await source.read(self.signal, left);
     if (bytes === undefined) return;
     await self.stdout.write(bytes, self.signal);
     left -= bytes.length;
+    if (++count % 64 === 0) await breathe(self.signal);
   }
 }
 
@@ -142,8 +144,10 @@ export async function tail(self: Self): Promise<number> {
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const follows = options.has("f") || options.has("F");
   const sources: ByteSource[] = [];
+  const from = options.get("c") ?? options.get("n") ?? "";
   const code = await forEachInput(self, rest, async (source) => {
-    await self.stdout.write(await lastPart(self, source, options), self.signal);
+    if (from.startsWith("+")) await copyFrom(self, source, Number(from) || 1, options.has("c"));
+    else await self.stdout.write(await lastPart(self, source, options), self.signal);
     sources.push(source);
   });
   const files = sources.filter((source) => source instanceof FileSource);
@@ -164,22 +168,28 @@ async function lastPart(self: Self, source: ByteSource, options: ReadonlyMap<str
     if (count % 64 === 0) await breathe(self.signal);
   }
   const bytes = options.get("c");
-  if (bytes !== undefined) {
-    return bytes.startsWith("+") ? kept.subarray(Number(bytes) - 1) : kept.subarray(-Number(bytes) || kept.length);
-  }
-  const lines = options.get("n") ?? "10";
-  if (lines.startsWith("+")) return fromLine(kept, Number(lines));
-  return lastLines(kept, Math.abs(Number(lines)));
+  if (bytes !== undefined) return kept.subarray(-Number(bytes) || kept.length);
+  return lastLines(kept, Math.abs(Number(options.get("n") ?? "10")));
 }
 
-function fromLine(bytes: Buffer, line: number): Buffer {
-  let at = 0;
-  for (let count = 1; count < line; count++) {
-    const next = bytes.indexOf(0x0a, at);
-    if (next < 0) return Buffer.alloc(0);
-    at = next + 1;
+/** All from a byte or a line on, counted from 1: `kubectl cp --retries` goes on so where it was cut off. */
+async function copyFrom(self: Self, source: ByteSource, first: number, countsBytes: boolean): Promise<void> {
+  for (let left = first - 1; left > 0; ) {
+    const bytes = await source.read(self.signal);
+    if (bytes === undefined) return;
+    let end = 0;
+    if (countsBytes) {
+      end = Math.min(left, bytes.length);
+      left -= end;
+    }
+    while (!countsBytes && left > 0 && end < bytes.length) {
+      const at = bytes.indexOf(0x0a, end);
+      end = at < 0 ? bytes.length : at + 1;
+      if (at >= 0) left--;
+    }
+    if (end < bytes.length) source.unread(bytes.subarray(end));
   }
-  return bytes.subarray(at);
+  await copy(self, source);
 }
 
 function lastLines(bytes: Buffer, count: number): Buffer {
@@ -192,7 +202,7 @@ function lastLines(bytes: Buffer, count: number): Buffer {
   return at < 0 ? bytes : bytes.subarray(at + 1);
 }
 
-const YES_LINES_BYTES = 8192;
+const YES_LINES_BYTES = 65_536;
 /** `yes [TEXT]` */
 export async function yes(self: Self): Promise<number> {
   const line = `${self.argv.length > 1 ? self.argv.slice(1).join(" ") : "y"}\n`;

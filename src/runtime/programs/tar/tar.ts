@@ -1,0 +1,103 @@
+import { Readable } from "node:stream";
+import { createGunzip, createGzip } from "node:zlib";
+import { errorText, FsError } from "../../fs/fs-error.js";
+import { openForReading, openForWriting } from "../../fs/open-file.js";
+import { resolvePath } from "../../fs/paths.js";
+import type { Self } from "../../process/process.js";
+import type { ByteSink, ByteSource } from "../../process/streams.js";
+import { breathe, complain, usage } from "../console.js";
+import { archive } from "./create.js";
+import { extract } from "./extract.js";
+import { TarError } from "./format.js";
+import { parseTarOptions, type TarOptions } from "./options.js";
+import { TarReader } from "./reader.js";
+
+/** What both directions need. */
+export interface TarRun {
+  readonly self: Self;
+  readonly options: TarOptions;
+  /** Says what is wrong with one entry: the others are done, and the exit code is 1. */
+  readonly complain: (text: string) => Promise<void>;
+  /** Names an entry under -v. */
+  readonly name: (text: string) => Promise<void>;
+}
+
+/**
+ * `tar [-]c|x|t[vzmpOkh] [-f FILE] [-C FOLDER] [NAME...]`: streams, as `kubectl cp` needs it.
+ * Mirrors busybox's archival/tar.c. Differs: owners are not kept, and there is no -j and -J.
+ */
+export async function tar(self: Self): Promise<number> {
+  const options = parseTarOptions(self.argv.slice(1));
+  if (typeof options === "string") return usage(self, options);
+  let code = 0;
+  const names = options.mode === "create" && options.file === "-" ? self.stderr : self.stdout;
+  const run: TarRun = {
+    self,
+    options,
+    complain: async (text) => {
+      code = 1;
+      await complain(self, text);
+    },
+    name: async (text) => {
+      if (options.isVerbose || options.mode === "list") await names.write(Buffer.from(`${text}\n`), self.signal);
+    },
+  };
+  try {
+    if (options.mode === "create") await create(run);
+    else await extract(run, new TarReader(input(run)));
+  } catch (error) {
+    if (!(error instanceof TarError || error instanceof FsError)) throw error;
+    await run.complain(error instanceof FsError ? errorText(error) : error.message);
+  }
+  return code;
+}
+
+async function create(run: TarRun): Promise<void> {
+  const { self, options } = run;
+  const { fs } = self.machine;
+  const path = resolvePath(self.cwd, options.file);
+  const sink: ByteSink = options.file === "-" ? self.stdout : openForWriting(fs, path, { append: false });
+  const blocks = archive(run, options.file === "-" ? undefined : path);
+  const pieces = options.isGzip ? through(blocks, createGzip()) : blocks;
+  let count = 0;
+  for await (const piece of pieces) {
+    await sink.write(piece, self.signal);
+    if (++count % 64 === 0) await breathe(self.signal);
+  }
+}
+
+function input({ self, options }: TarRun): AsyncIterable<Buffer> {
+  const { fs, random } = self.machine;
+  const path = resolvePath(self.cwd, options.file);
+  const source = options.file === "-" ? self.stdin : openForReading(fs, path, random);
+  const pieces = piecesOf(source, self.signal);
+  return options.isGzip ? through(pieces, createGunzip()) : pieces;
+}
+
+async function* piecesOf(source: ByteSource, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for (let count = 1; ; count++) {
+    const bytes = await source.read(signal);
+    if (bytes === undefined) return;
+    yield bytes;
+    if (count % 64 === 0) await breathe(signal);
+  }
+}
+
+async function* through(
+  pieces: AsyncIterable<Buffer>,
+  zip: ReturnType<typeof createGzip> | ReturnType<typeof createGunzip>,
+): AsyncGenerator<Buffer> {
+  const source = Readable.from(pieces, { objectMode: false });
+  source.on("error", (error) => zip.destroy(error));
+  source.pipe(zip);
+  try {
+    for await (const piece of zip) yield piece as Buffer;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && String(error.code).startsWith("Z_"))
+      throw new TarError("invalid gzip magic");
+    throw error;
+  } finally {
+    source.destroy();
+    zip.destroy();
+  }
+}
