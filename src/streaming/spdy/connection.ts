@@ -91,14 +91,8 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     this.#idle = idleTimeoutMs === undefined ? undefined : new IdleWatch(deps.clock, idleTimeoutMs);
     this.#transport = new Transport(socket, this, deps.clock, options.head ?? new Uint8Array(0));
     this.closed = this.#transport.gone.then(() => this.#reason);
-    void this.#idle?.expired().then((isExpired) => {
-      if (!isExpired) return;
-      this.#shutDown(
-        new StreamError(`the connection was idle for ${Number(idleTimeoutMs) / 1000} s`),
-        GOAWAY_STATUS.OK,
-        false,
-      );
-    });
+    const idle = new StreamError(`the connection was idle for ${(idleTimeoutMs ?? 0) / 1000} s`);
+    void this.#idle?.expired().then((isExpired) => isExpired && this.#shutDown(idle, GOAWAY_STATUS.OK, false));
   }
 
   /**
@@ -107,6 +101,11 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
    */
   get streams(): AsyncIterable<SpdyStream> {
     return this.#incoming;
+  }
+
+  /** What has arrived and was not read yet, of all streams. */
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
   }
 
   /** Aborts when no stream can be used any more, by either side's doing; `closed` follows when the socket is gone. */
