@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
-import type { V1Container, V1Pod } from "../../../api/pod.js";
 import { buildPodFullName } from "../../container/runtime.js";
 import { LogError } from "../../kuberuntime/logs/options.js";
 import { writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
+import { containerSpecs } from "../kubelet-host.js";
 import { decodeLogQuery } from "../log-query.js";
 
 /**
@@ -18,7 +18,7 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
   if ("status" in options) return writeText(response, options.status, options.text);
   const pod = host.getPodByName(namespace, podName);
   if (pod === undefined) return writeText(response, 404, `pod ${JSON.stringify(podName)} does not exist`);
-  if (!hasContainer(pod, container)) {
+  if (!containerSpecs(pod).some(({ name }) => name === container)) {
     const text = `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(podName)}`;
     return writeText(response, 404, text);
   }
@@ -48,14 +48,6 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
 function begin(response: ServerResponse): void {
   response.writeHead(200, { "Transfer-Encoding": "chunked" });
   response.flushHeaders();
-}
-
-/** Mirrors GetContainerSpec in pkg/kubelet/container/helpers.go. */
-function hasContainer({ spec }: V1Pod, name: string): boolean {
-  const ephemeral = spec["ephemeralContainers"] as readonly V1Container[] | undefined;
-  return [spec.containers, spec.initContainers, ephemeral].some(
-    (all) => all?.some((one) => one.name === name) === true,
-  );
 }
 
 async function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,184 @@
+import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { buildPodFullName, type Container, type Pod } from "../container/runtime.js";
+import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
+import type { RemoteStats } from "../cri/remote-stats.js";
+import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
+import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
+import { getKubeletContainerLogs } from "../kuberuntime/logs/container-logs.js";
+import { LogError, type LogPiece, type PodLogOptions } from "../kuberuntime/logs/options.js";
+import type { PodManager } from "../pod/pod-manager.js";
+import type { StatusManager } from "../status/manager.js";
+import { isStaticPod } from "../types/pod-update.js";
+import type {
+  AttachHostRequest,
+  ContainerHostRequest,
+  ExecHostRequest,
+  KubeletServerHost,
+  PortForwardHostRequest,
+  RunHostRequest,
+} from "./host.js";
+import { statsSummary } from "./stats-summary.js";
+
+export interface KubeletHostDeps {
+  readonly podManager: Pick<PodManager, "getPods" | "getPodByName">;
+  readonly statusManager: Pick<StatusManager, "getPodStatus">;
+  readonly runtime: Pick<KubeGenericRuntime, "getPods" | "getExec" | "getAttach" | "getPortForward">;
+  readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
+  /** undefined: the runtime's statistics are not served */
+  readonly stats?: Pick<RemoteStats, "listContainerStats">;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** Unix ms at which the sync loop last turned; undefined: not yet */
+  readonly latestLoopEntryMs: () => number | undefined;
+}
+
+export interface KubeletHostOptions {
+  readonly nodeName: string;
+  /** what /configz shows: fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
+  readonly configuration?: Readonly<Record<string, unknown>>;
+}
+
+/** Mirrors SyncLoopHealthCheck: twice the resync interval, and no less than this. */
+const LOOP_MAX_MS = 5 * 60_000;
+
+/**
+ * The kubelet as its server needs it.
+ *
+ * Mirrors pkg/kubelet/kubelet_pods.go (GetPods, GetRunningPods, GetKubeletContainerLogs, RunInContainer, GetExec, GetAttach,
+ * GetPortForward, findContainer) and pkg/kubelet/kubelet.go (SyncLoopHealthCheck).
+ */
+export class KubeletHost implements KubeletServerHost {
+  constructor(
+    readonly deps: KubeletHostDeps,
+    readonly options: KubeletHostOptions,
+  ) {}
+
+  getPodByName(namespace: string, name: string): V1Pod | undefined {
+    return this.deps.podManager.getPodByName(namespace, name);
+  }
+
+  /** The API server keeps the status of its own pods; of static pods only the kubelet knows it. */
+  getPods(): readonly V1Pod[] {
+    return this.deps.podManager.getPods().map((pod) => (isStaticPod(pod) ? this.#withStatus(pod) : pod));
+  }
+
+  #withStatus(pod: V1Pod): V1Pod {
+    const status = this.deps.statusManager.getPodStatus(pod.metadata.uid);
+    return status === undefined ? pod : { ...pod, status };
+  }
+
+  async getRunningPods(signal: AbortSignal): Promise<readonly V1Pod[]> {
+    return (await this.deps.runtime.getPods(false, signal)).map(toApiPod);
+  }
+
+  async *getKubeletContainerLogs(
+    podFullName: string,
+    containerName: string,
+    options: PodLogOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<LogPiece> {
+    const { service, clock, trace } = this.deps;
+    const [name = "", namespace = ""] = podFullName.split("_");
+    const pod = this.getPodByName(namespace, name);
+    if (pod === undefined) throw new LogError(`pod ${JSON.stringify(name)} cannot be found - no logs available`);
+    const deps = {
+      clock,
+      trace,
+      containerStatus: (id: string, inner: AbortSignal) => service.containerStatus(id, false, inner),
+    };
+    yield* getKubeletContainerLogs(deps, this.#withStatus(pod), containerName, options, signal);
+  }
+
+  async getExec(request: ExecHostRequest, signal: AbortSignal): Promise<string> {
+    const container = await this.#findContainer(request, signal);
+    if (container === undefined) throw containerNotFound(request.containerName);
+    return this.deps.runtime.getExec(container.containerId, request.command, request.streams, signal);
+  }
+
+  /** Whether there is a terminal is the container's own matter: it was decided when it was made. */
+  async getAttach(request: AttachHostRequest, signal: AbortSignal): Promise<string> {
+    const { podFullName, podUid, containerName, streams } = request;
+    const missing = `container ${containerName} not found in pod ${podFullName}`;
+    const container = await this.#findContainer(request, signal);
+    if (container === undefined) throw new Error(missing);
+    const [name = "", namespace = ""] = podFullName.split("_");
+    const pod = this.getPodByName(namespace, name);
+    if (pod === undefined || (podUid !== undefined && pod.metadata.uid !== podUid)) {
+      throw new Error(`pod ${podFullName} not found`);
+    }
+    const spec = containerSpecs(pod).find((one) => one.name === containerName);
+    if (spec === undefined) throw new Error(missing);
+    const tty = spec["tty"] === true;
+    const options = { stdin: streams.stdin, stdout: streams.stdout, stderr: streams.stderr && !tty, tty };
+    return this.deps.runtime.getAttach(container.containerId, options, signal);
+  }
+
+  async getPortForward(request: PortForwardHostRequest, signal: AbortSignal): Promise<string> {
+    const { podName: name, podNamespace: namespace, podUid, ports } = request;
+    const fullName = buildPodFullName({ name, namespace, podUid });
+    const pod = findPod(await this.deps.runtime.getPods(false, signal), fullName);
+    if (pod === undefined) throw new Error(`pod not found (${JSON.stringify(fullName)})`);
+    return this.deps.runtime.getPortForward(pod.podUid, ports, signal);
+  }
+
+  async runInContainer(request: RunHostRequest, signal: AbortSignal): Promise<Uint8Array> {
+    const container = await this.#findContainer(request, signal);
+    if (container === undefined) throw containerNotFound(request.containerName);
+    const { command } = request;
+    const result = await this.deps.service.execSync(container.containerId, command, 0, signal);
+    if (result.outcome !== "ok") throw new RuntimeCallError(result);
+    const { stdout, stderr, exitCode } = result.value;
+    if (exitCode === 0) return Buffer.concat([stdout, stderr]);
+    throw new Error(`command '${command.join(" ")}' exited with ${exitCode}: ${Buffer.from(stderr).toString()}`);
+  }
+
+  syncLoopProblem(): string | undefined {
+    const { clock, latestLoopEntryMs } = this.deps;
+    const entryMs = latestLoopEntryMs();
+    const isLate = entryMs !== undefined && clock.now() > entryMs + LOOP_MAX_MS;
+    return isLate ? "sync Loop took longer than expected" : undefined;
+  }
+
+  configz(): Readonly<Record<string, unknown>> {
+    return this.options.configuration ?? {};
+  }
+
+  async statsSummary(signal: AbortSignal): Promise<unknown> {
+    const result = await this.deps.stats?.listContainerStats(undefined, signal);
+    if (result !== undefined && result.outcome !== "ok") throw new RuntimeCallError(result);
+    return statsSummary(this.options.nodeName, result?.value ?? []);
+  }
+
+  /** A uid is not looked at where a name is given, as upstream's FindPod does not. */
+  async #findContainer(request: ContainerHostRequest, signal: AbortSignal): Promise<Container | undefined> {
+    const pod = findPod(await this.deps.runtime.getPods(false, signal), request.podFullName);
+    return pod?.containers.find(({ name }) => name === request.containerName);
+  }
+}
+
+function containerNotFound(name: string): Error {
+  return new Error(`container not found (${JSON.stringify(name)})`);
+}
+
+/** All that a pod's spec names. Mirrors VisitContainers, as GetContainerSpec in pkg/kubelet/container/helpers.go uses it. */
+export function containerSpecs({ spec }: V1Pod): readonly V1Container[] {
+  const ephemeral = spec["ephemeralContainers"] as readonly V1Container[] | null | undefined;
+  return [...(spec.containers ?? []), ...(spec.initContainers ?? []), ...(ephemeral ?? [])];
+}
+
+function findPod(pods: readonly Pod[], fullName: string): Pod | undefined {
+  return pods.find((pod) => buildPodFullName(pod) === fullName);
+}
+
+/** Mirrors ToAPIPod in pkg/kubelet/container/runtime.go. */
+function toApiPod({ podUid, name, namespace, containers }: Pod): V1Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, uid: podUid, creationTimestamp: null },
+    spec: { containers: containers.map((one) => ({ name: one.name ?? "", resources: {} })) },
+    status: {},
+  };
+}
