@@ -88,6 +88,7 @@ export class ManagerLab {
   readonly ending = new Set<string>();
   readonly manager: KubeGenericRuntimeManager;
   readonly backOff: Backoff;
+  readonly helper: RuntimeHelper;
 
   constructor(
     readonly client: CriClient,
@@ -97,11 +98,12 @@ export class ManagerLab {
     { kubeVersion = "1.25", helper = {}, options = {}, deps = {} }: LabOptions,
   ) {
     this.backOff = new Backoff(clock, CONTAINER_BACK_OFF);
+    this.helper = fakeHelper(folder, helper);
     this.manager = new KubeGenericRuntimeManager(
       {
         runtimeService: client.runtime,
         imageService: client.images,
-        runtimeHelper: fakeHelper(folder, helper),
+        runtimeHelper: this.helper,
         livenessManager: this.liveness,
         startupManager: this.startup,
         podStateProvider: {

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { Image, ImageStatusResponse } from "../../../src/cri/messages/image.js";
+import { type RpcResult, rpcFailure } from "../../../src/cri/status.js";
+import { Backoff } from "../../../src/kubelet/container/backoff.js";
+import { IMAGE_BACK_OFF, ImageManager, shouldPullImage } from "../../../src/kubelet/images/image-manager.js";
+import { parseImageName } from "../../../src/kubelet/images/image-name.js";
+import { credentialsFor } from "../../../src/kubelet/images/keyring.js";
+import {
+  type ImagePuller,
+  ParallelImagePuller,
+  type PullRequest,
+  SerialImagePuller,
+} from "../../../src/kubelet/images/puller.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { EventLog, podOf } from "../kuberuntime/lab.js";
+
+const { signal } = new AbortController();
+
+describe("image names", () => {
+  const table = [
+    ["nginx", "docker.io", "nginx:latest"],
+    ["nginx:1.25", "docker.io", "nginx:1.25"],
+    ["team/app", "docker.io", "team/app:latest"],
+    ["registry.k8s.io/pause:3.8", "registry.k8s.io", "registry.k8s.io/pause:3.8"],
+    ["localhost/app", "localhost", "localhost/app:latest"],
+    ["localhost:5000/app", "localhost:5000", "localhost:5000/app:latest"],
+    ["[::1]:5000/app:1", "[::1]:5000", "[::1]:5000/app:1"],
+    [`app@sha256:${"a".repeat(64)}`, "docker.io", `app@sha256:${"a".repeat(64)}`],
+    [`app:1@sha256:${"a".repeat(64)}`, "docker.io", `app:1@sha256:${"a".repeat(64)}`],
+  ] as const;
+  for (const [text, domain, image] of table) {
+    test(`${text} is ${image} at ${domain}`, () => {
+      assert.deepEqual(parseImageName(text), { outcome: "ok", name: { domain, image } });
+    });
+  }
+
+  const invalid = [
+    ["", "invalid reference format"],
+    ["Nginx", "repository name must be lowercase"],
+    ["a b", "invalid reference format"],
+    ["-app", "invalid reference format"],
+    ["app:", "invalid reference format"],
+    ["app@sha256:12", "invalid reference format"],
+    ["../../etc/passwd", "invalid reference format"],
+    ["a".repeat(250), "repository name must not be more than 255 characters"],
+    ["a1".repeat(32), `invalid repository name (${"a1".repeat(32)}), cannot specify 64-byte hexadecimal strings`],
+  ] as const;
+  for (const [text, why] of invalid) {
+    test(`${text.slice(0, 20)} is none: ${why.slice(0, 40)}`, () => {
+      const message = `couldn't parse image reference "${text}": ${why}`;
+      assert.deepEqual(parseImageName(text), { outcome: "invalid", message });
+    });
+  }
+});
+
+const policies = [
+  ["Always", true, true],
+  ["Always", false, true],
+  ["IfNotPresent", true, false],
+  ["IfNotPresent", false, true],
+  ["Never", false, false],
+  ["Sometimes", false, false],
+  [undefined, false, false],
+] as const;
+for (const [policy, isPresent, want] of policies) {
+  test(`pull policy ${policy}, ${isPresent ? "present" : "missing"}: ${want ? "pull" : "do not"}`, () => {
+    assert.equal(shouldPullImage(policy, isPresent), want);
+  });
+}
+
+/** An image service and a puller that answer as they are told. */
+class Fakes implements ImagePuller {
+  readonly clock = new FakeClock();
+  readonly events = new EventLog();
+  readonly pulls: PullRequest[] = [];
+  present: string | undefined;
+  inspect: RpcResult<void> = { outcome: "ok", value: undefined };
+  answer: RpcResult<string> = { outcome: "ok", value: "sha256:pulled" };
+  readonly manager = new ImageManager({
+    imageService: {
+      imageStatus: async () => {
+        if (this.inspect.outcome !== "ok") return this.inspect;
+        const image = this.present === undefined ? {} : { image: Image.create({ id: this.present }) };
+        return { outcome: "ok", value: ImageStatusResponse.create(image) };
+      },
+    },
+    puller: this,
+    recorder: this.events,
+    backOff: new Backoff(this.clock, IMAGE_BACK_OFF),
+    clock: this.clock,
+  });
+
+  async pull(request: PullRequest): Promise<RpcResult<string>> {
+    this.pulls.push(request);
+    await this.clock.advance(1387);
+    return this.answer;
+  }
+
+  async ensure(imagePullPolicy: string, image = "app:1"): Promise<string> {
+    const pod = podOf([{ name: "c", image, imagePullPolicy }], {}, { uid: "u" });
+    const [container] = pod.spec.containers ?? [];
+    assert.ok(container !== undefined);
+    const request = { pod, container: container as never, pullSecrets: [], sandboxConfig: {} };
+    const result = await this.manager.ensureImageExists(request, signal);
+    return result.outcome === "ok" ? result.imageRef : `${result.error}: ${result.message}`;
+  }
+}
+
+describe("ensureImageExists", () => {
+  test("an image that is there is not pulled", async () => {
+    const fakes = new Fakes();
+    fakes.present = "sha256:there";
+    assert.equal(await fakes.ensure("IfNotPresent"), "sha256:there");
+    assert.deepEqual(fakes.events.take(), ['Normal Pulled Container image "app:1" already present on machine']);
+  });
+
+  test("one that is missing is pulled, with the time it took", async () => {
+    const fakes = new Fakes();
+    assert.equal(await fakes.ensure("IfNotPresent", "app"), "sha256:pulled");
+    assert.equal(fakes.pulls[0]?.image.image, "app:latest");
+    assert.deepEqual(fakes.events.take(), [
+      'Normal Pulling Pulling image "app"',
+      'Normal Pulled Successfully pulled image "app" in 1.387s',
+    ]);
+    assert.equal(fakes.events.fieldPaths[0], "spec.containers{c}");
+  });
+
+  test("one that may never be pulled is an error", async () => {
+    const fakes = new Fakes();
+    const text = 'Container image "app:1" is not present with pull policy of Never';
+    assert.equal(await fakes.ensure("Never"), `ErrImageNeverPull: ${text}`);
+    assert.deepEqual(fakes.events.take(), [`Warning ErrImageNeverPull ${text}`]);
+  });
+
+  test("a name that is none is InvalidImageName", async () => {
+    const fakes = new Fakes();
+    const text = `Failed to apply default image tag "App": couldn't parse image reference "App": repository name must be lowercase`;
+    assert.equal(await fakes.ensure("Always", "App"), `InvalidImageName: ${text}`);
+    assert.deepEqual(fakes.events.take(), [`Warning InspectFailed ${text}`]);
+  });
+
+  test("a runtime that cannot look is ImageInspectError", async () => {
+    const fakes = new Fakes();
+    fakes.inspect = rpcFailure("Internal", "no");
+    const text = 'Failed to inspect image "app:1": rpc error: code = Internal desc = no';
+    assert.equal(await fakes.ensure("Always"), `ImageInspectError: ${text}`);
+    assert.deepEqual(fakes.events.take(), [`Warning InspectFailed ${text}`]);
+  });
+
+  test("a failed pull waits 10 s, 20 s, ... 300 s before the next", async () => {
+    const fakes = new Fakes();
+    fakes.answer = rpcFailure("NotFound", "no such image");
+    for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
+      assert.match(await fakes.ensure("Always"), /^ErrImagePull: rpc error: code = NotFound desc = no such image$/);
+      assert.equal(await fakes.ensure("Always"), 'ImagePullBackOff: Back-off pulling image "app:1"');
+      await fakes.clock.advance(seconds * 1000 - 1);
+      assert.match(await fakes.ensure("Always"), /^ImagePullBackOff/);
+      await fakes.clock.advance(1);
+    }
+    assert.equal(fakes.pulls.length, 7);
+    fakes.answer = { outcome: "ok", value: "sha256:pulled" };
+    assert.equal(await fakes.ensure("Always"), "sha256:pulled");
+  });
+});
+
+const docker = (registry: string, auth: object) => ({
+  type: "kubernetes.io/dockerconfigjson",
+  data: { ".dockerconfigjson": Buffer.from(JSON.stringify({ auths: { [registry]: auth } })).toString("base64") },
+});
+const keys = [
+  ["its registry", docker("https://r.example/v2/", { username: "u", password: "p" }), "r.example", "u:p"],
+  ["auth in one", docker("r.example", { auth: Buffer.from("u:p:q").toString("base64") }), "r.example", "u:p:q"],
+  ["another registry", docker("other.example", { username: "u" }), "r.example", undefined],
+  ["docker's own", docker("https://index.docker.io/v1/", { username: "u", password: "p" }), "docker.io", "u:p"],
+  [
+    "not JSON",
+    { type: "kubernetes.io/dockerconfigjson", data: { ".dockerconfigjson": "eHg=" } },
+    "r.example",
+    undefined,
+  ],
+  ["empty", {}, "r.example", undefined],
+] as const;
+for (const [name, secret, domain, want] of keys) {
+  test(`pull secrets: ${name}`, () => {
+    const [auth] = credentialsFor(domain, [secret]);
+    assert.equal(auth === undefined ? undefined : `${auth.username}:${auth.password}`, want);
+  });
+}
+
+describe("pullers", () => {
+  class Service {
+    underWay = 0;
+    most = 0;
+    readonly users: (string | undefined)[] = [];
+    readonly clock = new FakeClock();
+    async pullImage(_image: unknown, auth: { username?: string | undefined } | undefined): Promise<RpcResult<string>> {
+      this.users.push(auth?.username);
+      this.most = Math.max(this.most, ++this.underWay);
+      await this.clock.sleep(10);
+      this.underWay--;
+      return auth?.username === "bad" ? rpcFailure("Unknown", "denied") : { outcome: "ok", value: "ref" };
+    }
+  }
+  const request = { image: { image: "a" }, credentials: [], sandboxConfig: {} };
+
+  for (const [Puller, most] of [
+    [SerialImagePuller, 1],
+    [ParallelImagePuller, 3],
+  ] as const) {
+    test(`${Puller.name}: ${most} at once`, async () => {
+      const service = new Service();
+      const puller = new Puller(service as never);
+      const pulls = Promise.all([1, 2, 3].map(() => puller.pull(request, signal)));
+      await service.clock.advance(100);
+      assert.equal(
+        (await pulls).every(({ outcome }) => outcome === "ok"),
+        true,
+      );
+      assert.equal(service.most, most);
+    });
+  }
+
+  test("who gives up while others pull does not pull, and holds up nobody", async () => {
+    const service = new Service();
+    const puller = new SerialImagePuller(service as never);
+    const stop = new AbortController();
+    const first = puller.pull(request, signal);
+    const second = puller.pull(request, stop.signal);
+    const third = puller.pull(request, signal);
+    stop.abort();
+    await assert.rejects(second, { name: "AbortError" });
+    await service.clock.advance(100);
+    assert.deepEqual([(await first).outcome, (await third).outcome, service.users.length], ["ok", "ok", 2]);
+  });
+
+  test("credentials are tried in their order; the last word is what all said", async () => {
+    const service = new Service();
+    const puller = new ParallelImagePuller(service as never);
+    const good = puller.pull({ ...request, credentials: [{ username: "bad" }, { username: "good" }] }, signal);
+    await service.clock.advance(100);
+    assert.equal((await good).outcome, "ok");
+    const bad = puller.pull({ ...request, credentials: [{ username: "bad" }, { username: "bad" }] }, signal);
+    await service.clock.advance(100);
+    const result = await bad;
+    assert.equal(result.outcome === "ok" ? "" : result.text, "rpc error: code = Unknown desc = denied");
+    assert.deepEqual(service.users, ["bad", "good", "bad", "bad"]);
+  });
+});
