@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { test } from "vitest";
+import type { V1Pod } from "../../../src/api/pod.js";
+import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
+import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
+import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";
+import { KubeletServer } from "../../../src/kubelet/server/server.js";
+import type { ByteReader } from "../../../src/streaming/bytes.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/streaming/remote-command/connect.js";
+import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
+import { exitCodeOf } from "../../../src/streaming/remote-command/status-text.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { makeAuthority, makeLeaf } from "../../support/https-server.js";
+import { recordingTrace } from "../../support/trace.js";
+import { type ManagerLab, signal } from "../kuberuntime/lab.js";
+
+const clock = new SystemClock();
+const PIPES: RemoteCommandOptions = { stdin: true, stdout: true, stderr: true, tty: false };
+
+/** A kubelet's server before a runtime that has one pod, and a client that may do everything. */
+export class Chain implements AsyncDisposable {
+  private constructor(
+    readonly server: KubeletServer,
+    readonly tls: { readonly ca: string; readonly cert: string; readonly key: string },
+    readonly pod: V1Pod,
+  ) {}
+
+  /** @param pod runs already; its first container prints `begun` and waits */
+  static async start(lab: ManagerLab, pod: V1Pod): Promise<Chain> {
+    const { trace } = recordingTrace(clock);
+    const { containerStatuses } = await lab.status(pod);
+    const running: V1Pod = {
+      ...pod,
+      status: {
+        phase: "Running",
+        containerStatuses: containerStatuses.map(({ name, containerId }) => ({
+          name,
+          containerID: buildContainerId(lab.manager.type, containerId),
+          state: { running: {} },
+        })),
+      },
+    };
+    const isIt = (namespace: string, name: string) =>
+      namespace === pod.metadata.namespace && name === pod.metadata.name;
+    const host = new KubeletHost(
+      {
+        podManager: { getPods: () => [running], getPodByName: (...it) => (isIt(...it) ? running : undefined) },
+        statusManager: { getPodStatus: () => undefined },
+        runtime: lab.manager,
+        service: lab.client.runtime,
+        stats: lab.client.stats,
+        clock,
+        trace,
+        latestLoopEntryMs: () => clock.now(),
+      },
+      { nodeName: "n1" },
+    );
+    const ca = await makeAuthority();
+    const [serving, admin] = await Promise.all([makeLeaf(ca), makeLeaf(ca, { commonName: "admin" })]);
+    const options = { nodeName: "n1", clientCaPem: ca.certificatePem, mode: "AlwaysAllow" as const };
+    const auth = new KubeletAuth({ clock, trace }, options);
+    const server = await KubeletServer.listen({ host, clock, trace, auth }, { port: 0, transport: { pair: serving } });
+    const tls = { ca: ca.certificatePem, cert: admin.certificatePem, key: admin.keyPem };
+    return new Chain(server, tls, running);
+  }
+
+  path(what: string, container = "app"): string {
+    const { namespace, name } = this.pod.metadata;
+    return `/${what}/${namespace}/${name}${container === "" ? "" : `/${container}`}`;
+  }
+
+  async ask(path: string, method = "GET"): Promise<{ readonly status: number | undefined; readonly text: string }> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(`${this.server.url}${path}`, { method, agent: false, ...this.tls }, resolve)
+        .once("error", reject)
+        .end();
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    return { status: response.statusCode, text: Buffer.concat(chunks).toString() };
+  }
+
+  /** @returns what came, and how it ended; or the status that each protocol was refused with */
+  async exec(command: readonly string[], protocol: RemoteCommandProtocol, input = "") {
+    const query = new URLSearchParams([
+      ["input", "1"],
+      ["output", "1"],
+      ["error", "1"],
+    ]);
+    for (const word of command) query.append("command", word);
+    const url = `${this.server.url}${this.path("exec")}?${query}`;
+    const options = { options: PIPES, clock, protocols: [protocol], tls: this.tls };
+    const { session, refused } = await connectRemoteCommand(url, options, signal);
+    if (session === undefined) return refused.map(({ refusal }) => refusal.status);
+    await using open = session;
+    const output = Promise.all([textOf(open.stdout), textOf(open.stderr)]);
+    if (input !== "") await open.stdin?.write(Buffer.from(input));
+    await open.stdin?.end();
+    const [stdout, stderr] = await output;
+    return { stdout, stderr, exitCode: exitCodeOf(await open.status) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server.close();
+  }
+}
+
+async function textOf(reader: ByteReader | undefined): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of reader ?? []) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+/**
+ * What holds of every runtime behind the server.
+ * @param atOnce so many commands at the same time: a real process costs its machine some
+ */
+export function chainTests(chain: () => Chain, atOnce: number): void {
+  for (const protocol of ["spdy", "v4"] as const) {
+    test(`a command over ${protocol}: both outputs and the exit code`, async () => {
+      const seen = await chain().exec(["sh", "-c", "echo out; echo err >&2; exit 3"], protocol);
+      assert.deepEqual(seen, { stdout: "out\n", stderr: "err\n", exitCode: 3 });
+    });
+  }
+
+  test("what is typed reaches the command", async () => {
+    const seen = await chain().exec(["cat"], "spdy", "typed\n");
+    assert.deepEqual(seen, { stdout: "typed\n", stderr: "", exitCode: 0 });
+  });
+
+  test(`${atOnce} commands at once`, async () => {
+    const all = Array.from({ length: atOnce }, (_, i) => chain().exec(["echo", String(i)], "spdy"));
+    const outputs = (await Promise.all(all)).map((seen) => ("stdout" in seen ? seen.stdout : seen));
+    assert.deepEqual(
+      outputs,
+      Array.from({ length: atOnce }, (_, i) => `${i}\n`),
+    );
+  });
+
+  test("/run gives the output of a command that went well, and the error of one that did not", async () => {
+    const run = chain().path("run");
+    assert.deepEqual(await chain().ask(`${run}?cmd=echo%20hi`, "POST"), { status: 200, text: "hi\n" });
+    const failed = await chain().ask(`${run}?cmd=ls%20/none`, "POST");
+    assert.equal(failed.status, 500);
+    assert.match(failed.text, /^command 'ls \/none' exited with [12]: .*\/none/);
+  });
+
+  test("/containerLogs: what the container has said", async () => {
+    const logs = chain().path("containerLogs");
+    assert.deepEqual(await chain().ask(logs), { status: 200, text: "begun\n" });
+    const timed = await chain().ask(`${logs}?timestamps=true&tailLines=1`);
+    assert.match(timed.text, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}(Z|[+-]\d\d:\d\d) begun\n$/);
+    assert.deepEqual(await chain().ask(`${logs}?previous=true`), {
+      status: 400,
+      text: `previous terminated container "app" in pod "${chain().pod.metadata.name}" not found`,
+    });
+  });
+
+  const refused = [
+    ["exec", "none", 500, 'container not found ("none")'],
+    ["run", "none", 500, 'container not found ("none")'],
+    ["attach", "none", 500, "container none not found in pod POD_default"],
+  ] as const;
+  for (const [what, container, status, text] of refused) {
+    test(`/${what} of a container that does not run is ${status}`, async () => {
+      const seen = await chain().ask(`${chain().path(what, container)}?output=1&command=x`, "POST");
+      assert.deepEqual(seen, { status, text: text.replace("POD", chain().pod.metadata.name) });
+    });
+  }
+
+  test("/runningpods/ and /stats/summary show what the runtime has", async () => {
+    const { name, uid } = chain().pod.metadata;
+    const { items } = JSON.parse((await chain().ask("/runningpods/")).text);
+    assert.deepEqual([items[0].metadata.name, items[0].metadata.uid], [name, uid]);
+    assert.equal(items[0].spec.containers[0].name, "app");
+    const summary = JSON.parse((await chain().ask("/stats/summary")).text);
+    assert.equal(summary.node.nodeName, "n1");
+    assert.equal(summary.pods[0].podRef.name, name);
+    assert.equal(summary.pods[0].containers[0].name, "app");
+    assert.ok(summary.pods[0].containers[0].memory.workingSetBytes >= 0);
+  });
+}
