@@ -1,0 +1,181 @@
+import { isIPv6 } from "node:net";
+import { isPodPhaseTerminal, type PodPhase, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../api/pod.js";
+import { isAtLeast } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { PodStatus } from "../container/runtime.js";
+import { ephemeralContainersOf } from "../container/spec.js";
+import type { ProbeManager } from "../prober/manager.js";
+import { getPodQos } from "../qos/pod-qos.js";
+import {
+  generateContainersReadyCondition,
+  generatePodInitializedCondition,
+  generatePodReadyCondition,
+} from "../status/generate.js";
+import { ownedConditions } from "../status/merge.js";
+import { getPhase } from "../status/phase.js";
+import { podText } from "../types/pod-update.js";
+import { convertToApiContainerStatuses } from "./container-statuses.js";
+import type { ReasonCache } from "./reason-cache.js";
+
+const FILE = "pkg/kubelet/kubelet_pods.go";
+
+export interface ApiPodStatusDeps {
+  readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
+  readonly probeManager: Pick<ProbeManager, "updatePodStatus">;
+  readonly reasonCache: Pick<ReasonCache, "get">;
+  readonly trace: Trace;
+}
+
+export interface ApiPodStatusOptions {
+  /** what `Version` said: `containerd` */
+  readonly runtimeName: string;
+  readonly kubeVersion: string;
+  /** the node's own addresses, the preferred one first; none: the kubelet stands alone */
+  readonly hostIps: readonly string[];
+}
+
+/**
+ * What the API shows of a pod: made from what the runtime has, and from what was shown before.
+ *
+ * Mirrors generateAPIPodStatus and convertStatusToAPIStatus in pkg/kubelet/kubelet_pods.go.
+ * Differs: what an eviction or a deadline says is added by whoever decides it (PodSyncHandlers upstream).
+ *
+ * @param podIsTerminal nothing of the pod will be started any more: then all of its containers decide the phase (v1.27)
+ */
+export function generateApiPodStatus(
+  deps: ApiPodStatusDeps,
+  options: ApiPodStatusOptions,
+  pod: V1Pod,
+  podStatus: PodStatus,
+  podIsTerminal = false,
+): V1PodStatus {
+  const old = deps.statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
+  const converted = convertStatusToApiStatus(deps, options, pod, podStatus, old);
+  const all = [...(converted.containerStatuses ?? []), ...(converted.initContainerStatuses ?? [])];
+  const fromContainers = getPhase(pod.spec, all, podIsTerminal && isAtLeast(options.kubeVersion, "1.27"));
+  const phase = phaseOf(deps, pod, old, fromContainers);
+  const said = phase === old.phase ? saidOf(old, pod.status) : {};
+  const status = deps.probeManager.updatePodStatus(pod, { phase, ...said, ...converted });
+  return {
+    ...status,
+    ...addressesOf(options.hostIps, pod, status),
+    conditions: conditionsOf(options.kubeVersion, pod, podStatus, status),
+  };
+}
+
+/** Once a pod is over, it stays over: by what was shown, and by what the API has. */
+function phaseOf({ trace }: ApiPodStatusDeps, pod: V1Pod, old: V1PodStatus, fromContainers: PodPhase): PodPhase {
+  const inApi = terminalPhase(pod.status);
+  const before = terminalPhase(old) ?? inApi;
+  const phase = isPodPhaseTerminal(fromContainers) ? fromContainers : (before ?? fromContainers);
+  if (inApi === undefined || phase === inApi) return phase;
+  const what = `keep phase ${inApi} of ${podText(pod)}, not ${phase}`;
+  const upstream = { file: FILE, func: "generateAPIPodStatus" };
+  trace.emit(
+    { kind: "decision", what, why: "a pod does not leave a terminal phase", upstream },
+    { actor: "kubelet", level: 2 },
+  );
+  return inApi;
+}
+
+function terminalPhase({ phase }: V1PodStatus): PodPhase | undefined {
+  return phase === "Failed" || phase === "Succeeded" ? phase : undefined;
+}
+
+/** Reason and message belong to the phase: they stay as long as it does. */
+function saidOf(old: V1PodStatus, inApi: V1PodStatus): V1PodStatus {
+  const reason = old.reason || inApi.reason;
+  const message = old.message || inApi.message;
+  return { ...(reason ? { reason } : {}), ...(message ? { message } : {}) };
+}
+
+function convertStatusToApiStatus(
+  { reasonCache }: ApiPodStatusDeps,
+  options: ApiPodStatusOptions,
+  pod: V1Pod,
+  podStatus: PodStatus,
+  old: V1PodStatus,
+): V1PodStatus {
+  const { containers, initContainers } = pod.spec;
+  const hasInitContainers = (initContainers ?? []).length > 0;
+  const convert = (
+    previous: V1PodStatus["containerStatuses"],
+    specs: readonly Parameters<typeof convertToApiContainerStatuses>[4][number][],
+    isInitContainer = false,
+  ) =>
+    convertToApiContainerStatuses(reasonCache, pod, podStatus, previous ?? [], specs, {
+      runtimeName: options.runtimeName,
+      hasInitContainers,
+      isInitContainer,
+    });
+  const podIPs = sortPodIps(podStatus.ips, options.hostIps).map((ip) => ({ ip }));
+  const [first] = podIPs;
+  const containerStatuses = convert(old.containerStatuses, containers ?? []);
+  const ephemeral = convert(old.ephemeralContainerStatuses, ephemeralContainersOf(pod));
+  return {
+    ...(first === undefined ? {} : { podIP: first.ip, podIPs }),
+    qosClass: getPodQos(pod),
+    initContainerStatuses: convert(old.initContainerStatuses, initContainers ?? [], true),
+    containerStatuses: containerStatuses.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
+  };
+}
+
+/**
+ * The first address of the node's own family, then the first of the other: runtimes have no fixed order.
+ * Mirrors sortPodIPs.
+ */
+export function sortPodIps(podIps: readonly string[], hostIps: readonly string[]): readonly string[] {
+  const isFirstV6 = hostIps[0] !== undefined && isIPv6(hostIps[0]);
+  const primary = podIps.find((ip) => isIPv6(ip) === isFirstV6);
+  const secondary = podIps.find((ip) => isIPv6(ip) !== isFirstV6);
+  return [primary, secondary].filter((ip): ip is string => ip !== undefined);
+}
+
+/** A pod in the node's network has the node's addresses. */
+function addressesOf(hostIps: readonly string[], pod: V1Pod, status: V1PodStatus): V1PodStatus {
+  const [hostIP] = hostIps;
+  if (hostIP === undefined) return {};
+  if (pod.spec.hostNetwork !== true) return { hostIP };
+  const present = status.podIPs ?? [];
+  const podIPs = present.length === 0 ? [{ ip: hostIP }] : [...present];
+  const second = hostIps[1];
+  if (podIPs.length === 1 && hostIps.length === 2 && second !== undefined) podIPs.push({ ip: second });
+  return { hostIP, podIP: status.podIP ?? hostIP, podIPs };
+}
+
+/** Those of others stay, and the kubelet's own come after them. */
+function conditionsOf(kubeVersion: string, pod: V1Pod, podStatus: PodStatus, status: V1PodStatus): V1PodCondition[] {
+  const { owned } = ownedConditions(kubeVersion);
+  const others = (pod.status.conditions ?? []).filter(({ type }) => !owned.includes(type));
+  const { phase, initContainerStatuses: init = [], containerStatuses: main = [] } = status;
+  const { spec } = pod;
+  // From 1.29 on, whether a pod is initialized is also told by its ordinary containers.
+  const forInitialized = isAtLeast(kubeVersion, "1.29") ? [...(init ?? []), ...(main ?? [])] : init;
+  return [
+    ...others,
+    ...(owned.includes(READY_TO_START) ? [readyToStartCondition(podStatus)] : []),
+    generatePodInitializedCondition(spec, forInitialized, phase),
+    generatePodReadyCondition(spec, others, containersForReady(kubeVersion, main, init), phase),
+    generateContainersReadyCondition(spec, containersForReady(kubeVersion, main, init), phase),
+    { type: "PodScheduled", status: "True" },
+  ];
+}
+
+const READY_TO_START = "PodReadyToStartContainers";
+
+/** Sidecars count among those that must be ready, from 1.29 on. */
+function containersForReady(
+  kubeVersion: string,
+  main: V1PodStatus["containerStatuses"],
+  init: V1PodStatus["containerStatuses"],
+) {
+  return isAtLeast(kubeVersion, "1.29") ? [...(main ?? []), ...(init ?? [])] : main;
+}
+
+/** The sandbox is there, and has its network. Mirrors GeneratePodReadyToStartContainersCondition in status/generate.go. */
+function readyToStartCondition({ sandboxStatuses }: PodStatus): V1PodCondition {
+  const [newest] = sandboxStatuses;
+  const hasNetwork = newest !== undefined && (newest.usesHostNetwork || newest.ips.length > 0);
+  return { type: READY_TO_START, status: newest?.state === "ready" && hasNetwork ? "True" : "False" };
+}

@@ -1,0 +1,43 @@
+import type { PodSyncResult, SyncErrorReason } from "../container/sync-result.js";
+import { remember } from "../events/correlator.js";
+
+/** Why a container could not be started, as the API shows it of a waiting container. Mirrors ReasonItem. */
+export interface ReasonItem {
+  readonly reason: SyncErrorReason;
+  readonly message: string;
+}
+
+/**
+ * Why containers could not be started when they were tried last: the runtime knows nothing of a container that it never
+ * made.
+ *
+ * Mirrors pkg/kubelet/reason_cache.go (ReasonCache).
+ * Differs: holds 4096 containers, upstream a thousand: the oldest goes first in both.
+ */
+export class ReasonCache {
+  readonly #items = new Map<string, ReasonItem>();
+
+  /** Takes what a sync did to containers: a failure is remembered, a success forgotten. Other actions do not count. */
+  update(podUid: string, { syncResults }: PodSyncResult): void {
+    for (const { action, target, error, message = "" } of syncResults) {
+      if (action !== "StartContainer") continue;
+      const key = keyOf(podUid, target);
+      if (error === undefined) this.#items.delete(key);
+      else remember(this.#items, key, { reason: error, message });
+    }
+  }
+
+  get(podUid: string, containerName: string): ReasonItem | undefined {
+    return this.#items.get(keyOf(podUid, containerName));
+  }
+
+  /** For a container that was removed. */
+  remove(podUid: string, containerName: string): void {
+    this.#items.delete(keyOf(podUid, containerName));
+  }
+}
+
+/** As upstream writes it: `uid_name`. */
+function keyOf(podUid: string, containerName: string): string {
+  return `${podUid}_${containerName}`;
+}
