@@ -13,6 +13,7 @@ import { hasKeys, serveKeys } from "./pleg/keys.js";
 interface UpOptions {
   readonly listen?: string;
   readonly control?: string;
+  readonly streamingAddress?: string;
   readonly rootDir?: string;
   readonly pullTime: number;
   readonly image: readonly string[];
@@ -34,6 +35,12 @@ export function addRuntimeCommand(program: Command, context: CliContext): void {
       new Option("--listen <endpoint>", "unix:///path or tcp://127.0.0.1:PORT; default: a socket in the state folder"),
     )
     .addOption(new Option("--control <address>", "serve the control API there: 127.0.0.1:PORT, 0 for a free one"))
+    .addOption(
+      new Option(
+        "--streaming-address <address>",
+        "where clients come for exec, attach and port-forward (default: a free port of 127.0.0.1)",
+      ),
+    )
     .addOption(new Option("--root-dir <folder>", "where its own files go (default: a temporary folder)"))
     .addOption(
       new Option("--pull-time <duration>", "how long a pull takes").argParser(parseDuration).default(400, "400ms"),
@@ -94,6 +101,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     podCidr: options.podCidr,
     images: options.image,
     ...(options.rootDir === undefined ? {} : { rootDir: options.rootDir }),
+    ...(options.streamingAddress === undefined ? {} : { streamingAddress: options.streamingAddress }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
   });
   await using control = await openControl(runtime, options);

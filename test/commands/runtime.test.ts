@@ -70,6 +70,7 @@ const REFUSED: readonly (readonly [readonly string[], number, RegExp])[] = [
     /its folder does not exist/,
   ],
   [["--control", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /no address of this machine/],
+  [["--streaming-address", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /no address of this machine for streams/],
   [["--pod-cidr", "10.0.0.0/33", "--listen", "tcp://127.0.0.1:0"], 2, /pod CIDR/],
   [["--image", "../../etc", "--listen", "tcp://127.0.0.1:0"], 2, /invalid reference format/],
   [["--seed", "x"], 2, /whole number/],

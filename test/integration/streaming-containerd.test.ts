@@ -1,212 +1,211 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, test } from "vitest";
-import { NamespaceMode } from "../../src/cri/messages/enums.js";
-import { expectOk } from "../../src/cri/status.js";
+import type { Status } from "../../src/api/meta.js";
+import { RUNTIME_SERVICE as R } from "../../src/cri/services.js";
+import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import type { ByteReader } from "../../src/streaming/bytes.js";
-import type { FrameReport } from "../../src/streaming/frame-report.js";
-import { connectSpdyPortForward } from "../../src/streaming/port-forward/spdy-client.js";
+import { connectPortForward } from "../../src/streaming/port-forward/connect.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
 import type { RemoteCommandClientSession, RemoteCommandOptions } from "../../src/streaming/remote-command/session.js";
-import { connectSpdyRemoteCommand } from "../../src/streaming/remote-command/spdy-client.js";
-import { exitCodeOf } from "../../src/streaming/remote-command/status-text.js";
+import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { CriDriver } from "../runtime/cri-driver.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { suiteNeeding } from "../support/requirements.js";
 
-const { signal } = new AbortController();
 const clock = new SystemClock();
-const PIPES: RemoteCommandOptions = { stdin: true, stdout: true, stderr: true, tty: false };
-const TERMINAL: RemoteCommandOptions = { stdin: true, stdout: true, stderr: false, tty: true };
+
+/** What a client of a stream saw. */
+interface Seen {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly status: Status;
+}
 
 async function textOf(reader: ByteReader | undefined): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of reader ?? []) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
+  const parts: Uint8Array[] = [];
+  for await (const part of reader ?? []) parts.push(part);
+  return Buffer.concat(parts).toString();
 }
 
-suiteNeeding(["containerd", "busybox-static", "root"], "streams of a real containerd over SPDY", () => {
-  let containerd: TestContainerd;
-  let sandboxId: string;
-  let containerId: string;
-
-  beforeAll(async () => {
-    containerd = await startContainerd();
-    const { runtime } = containerd.client;
-    const sandboxConfig = {
-      metadata: { name: "live", uid: "uid-live", namespace: "default", attempt: 0 },
-      linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } },
-    };
-    sandboxId = expectOk(await runtime.runPodSandbox(sandboxConfig, "", signal), "run");
-    const config = { metadata: { name: "main" }, image: { image: BUSYBOX_IMAGE }, command: ["/bin/sleep", "1000"] };
-    containerId = expectOk(await runtime.createContainer(sandboxId, config, sandboxConfig, signal), "create");
-    expectOk(await runtime.startContainer(containerId, signal), "start");
-  });
-  afterAll(() => containerd?.stop());
-
-  async function exec(
-    cmd: string[],
-    options: RemoteCommandOptions,
-    more: { protocols?: readonly string[]; observer?: (frame: FrameReport) => void } = {},
-  ): Promise<RemoteCommandClientSession> {
-    const { runtime } = containerd.client;
-    const url = expectOk(await runtime.exec({ containerId, cmd, ...options }, signal), "ask for a URL");
-    const connected = await connectSpdyRemoteCommand(url, { options, clock, ...more }, signal);
-    assert.equal(connected.outcome, "connected");
-    return connected.session;
-  }
-
-  test("echo: its output, Success, and the frames in the recorded order", async () => {
-    const frames: FrameReport[] = [];
-    await using session = await exec(
-      ["echo", "hi"],
-      { ...PIPES, stdin: false },
-      { observer: (one) => frames.push(one) },
-    );
-    assert.deepEqual(session.protocol, { framing: "SPDY", subprotocol: "v4.channel.k8s.io" });
-    const [stdout, stderr, status] = await Promise.all([
-      textOf(session.stdout),
-      textOf(session.stderr),
-      session.status,
-    ]);
-    assert.equal(stdout, "hi\n");
-    assert.equal(stderr, "");
-    assert.equal(status.status, "Success");
-    const received = frames.filter(({ direction, type }) => direction === "received" && type !== "SYN_REPLY");
-    const lines = received.map(({ type, channel, length, note }) => [type, channel, length, note].join(" ").trim());
-    assert.ok(lines.includes("DATA stdout 3"), lines.join("\n"));
-    assert.ok(lines.includes("DATA stdout 0 FIN"), lines.join("\n"));
-    assert.ok(
-      lines.some((line) => line.startsWith("DATA error 34")),
-      lines.join("\n"),
-    );
-    assert.ok(lines.includes("RST_STREAM error 8 status CANCEL"), lines.join("\n"));
-  });
-
-  for (const protocol of ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io"]) {
-    test(`cat over ${protocol}: what goes in comes out, and ends when stdin is closed`, async () => {
-      await using session = await exec(["cat"], PIPES, { protocols: [protocol] });
-      assert.equal(session.protocol.subprotocol, protocol);
-      const output = textOf(session.stdout);
-      await session.stdin?.write(Buffer.from("typed\n"));
-      await session.stdin?.write(Buffer.from("once more\n"));
-      await session.stdin?.end();
-      assert.equal(await output, "typed\nonce more\n");
-      assert.equal((await session.status).status, "Success");
-    });
-  }
-
-  test("an exit code, and what was said on stderr", async () => {
-    await using session = await exec(["sh", "-c", "echo no >&2; exit 3"], PIPES);
-    assert.equal(await textOf(session.stderr), "no\n");
-    assert.equal(exitCodeOf(await session.status), 3);
-  });
-
-  test("an exit code cannot be told in v2: it is a text", async () => {
-    await using session = await exec(["sh", "-c", "exit 3"], PIPES, { protocols: ["v2.channel.k8s.io"] });
-    const status = await session.status;
-    assert.equal(status.status, "Failure");
-    assert.match(status.message ?? "", /exit code/);
-    assert.equal(exitCodeOf(status), undefined);
-  });
-
-  test("a command that is not there", async () => {
-    await using session = await exec(["/no/such"], PIPES);
-    const status = await session.status;
-    assert.equal(status.status, "Failure");
-    assert.match(status.message ?? "", /no such file or directory/);
-  });
-
-  test("8 MiB of any bytes through stdin and back", async () => {
-    await using session = await exec(["cat"], PIPES);
-    const sent = Buffer.alloc(8 << 20);
-    for (let at = 0; at < sent.length; at += 4) sent.writeUInt32LE((at * 2_654_435_761) >>> 0, at);
-    const received: Uint8Array[] = [];
-    const reading = (async () => {
-      for await (const piece of session.stdout ?? []) received.push(piece);
-    })();
-    await session.stdin?.write(sent);
-    await session.stdin?.end();
-    await reading;
-    assert.ok(Buffer.concat(received).equals(sent));
-    assert.equal((await session.status).status, "Success");
-  });
-
-  test("a terminal: its size, also when that changes", async () => {
-    await using session = await exec(["sh"], TERMINAL);
-    await session.resize({ width: 101, height: 37 });
-    const output = lines(session.stdout);
-    await session.stdin?.write(Buffer.from("until [ \"$(stty size)\" = '37 101' ]; do sleep 0.05; done; stty size\n"));
-    await until(output, /^37 101$/);
-    await session.resize({ width: 60, height: 20 });
-    await session.stdin?.write(Buffer.from("until [ \"$(stty size)\" = '20 60' ]; do sleep 0.05; done; stty size\n"));
-    await until(output, /^20 60$/);
-    await session.stdin?.write(Buffer.from("exit 5\n"));
-    await until(output, undefined);
-    assert.equal(exitCodeOf(await session.status), 5);
-  });
-
-  test("a port: bytes both ways, many connections, and one that nobody listens on", async () => {
-    const server = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const url = expectOk(await containerd.client.runtime.portForward({ podSandboxId: sandboxId }, signal), "ask");
-    const connected = await connectSpdyPortForward(url, { clock }, signal);
-    assert.equal(connected.outcome, "connected");
-    await using session = connected.session;
-    const echoes = Array.from({ length: 8 }, async (_, index) => {
-      const connection = await session.connect(port);
-      const text = `connection ${index} `.repeat(5_000);
-      const answer = textOf(connection.incoming);
-      await connection.write(Buffer.from(text));
-      await connection.end();
-      assert.equal(await answer, text);
-      assert.equal(await connection.failure, undefined);
-    });
-    await Promise.all(echoes);
-    server.close();
-    await once(server, "close");
-    const refused = await session.connect(port);
-    assert.equal(await textOf(refused.incoming), "");
-    assert.match((await refused.failure) ?? "", /connection refused/);
-    await refused.close();
-  });
-
-  test("a token is good for one use", async () => {
-    const { runtime } = containerd.client;
-    const options = { ...PIPES, stdin: false };
-    const url = expectOk(await runtime.exec({ containerId, cmd: ["true"], ...options }, signal), "ask for a URL");
-    const first = await connectSpdyRemoteCommand(url, { options, clock }, signal);
-    assert.equal(first.outcome, "connected");
-    await using session = first.session;
-    assert.equal((await session.status).status, "Success");
-    const second = await connectSpdyRemoteCommand(url, { options, clock }, signal);
-    assert.equal(second.outcome === "refused" ? second.status : second.outcome, 404);
-  });
-});
-
-async function* lines(reader: ByteReader | undefined): AsyncGenerator<string> {
-  let text = "";
-  for await (const piece of reader ?? []) {
-    text += Buffer.from(piece).toString();
-    const whole = text.split("\n");
-    text = whole.pop() ?? "";
-    for (const line of whole) yield line.trimEnd();
-  }
-  if (text !== "") yield text;
+async function open(
+  url: string,
+  protocol: RemoteCommandProtocol,
+  options: RemoteCommandOptions,
+): Promise<RemoteCommandClientSession> {
+  const signal = new AbortController().signal;
+  const { session, refused } = await connectRemoteCommand(url, { options, clock, protocols: [protocol] }, signal);
+  assert.ok(session !== undefined, JSON.stringify(refused));
+  return session;
 }
 
-/** Takes lines until one matches, or all of them. */
-async function until(output: AsyncGenerator<string>, wanted: RegExp | undefined): Promise<void> {
-  const seen: string[] = [];
-  for (;;) {
-    const { done, value } = await output.next();
-    if (done) {
-      assert.equal(wanted, undefined, `ended before ${wanted}: ${seen.join("\n")}`);
-      return;
+/** The IDs of runs and sandboxes are each runtime's own, and the test's containerd has no network of the pod's own. */
+function withoutIds(text: string): string {
+  return text.replace(/[0-9a-f]{64}/g, "ID").replace(/network namespace "[^"]*"/, "network namespace NS");
+}
+
+interface Session {
+  readonly cmd: readonly string[];
+  readonly typed?: string;
+  /** whether the client closes its input after that */
+  readonly ends?: boolean;
+  readonly tty?: boolean;
+}
+
+const EXECS: readonly Session[] = [
+  { cmd: ["echo", "hi"] },
+  { cmd: ["sh", "-c", "echo out; echo err >&2; exit 3"] },
+  { cmd: ["sh", "-c", "kill -9 $$"] },
+  { cmd: ["sh", "-c", "kill -TERM $$"] },
+  { cmd: ["false"] },
+  { cmd: ["nosuch"] },
+  { cmd: ["/no/such"] },
+  { cmd: ["/tmp"] },
+  { cmd: ["sh", "-c", "nosuch"] },
+  { cmd: ["sh", "-c", "cat; echo end"], typed: "one\ntwo\n", ends: true },
+  { cmd: ["cat"] },
+  { cmd: ["sh", "-c", "echo to a terminal; exit 7"], tty: true },
+  { cmd: ["sh", "-c", "echo $TERM; test -t 0 && echo terminal"], tty: true },
+  { cmd: ["sh", "-c", "read x; echo got $x"], typed: "some\x7fthing\r", tty: true },
+  { cmd: ["cat"], typed: "a line\r\x04", tty: true },
+  { cmd: ["sleep", "100"], typed: "\x03", tty: true },
+  { cmd: ["sh", "-c", "(sleep 1; echo late) & echo early"] },
+  { cmd: ["sh", "-c", "(sleep 100; echo late) & echo early"], tty: true },
+  { cmd: ["echo", "x".repeat(200_000)] },
+  { cmd: ["echo", "x".repeat(131_072)] },
+  { cmd: ["sh", "-c", `echo ${"x ".repeat(60_000)} | wc -c`] },
+  { cmd: ["echo", ...Array.from({ length: 8 }, () => "x".repeat(131_000))] },
+];
+
+suiteNeeding(
+  ["containerd", "busybox-static", "root"],
+  "streams of the embedded runtime and of a real containerd",
+  () => {
+    let containerd: TestContainerd;
+    let theirs: CriDriver;
+    let runtime: RunningRuntime;
+    let ours: CriDriver;
+    beforeAll(async () => {
+      containerd = await startContainerd();
+      theirs = new CriDriver(containerd.endpoint, BUSYBOX_IMAGE, true);
+      const deps = { clock, random: new SystemRandom(), trace: new Trace(clock) };
+      runtime = await startRuntime({ ...deps, images: ["busybox"], pullMs: 0 });
+      ours = new CriDriver(runtime.endpoint, "busybox");
+    });
+    afterAll(async () => {
+      await ours?.close();
+      await runtime?.close();
+      await theirs?.close();
+      await containerd?.stop();
+    });
+
+    async function exec(
+      cri: CriDriver,
+      containerId: string,
+      how: Session,
+      protocol: RemoteCommandProtocol,
+    ): Promise<Seen> {
+      const { cmd, typed, ends = false, tty = false } = how;
+      const options = { stdin: typed !== undefined, stdout: true, stderr: !tty, tty };
+      const { url } = await cri.ok(R.exec, { containerId, cmd, ...options });
+      await using session = await open(url, protocol, options);
+      if (typed !== undefined) {
+        // A terminal's keys come when the command is there to be reached by them.
+        if (tty) await clock.sleep(500);
+        await session.stdin?.write(Buffer.from(typed));
+        if (ends) await session.stdin?.end();
+      }
+      const [stdout, stderr, status] = await Promise.all([
+        textOf(session.stdout),
+        textOf(session.stderr),
+        session.status,
+      ]);
+      return { stdout, stderr, status: JSON.parse(withoutIds(JSON.stringify(status))) };
     }
-    seen.push(value);
-    if (wanted?.test(value)) return;
-  }
-}
+
+    for (const how of EXECS) {
+      const name = `${how.cmd.join(" ").slice(0, 60)}${how.tty === true ? " on a terminal" : ""}`;
+      test(`exec ${name}: the same from both`, async () => {
+        const [our, their] = await Promise.all([
+          exec(ours, await ours.run(), how, "spdy"),
+          exec(theirs, await theirs.run(), how, "spdy"),
+        ]);
+        assert.equal(our.stderr, their.stderr);
+        assert.ok(our.stdout === their.stdout, `${our.stdout.slice(0, 200)} and ${their.stdout.slice(0, 200)}`);
+        assert.ok(
+          JSON.stringify(our.status) === JSON.stringify(their.status),
+          JSON.stringify(their.status).slice(-300),
+        );
+      });
+    }
+
+    for (const config of [
+      { command: ["sh", "-c", "sleep 1; echo out; echo err >&2; exit 4"] },
+      { command: ["sh", "-c", "cat; echo end"], stdin: true, stdinOnce: true },
+      { command: ["sh", "-c", "read x; echo got $x"], stdin: true, tty: true },
+    ]) {
+      test(`attach to ${config.command.join(" ")}: the same from both`, async () => {
+        const attach = async (cri: CriDriver): Promise<Seen> => {
+          const containerId = await cri.run(config);
+          const tty = config.tty === true;
+          const options = { stdin: config.stdin === true, stdout: true, stderr: !tty, tty };
+          const { url } = await cri.ok(R.attach, { containerId, ...options });
+          await using session = await open(url, "spdy", options);
+          await session.stdin?.write(Buffer.from(tty ? "some\x7fthing\r" : "one\n"));
+          if (!tty) await session.stdin?.end();
+          const [stdout, stderr, status] = await Promise.all([
+            textOf(session.stdout),
+            textOf(session.stderr),
+            session.status,
+          ]);
+          return { stdout, stderr, status };
+        };
+        const [our, their] = await Promise.all([attach(ours), attach(theirs)]);
+        assert.deepEqual(our, their);
+      });
+    }
+
+    test("port-forward to a port that nobody listens on: the same words", async () => {
+      const words = async (cri: CriDriver) => {
+        const { sandboxId } = await cri.runSandbox();
+        const { url } = await cri.ok(R.portForward, { podSandboxId: sandboxId, port: [1] });
+        const signal = new AbortController().signal;
+        const { session } = await connectPortForward(url, { clock, protocols: ["spdy"] }, signal);
+        assert.ok(session !== undefined);
+        await using _session = session;
+        const connection = await session.connect(1);
+        return withoutIds((await connection.failure) ?? "");
+      };
+      assert.equal(await words(ours), await words(theirs));
+    });
+
+    const LEFT: readonly (readonly [readonly string[], Partial<RemoteCommandOptions>])[] = [
+      [["sleep", "77"], {}],
+      [["sleep", "88"], { stdin: true, stderr: false, tty: true }],
+      [["yes"], {}],
+      [["cat"], { stdin: true }],
+    ];
+
+    for (const [cmd, more] of LEFT) {
+      test(`what a client that goes away leaves of ${cmd.join(" ")}: the same`, async () => {
+        const isLeft = async (cri: CriDriver) => {
+          const containerId = await cri.run();
+          const options = { stdin: false, stdout: true, stderr: true, tty: false, ...more };
+          const { url } = await cri.ok(R.exec, { containerId, cmd, ...options });
+          const session = await open(url, "v4", options);
+          await clock.sleep(500);
+          await session.close();
+          await clock.sleep(1_000);
+          // Only our shell looks for processes by their names in both: /proc of busybox, `ps` of ours.
+          const find = `(ps 2>/dev/null || cat /proc/[0-9]*/cmdline | tr '\\0' ' ') | grep -c '${cmd[0]}${cmd[1] === undefined ? "" : ` ${cmd[1]}`}'`;
+          const { stdout } = await cri.ok(R.execSync, { containerId, cmd: ["sh", "-c", find] });
+          return Buffer.from(stdout).toString().trim();
+        };
+        const [our, their] = await Promise.all([isLeft(ours), isLeft(theirs)]);
+        assert.ok(our !== "" && their !== "");
+        assert.equal(our, their);
+      });
+    }
+  },
+);

@@ -163,7 +163,4 @@ export const OTHER_IN_CONTAINERD: Readonly<Record<string, string>> = {
   "PodSandboxStats ready": "containerd has no statistics of pods on cgroup v1, or none in the host's network",
   "PodSandboxStats not-ready": "as above",
   "CreateContainer not-ready": "containerd finds no task of the sandbox, and says so by NotFound",
-  "Exec running": "our streaming server comes later",
-  "Attach running": "as above",
-  "PortForward ready": "as above",
 };

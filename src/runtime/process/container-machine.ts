@@ -27,6 +27,21 @@ export interface MachineOptions {
 /** Interpreters of interpreters: Linux gives up as early. */
 const MAX_INTERPRETERS = 4;
 
+/** Linux's MAX_ARG_STRLEN, and a quarter of a stack of 8 MB for all together. */
+const MAX_ARGUMENT_BYTES = 131_072;
+const MAX_ARGUMENTS_BYTES = 2_097_152;
+
+function isTooLong(argv: readonly string[], env: Readonly<Record<string, string>>): boolean {
+  let sum = 0;
+  for (const word of argv) {
+    const length = Buffer.byteLength(word) + 1;
+    if (length > MAX_ARGUMENT_BYTES) return true;
+    sum += length + 8;
+  }
+  for (const [name, value] of Object.entries(env)) sum += Buffer.byteLength(name) + Buffer.byteLength(value) + 10;
+  return sum > MAX_ARGUMENTS_BYTES;
+}
+
 /** One container's processes and what they share. */
 export class ContainerMachine implements Machine {
   readonly processes = new ProcessTable();
@@ -66,9 +81,10 @@ export class ContainerMachine implements Machine {
     let argv = options.argv;
     for (let count = 0; count <= MAX_INTERPRETERS; count++) {
       const found = lookUp(this.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
+      if (isTooLong(argv, options.env)) throw new SpawnError(126, argv[0] ?? "", "argument list too long", found.path);
       if (found.kind === "program") {
         const program = findProgram(found.program);
-        if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error");
+        if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error", found.path);
         return this.fork(program, { ...options, argv });
       }
       argv = [...found.interpreter, found.path, ...argv.slice(1)];

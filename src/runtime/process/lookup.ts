@@ -45,7 +45,7 @@ function executable(fs: ContainerFs, path: string, command: string): Executable 
     if (program !== undefined) return { kind: "program", program, path };
     const head = fs.read(path, 0, HEAD_BYTES).toString("latin1");
     const line = /^#!\s*(\S+)(?:[ \t]+(\S.*?))?\s*(?:\n|$)/.exec(head);
-    if (line === null) throw new SpawnError(126, command, "exec format error");
+    if (line === null) throw new SpawnError(126, command, "exec format error", path);
     return { kind: "script", interpreter: [line[1] ?? "", ...(line[2] === undefined ? [] : [line[2]])], path };
   } catch (error) {
     if (!(error instanceof FsError)) throw error;

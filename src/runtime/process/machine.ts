@@ -62,6 +62,8 @@ export class SpawnError extends Error {
     readonly command: string,
     /** as execve's errno says: `no such file or directory`, `permission denied` */
     readonly reason: string,
+    /** what was found, and cannot become a process: the kernel says so, and not who looked for it */
+    readonly path?: string,
   ) {
     super(`${command}: ${reason}`);
   }

@@ -46,7 +46,9 @@ async function listFolder(
   if (options.has("a")) entries.unshift(".", "..");
   if (options.has("r")) entries.reverse();
   if (options.has("l")) await print(self, `total ${entries.length * 4}\n`);
-  for (const entry of entries) await print(self, listLine(self, path, entry, options));
+  if (self.stdout.isTerminal === true && !options.has("l") && !options.has("1"))
+    await print(self, inColumns(entries, self));
+  else for (const entry of entries) await print(self, listLine(self, path, entry, options));
   if (!options.has("R")) return;
   const below = entries.filter((entry) => entry !== "." && entry !== "..");
   folders.push(
@@ -54,6 +56,23 @@ async function listFolder(
       .filter((entry) => fs.lstat(resolvePath(path, entry)).type === "directory")
       .map((entry) => `${name}/${entry}`),
   );
+}
+
+/** Names from top to bottom and then to the right, as many columns as a terminal has room for. */
+function inColumns(names: readonly string[], { stdout }: Self): string {
+  if (names.length === 0) return "";
+  const width = Math.max(...names.map((name) => name.length)) + 2;
+  const columns = Math.max(1, Math.floor((stdout.terminal?.size.width || 80) / width));
+  const rows = Math.ceil(names.length / columns);
+  let out = "";
+  for (let row = 0; row < rows; row++) {
+    const line = names.filter((_name, index) => index % rows === row);
+    out += `${line
+      .map((name) => name.padEnd(width))
+      .join("")
+      .trimEnd()}\n`;
+  }
+  return out;
 }
 
 function listLine(self: Self, folder: string, name: string, options: ReadonlyMap<string, string>): string {

@@ -156,12 +156,12 @@ async function refuse(
   error: SpawnError,
   execId: string,
 ): Promise<void> {
-  if (error.reason !== "exec format error") {
+  if (error.path === undefined) {
     await session.finish(internalErrorStatus(`error executing command in container: ${execErrorText(error, execId)}`));
     return;
   }
   const newline = session.options.tty ? "\r\n" : "\n";
-  const said = Buffer.from(`exec ${error.command}: ${error.reason}${newline}`);
+  const said = Buffer.from(`exec ${error.path}: ${error.reason}${newline}`);
   await (session.stderr ?? session.stdout)?.write(said).catch(() => {}); // gone: nobody is left to tell
   await session.finish(exitStatus(cmd, 1));
 }

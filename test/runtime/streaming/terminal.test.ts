@@ -211,6 +211,17 @@ test("a terminal's size: stty, COLUMNS, and SIGWINCH", async () => {
   assert.match(await person.types("stty size\r"), /30 100/);
 });
 
+test("ls lists in columns on a terminal, and in lines elsewhere", async () => {
+  const person = new Person(["sh"]);
+  await person.sees();
+  await person.types("mkdir /d; cd /d; touch a b c dddd eeeeeeeeeeeeee ffffffff\r");
+  assert.equal(
+    await person.types("ls\r"),
+    "ls\r\na               dddd\r\nb               eeeeeeeeeeeeee\r\nc               ffffffff\r\n/d # ",
+  );
+  assert.equal(await person.types("ls | wc -l\r"), "ls | wc -l\r\n6\r\n/d # ");
+});
+
 test("stty turns the echo off and on, and tty names the terminal", async () => {
   const person = new Person(["sh", "-c", "stty -echo; read a; stty echo; read b; echo $a $b; tty"]);
   await person.sees();
