@@ -2,7 +2,7 @@ import type { V1Container } from "../../api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import { type GoTypes, goJson, goString } from "./go-json.js";
 
-/** The structs that a container of v1.25 consists of. Mirrors k8s.io/api/core/v1/types.go (Container). */
+/** The structs that a container consists of; what v1.25 does not have yet, its API server does not let in. Mirrors k8s.io/api/core/v1/types.go (Container). */
 const CONTAINER_TYPES: GoTypes = {
   Container: [
     "name!",
@@ -44,8 +44,9 @@ const CONTAINER_TYPES: GoTypes = {
   ObjectFieldSelector: ["apiVersion", "fieldPath!"],
   ResourceFieldSelector: ["containerName", "resource!", "divisor:quantity"],
   KeySelector: ["name", "key!", "optional*"],
-  ResourceRequirements: ["limits:amounts", "requests:amounts"],
-  VolumeMount: ["name!", "readOnly", "mountPath!", "subPath", "mountPropagation*", "subPathExpr"],
+  ResourceRequirements: ["limits:amounts", "requests:amounts", "claims:ResourceClaim"],
+  ResourceClaim: ["name!", "request"],
+  VolumeMount: ["name!", "readOnly", "recursiveReadOnly*", "mountPath!", "subPath", "mountPropagation*", "subPathExpr"],
   VolumeDevice: ["name!", "devicePath!"],
   Probe: [
     "exec*:ExecAction",

@@ -60,10 +60,15 @@ export async function syncPod(
     );
   }
   if (wantsNothing(actions)) return carryOut(context, request, actions, signal);
-  return trace.step("kubelet", `Sync pod ${podText(pod)}`, { upstream: { ...upstream, func: "SyncPod" } }, () => {
-    trace.emit({ kind: "decision", ...describeActions(pod, actions), upstream }, { actor: "kubelet" });
-    return carryOut(context, request, actions, signal);
-  });
+  return trace.step(
+    "kubelet",
+    `Make the runtime hold pod ${podText(pod)}`,
+    { upstream: { ...upstream, func: "SyncPod" } },
+    () => {
+      trace.emit({ kind: "decision", ...describeActions(pod, actions), upstream }, { actor: "kubelet" });
+      return carryOut(context, request, actions, signal);
+    },
+  );
 }
 
 async function carryOut(
@@ -82,7 +87,7 @@ async function carryOut(
   await removeInitContainers(context, pod, podStatus, "all but the last", signal);
 
   const sandbox = actions.createSandbox
-    ? await createSandbox(context, pod, actions, result, signal)
+    ? await createSandbox(context, request, actions, result, signal)
     : { sandboxId: actions.sandboxId ?? "", podIps: podStatus.ips };
   if (sandbox === undefined) return result;
   await startAll(context, request, actions, { ...sandbox, result }, signal);
@@ -122,7 +127,7 @@ interface ReadySandbox {
 /** Step 4. @returns undefined: there is none, and the result says why */
 async function createSandbox(
   context: ManagerContext,
-  pod: V1Pod,
+  { pod, podStatus }: SyncPodRequest,
   { attempt }: PodActions,
   result: PodSyncResult,
   signal: AbortSignal,
@@ -152,8 +157,9 @@ async function createSandbox(
     result.fail("pod sandbox status is nil");
     return undefined;
   }
+  // In the host's network it has the host's addresses, which the runtime does not know.
   const isHostNetwork = podSpec(pod).hostNetwork === true;
-  return { sandboxId, podIps: isHostNetwork ? [] : determinePodSandboxIps(status.value.status) };
+  return { sandboxId, podIps: isHostNetwork ? podStatus.ips : determinePodSandboxIps(status.value.status) };
 }
 
 type CreatedSandbox =

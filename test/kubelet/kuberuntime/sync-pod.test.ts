@@ -53,7 +53,7 @@ test("sync pod: each step and decision is in the trace, with upstream's names", 
   const pod = podOf([{ name: "app" }]);
   await lab.lab.sync(pod);
   const [step] = only(lab.facts, "step");
-  assert.equal(step?.title, `Sync pod default/${pod.metadata.name}`);
+  assert.equal(step?.title, `Make the runtime hold pod default/${pod.metadata.name}`);
   assert.equal(step?.upstream?.func, "SyncPod");
   const [decision] = only(lab.facts, "decision");
   assert.equal(decision?.what, `default/${pod.metadata.name}: create sandbox (attempt 0), start container app`);
@@ -404,4 +404,72 @@ test("manager: streams, commands, images and status come from the runtime", asyn
     ["RuntimeReady", "NetworkReady"],
   );
   assert.equal((await manager.version(signal)).runtimeName, manager.type);
+});
+
+test("sync pod: a restartable init container runs beside the others, and ends after them", async () => {
+  await using lab = await openLab({ kubeVersion: "1.29" });
+  const pod = podOf([{ name: "app" }], {
+    initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "init" }],
+  });
+  const after = async (): Promise<string[]> => {
+    await lab.lab.sync(pod);
+    await lab.clock.advance(1);
+    return lab.lab.containers(pod);
+  };
+  assert.deepEqual(await after(), ["proxy:running#0"]);
+  assert.deepEqual(await after(), ["init:running#0", "proxy:running#0"]);
+  await lab.control.killContainer(await lab.lab.containerId(pod, "init"), { exitCode: 0 });
+  assert.deepEqual(await after(), ["app:running#0", "init:exited#0", "proxy:running#0"]);
+  await lab.control.killContainer(await lab.lab.containerId(pod, "proxy"), { exitCode: 1 });
+  assert.deepEqual(await after(), ["proxy:running#1", "app:running#0", "init:exited#0", "proxy:exited#0"]);
+  const [running] = await lab.lab.manager.getPods(false, signal);
+  assert.ok(running !== undefined);
+  await lab.drive(lab.lab.manager.killPod(pod, running, undefined, signal));
+  const stopped = only(lab.facts, "decision").filter(({ upstream }) => upstream?.func === "killContainer");
+  assert.deepEqual(
+    stopped.map(({ what }) => what.split(" ")[2]),
+    ["app", "proxy"],
+  );
+});
+
+test("sync pod: an ephemeral container sees its target's processes, and one without a target is an error", async () => {
+  await using lab = await openLab();
+  const pod = podOf([{ name: "app" }]);
+  await lab.lab.sync(pod);
+  const debug = (targetContainerName: string) => ({
+    ...pod,
+    spec: {
+      ...pod.spec,
+      ephemeralContainers: [{ ...pod.spec.containers?.[0], name: "debug", targetContainerName }],
+    },
+  });
+  const failed = await lab.lab.sync(debug("gone"));
+  assert.deepEqual(failed.syncResults.at(-1), {
+    action: "StartContainer",
+    target: "debug",
+    error: "CreateContainerConfigError",
+    message: "unable to find target container gone",
+  });
+  assert.equal(lab.events.fieldPaths.at(-1), "spec.ephemeralContainers{debug}");
+  assert.equal((await lab.lab.sync(debug("app"))).error, undefined);
+  assert.deepEqual((await lab.lab.containers(pod)).sort(), ["app:running#0", "debug:running#0"]);
+});
+
+test("sync pod: in the host's network containers are told the node's address", async () => {
+  const told: string[] = [];
+  await using lab = await openLab({
+    helper: {
+      generateRunContainerOptions: async (_pod, _container, podIp) => {
+        told.push(podIp);
+        return { outcome: "ok", options: { envs: [], mounts: [] } };
+      },
+    },
+  });
+  for (const hostNetwork of [true, false]) {
+    const pod = podOf([{ name: "app" }], { hostNetwork });
+    const podStatus = { ...(await lab.lab.status(pod)), ips: ["192.0.2.1"] };
+    await lab.lab.manager.syncPod(pod, podStatus, [], lab.lab.backOff, signal);
+  }
+  assert.equal(told[0], "192.0.2.1");
+  assert.match(told[1] ?? "", /^10\.244\./);
 });
