@@ -72,6 +72,12 @@ export class MirrorClient {
     };
     const path = collectionPath({ ...PODS, namespace: metadata.namespace });
     const answer = await this.#ask({ method: "POST", path, body, signal });
+    if (answer.why !== undefined && answer.status === 409) {
+      // After a restart the API server's pods are not known yet: the mirror pod comes with them, and is looked at then.
+      const what = `leave the mirror pod ${podText(pod)} as it is for now`;
+      this.#decided(what, `the API has a pod of that name already: ${answer.why}`, "CreateMirrorPod");
+      return { type: "failed", why: answer.why };
+    }
     if (answer.why !== undefined) return this.#failed(`make the mirror pod ${podText(pod)}`, answer.why);
     this.#decided(`make the mirror pod ${podText(pod)}`, `its static pod (hash ${hash}) has none`, "CreateMirrorPod");
     return { type: "created" };
