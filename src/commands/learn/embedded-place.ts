@@ -105,7 +105,8 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       runner,
       given: { server: controlPlane.url, kubeconfig, folder },
       elsewhere: [`cd ${folder}`, `export KUBECONFIG=${kubeconfig} KUBELAB_CLUSTER=${clusterName}`],
-      inject: async (name) => {
+      inject: async (name, args, signal) => {
+        if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
         throw new LabError("USAGE", `${name} cannot be done here`, "This lab needs a newer kubelab.");
       },
       [Symbol.asyncDispose]: close,

@@ -18,12 +18,14 @@ export interface RunnerDeps {
   readonly isColoured: boolean;
 }
 
+/** Flags whose value is a file or folder, maybe below the lab's folder: only a process of its own is in that folder. */
+const NAMES_FILE = /^(-o|--(trace|dir|out-dir|ca|kubeconfig|manifest-dir|root-dir|handler))(=|$)/;
 /** What a shell says of a program that is not there. */
 const EXIT_NOT_FOUND = 127;
 
 /**
- * Runs a lab's commands: a plain `kubelab` line in this process, which costs it no start; anything else by the shell, which
- * finds `kubelab` too.
+ * Runs a lab's commands: a plain `kubelab` line that names no files in this process, which costs it no start; anything else
+ * by the shell, which finds `kubelab` too.
  */
 export class LabRunner implements CommandRunner {
   constructor(readonly deps: RunnerDeps) {}
@@ -47,7 +49,8 @@ export class LabRunner implements CommandRunner {
 
   #start(line: string, onOutput: OutputListener | undefined): KeptCommand {
     const words = plainWords(line);
-    return words?.[0] === "kubelab" ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput);
+    const isInProcess = words?.[0] === "kubelab" && !words.some((word) => NAMES_FILE.test(word));
+    return isInProcess ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput);
   }
 
   #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {
