@@ -1,8 +1,15 @@
 import { isIPv6 } from "node:net";
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, type HttpGetAction, type LifecycleHandler } from "../container/spec.js";
+
+/** Whom a hook's URL means. */
+export interface HookTarget {
+  readonly podUid: string;
+  /** the hook names no host of its own: the pod is meant */
+  readonly isPod: boolean;
+}
 
 /** Asks a hook's URL; never anything but what the pod's author wrote. Upstream: kubetypes.HTTPDoer. */
 export interface HookHttpClient {
@@ -10,7 +17,7 @@ export interface HookHttpClient {
   get(
     url: string,
     headers: readonly { readonly name: string; readonly value: string }[],
-    target: { readonly pod: V1Pod; readonly container: V1Container },
+    target: HookTarget,
     signal: AbortSignal,
   ): Promise<number>;
 }
@@ -96,10 +103,11 @@ export class HandlerRunner {
     try {
       const port = resolvePort(action.port, container);
       if (port === undefined) return `couldn't find port: ${action.port} in ${container.name}`;
-      const host = action.host ?? (await this.#podIp(pod, signal));
-      if (host === undefined || host === "") return `failed to find networking container: ${formatPod(pod)}`;
+      const isPod = (action.host ?? "") === "";
+      const host = isPod ? await this.#podIp(pod, signal) : action.host;
+      if (host === undefined) return `failed to find networking container: ${formatPod(pod)}`;
       const url = hookUrl(action, host, port);
-      await httpClient.get(url, action.httpHeaders ?? [], { pod, container }, signal);
+      await httpClient.get(url, action.httpHeaders ?? [], { podUid: pod.metadata.uid, isPod }, signal);
       // Whatever was answered: somebody was there.
       return undefined;
     } catch (error) {

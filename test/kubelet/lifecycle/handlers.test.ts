@@ -22,8 +22,10 @@ function runner(changes: Partial<HandlerRunnerDeps> = {}) {
     },
     getPodStatus: async (ref) => ({ ...ref, ips: ["10.0.0.7"], containerStatuses: [], sandboxStatuses: [] }),
     httpClient: {
-      async get(url, headers) {
-        asked.push([url, ...headers.map(({ name, value }) => `${name}: ${value}`)].join(" "));
+      async get(url, headers, { isPod }) {
+        asked.push(
+          [isPod ? "" : "elsewhere ", url, ...headers.map(({ name, value }) => ` ${name}: ${value}`)].join(""),
+        );
         if (url.includes("refused")) throw new Error("connection refused");
         return url.includes("500") ? 500 : 200;
       },
@@ -50,7 +52,7 @@ const table: readonly [string, LifecycleHandler, string, string | undefined][] =
   [
     "httpGet over TLS at another host",
     { httpGet: { port: 443, host: "::1", scheme: "HTTPS" } },
-    "https://[::1]:443/",
+    "elsewhere https://[::1]:443/",
     undefined,
   ],
   [

@@ -1,0 +1,65 @@
+import { request } from "node:http";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import { joinHostPort, type ProbeDialer } from "../prober/probe-dialer.js";
+import type { HookHttpClient, HookTarget } from "./handlers.js";
+
+/**
+ * Asks a hook's URL by the way that probes take to pods: a pod's address need not be one of this machine's network, and a
+ * spec must not make this machine call others. An answer's body is not read.
+ *
+ * Mirrors runHTTPHandler in pkg/kubelet/lifecycle/handlers.go. Whoever serves HTTPS need not be trusted.
+ */
+export class DialingHookClient implements HookHttpClient {
+  constructor(readonly dialer: ProbeDialer) {}
+
+  async get(
+    url: string,
+    headers: readonly { readonly name: string; readonly value: string }[],
+    { podUid, isPod }: HookTarget,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { protocol, hostname, port: written, pathname, search } = new URL(url);
+    const isTls = protocol === "https:";
+    const host = hostname.replace(/^\[|\]$/g, "");
+    const port = Number(written === "" ? (isTls ? 443 : 80) : written);
+    const plain = await this.dialer.dial({ podUid, host, port, isPod }, signal);
+    const stream = isTls ? connectTls({ socket: plain, rejectUnauthorized: false, servername: "" }) : plain;
+    // Whoever asks hears of it by way of the request; what comes after its end concerns nobody.
+    for (const one of [plain, stream]) one.on("error", () => {});
+    try {
+      const all: Record<string, string> = { host: joinHostPort(host, port), "user-agent": "kube-lifecycle" };
+      for (const { name, value } of headers) all[name.toLowerCase()] = value;
+      return await statusOf(stream, `${pathname}${search}`, { ...all, connection: "close" }, signal);
+    } finally {
+      stream.destroy();
+      plain.destroy();
+    }
+  }
+}
+
+function statusOf(
+  stream: Duplex,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ createConnection: () => stream, method: "GET", path, headers });
+    const onAbort = () => outgoing.destroy(signal.reason);
+    const settle = () => signal.removeEventListener("abort", onAbort);
+    signal.addEventListener("abort", onAbort, { once: true });
+    outgoing.on("error", (error) => {
+      settle();
+      reject(error);
+    });
+    outgoing.on("response", (incoming) => {
+      settle();
+      // Its body is nobody's business, and what breaks while it comes neither.
+      incoming.on("error", () => {});
+      incoming.resume();
+      resolve(incoming.statusCode ?? 0);
+    });
+    outgoing.end();
+  });
+}
