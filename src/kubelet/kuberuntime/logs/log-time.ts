@@ -1,16 +1,8 @@
-/** A moment as a log line has it: to the nanosecond, with the zone it was written in. */
-export interface LogTime {
-  /** Unix ms, without the part below a second */
-  readonly secondMs: number;
-  readonly nanos: number;
-  /** `2026-01-02T03:04:05` as written */
-  readonly dateTime: string;
-  /** `Z` or `+02:00` */
-  readonly zone: string;
-}
-
-const FORMAT = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/;
+const FORMAT =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 const NANO_DIGITS = 9;
+/** `2026-01-02T03:04:05` */
+const DATE_TIME_LENGTH = 19;
 
 /**
  * Reads RFC 3339 with any number of fractional digits. Pure.
@@ -19,33 +11,53 @@ const NANO_DIGITS = 9;
  * @returns undefined when it is no such time
  */
 export function parseLogTime(text: string): LogTime | undefined {
-  const match = FORMAT.exec(text);
-  if (match === null) return undefined;
-  const [, year = "", month = "", day = "", hour = "", minute = "", second = "", fraction = "", zone = ""] = match;
-  const localMs = Date.UTC(+year, +month - 1, +day, +hour, +minute, +second);
-  // Date.UTC takes the 31st of February for the 3rd of March.
-  const isReal = new Date(localMs).getUTCDate() === +day && +month <= 12 && +hour < 24 && +minute < 60 && +second < 60;
-  if (!isReal) return undefined;
-  return {
-    secondMs: localMs - zoneMs(zone),
-    nanos: fraction === "" ? 0 : Number(fraction.slice(0, NANO_DIGITS).padEnd(NANO_DIGITS, "0")),
-    dateTime: text.slice(0, 19),
-    zone,
-  };
+  if (!FORMAT.test(text)) return undefined;
+  const time = new LogTime(text);
+  // Every month has 28 days; Date.UTC takes the 31st of February for the 3rd of March.
+  const day = text.slice(8, 10);
+  return day <= "28" || new Date(time.localMs).getUTCDate() === Number(day) ? time : undefined;
+}
+
+/**
+ * A moment as a log line has it: to the nanosecond, in the zone that it was written in. What it amounts to is only worked
+ * out when somebody asks: most readers of a log do not.
+ */
+export class LogTime {
+  /** @param text that `parseLogTime` has checked */
+  constructor(readonly text: string) {}
+
+  /** `Z` or `+02:00` */
+  get #zone(): string {
+    return this.text.endsWith("Z") ? "Z" : this.text.slice(-6);
+  }
+
+  /** exactly nine digits */
+  get #nanos(): string {
+    const fraction = this.text.slice(DATE_TIME_LENGTH + 1, -this.#zone.length);
+    return fraction.slice(0, NANO_DIGITS).padEnd(NANO_DIGITS, "0");
+  }
+
+  /** Unix ms of the whole second, if the zone were UTC */
+  get localMs(): number {
+    const part = (from: number, to: number) => Number(this.text.slice(from, to));
+    return Date.UTC(part(0, 4), part(5, 7) - 1, part(8, 10), part(11, 13), part(14, 16), part(17, 19));
+  }
+
+  /** @param sinceMs Unix ms, may have a fraction */
+  isBefore(sinceMs: number): boolean {
+    return this.localMs - zoneMs(this.#zone) + Number(this.#nanos) / 1e6 < sinceMs;
+  }
+
+  /** Always nine fractional digits. Mirrors RFC3339NanoFixed in pkg/kubelet/types/constants.go. */
+  format(): string {
+    const zone = this.#zone;
+    const shown = zone === "+00:00" || zone === "-00:00" ? "Z" : zone;
+    return `${this.text.slice(0, DATE_TIME_LENGTH)}.${this.#nanos}${shown}`;
+  }
 }
 
 function zoneMs(zone: string): number {
   if (zone === "Z") return 0;
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4, 6));
   return (zone.startsWith("-") ? -minutes : minutes) * 60_000;
-}
-
-/** Always nine fractional digits. Mirrors RFC3339NanoFixed in pkg/kubelet/types/constants.go. */
-export function formatLogTime({ dateTime, nanos, zone }: LogTime): string {
-  return `${dateTime}.${String(nanos).padStart(NANO_DIGITS, "0")}${zone === "+00:00" || zone === "-00:00" ? "Z" : zone}`;
-}
-
-/** @param sinceMs Unix ms, may have a fraction */
-export function isBefore(time: LogTime, sinceMs: number): boolean {
-  return time.secondMs + time.nanos / 1e6 < sinceMs;
 }

@@ -1,5 +1,4 @@
 import type { FileLine } from "./lines.js";
-import { formatLogTime, isBefore } from "./log-time.js";
 import { LogError, type LogOptions, type LogPiece } from "./options.js";
 import { type LineParser, type LogMessage, parserFor } from "./parse.js";
 
@@ -65,13 +64,11 @@ export class LogOutput {
       return undefined;
     }
     const { sinceMs, timestamps } = this.options;
-    const isTooOld = sinceMs !== undefined && isBefore(message.time, sinceMs);
+    const isTooOld = sinceMs !== undefined && message.time.isBefore(sinceMs);
     this.#open = isTooOld ? "left-out" : message;
     if (isComplete) this.#linesLeft--;
     if (isTooOld) return undefined;
-    const text = timestamps
-      ? Buffer.concat([Buffer.from(`${formatLogTime(message.time)} `), message.text])
-      : message.text;
+    const text = timestamps ? Buffer.concat([Buffer.from(`${message.time.format()} `), message.text]) : message.text;
     return { stream: message.stream, bytes: text };
   }
 

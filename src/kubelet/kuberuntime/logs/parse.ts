@@ -18,6 +18,8 @@ export type LineParser = (line: Buffer) => ParsedLine;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const LEFT_BRACE = 0x7b;
+const COLON = 0x3a;
+const LETTER_P = 0x50;
 /** RFC3339NanoLenient in Go's spelling, as its messages quote it. */
 const TIME_FORMAT = "2006-01-02T15:04:05.999999999Z07:00";
 
@@ -39,7 +41,8 @@ export function parseCriLog(line: Buffer): ParsedLine {
   const tagEnd = line.indexOf(SPACE, streamEnd + 1);
   if (tagEnd < 0) return { problem: "log tag is not found" };
   // Other tags may follow behind a colon one day: only the first says whether the line is whole.
-  const isPart = line.toString("latin1", streamEnd + 1, tagEnd).split(":")[0] === "P";
+  const behindTag = tagEnd === streamEnd + 2 || line[streamEnd + 2] === COLON;
+  const isPart = line[streamEnd + 1] === LETTER_P && behindTag;
   const end = isPart && line[line.length - 1] === NEWLINE ? line.length - 1 : line.length;
   return { time, stream, text: line.subarray(tagEnd + 1, end), isPart };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { formatLogTime, isBefore, parseLogTime } from "../../../../src/kubelet/kuberuntime/logs/log-time.js";
+import { parseLogTime } from "../../../../src/kubelet/kuberuntime/logs/log-time.js";
 import { parseCriLog, parseDockerJsonLog, parserFor } from "../../../../src/kubelet/kuberuntime/logs/parse.js";
 
 const AT = "2026-01-02T03:04:05.000000006Z";
@@ -12,6 +12,7 @@ const criLines = [
   [`${AT} stdout P part\n`, "stdout: part"],
   [`${AT} stdout P:x part\n`, "stdout: part"],
   [`${AT} stdout F:x whole\n`, "stdout: whole\n"],
+  [`${AT} stdout PX whole\n`, "stdout: whole\n"],
   [`${AT} stdout F \n`, "stdout: \n"],
   [`${AT} stdout F no line feed`, "stdout: no line feed"],
   ["2026-01-02T03:04:05+02:00 stdout F x\n", "stdout: x\n"],
@@ -69,9 +70,9 @@ for (const [written, fixed, atMs] of times) {
   test(`logs: the time ${written}`, () => {
     const time = parseLogTime(written);
     assert.ok(time);
-    assert.equal(formatLogTime(time), fixed);
-    assert.equal(isBefore(time, atMs + 0.001), true);
-    assert.equal(isBefore(time, atMs - 0.001), false);
+    assert.equal(time.format(), fixed);
+    assert.equal(time.isBefore(atMs + 0.001), true);
+    assert.equal(time.isBefore(atMs - 0.001), false);
   });
 }
 
@@ -79,6 +80,10 @@ for (const text of [
   "",
   "2026-01-02",
   "2026-13-02T03:04:05Z",
+  "2026-00-02T03:04:05Z",
+  "2026-01-00T03:04:05Z",
+  "2026-01-32T03:04:05Z",
+  "2026-02-29T03:04:05Z",
   "2026-01-02T24:04:05Z",
   "2026-01-02T03:60:05Z",
   "2026-01-02T03:04:05",
