@@ -91,8 +91,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     this.#idle = idleTimeoutMs === undefined ? undefined : new IdleWatch(deps.clock, idleTimeoutMs);
     this.#transport = new Transport(socket, this, deps.clock, options.head ?? new Uint8Array(0));
     this.closed = this.#transport.gone.then(() => this.#reason);
-    const idle = new StreamError(`the connection was idle for ${(idleTimeoutMs ?? 0) / 1000} s`);
-    void this.#idle?.expired().then((isExpired) => isExpired && this.#shutDown(idle, GOAWAY_STATUS.OK, false));
+    void this.#idle?.expired().then((isExpired) => isExpired && this.#shutDownIdle());
   }
 
   /**
@@ -374,6 +373,11 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     for (const stream of [...this.#open.values()]) stream.terminate(this.#reason, why.message);
     this.#wakeWriters();
     this.#over.abort(why);
+  }
+
+  #shutDownIdle(): void {
+    const idleSeconds = (this.#idle?.timeoutMs ?? 0) / 1000;
+    this.#shutDown(new StreamError(`the connection was idle for ${idleSeconds} s`), GOAWAY_STATUS.OK, false);
   }
 
   #credit(streamId: number, delta: number): void {

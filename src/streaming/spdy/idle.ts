@@ -29,6 +29,6 @@ export class IdleWatch {
   }
 
   stop(): void {
-    this.#over.abort();
+    this.#over.abort("stopped");
   }
 }

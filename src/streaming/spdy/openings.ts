@@ -1,4 +1,3 @@
-import { NumberedBag } from "../../util/bag.js";
 import type { Clock } from "../../util/clock.js";
 import { StreamError } from "../bytes.js";
 import type { SpdyStream } from "./stream.js";
@@ -11,23 +10,27 @@ const CREATE_STREAM_RESPONSE_TIMEOUT_MS = 30_000;
 
 interface Opening {
   readonly stream: SpdyStream;
+  readonly deadlineMs: number;
   settle(error?: unknown): void;
 }
 
 /** The streams that this side has opened and the peer has not answered yet. */
 export class Openings {
-  readonly #waiting = new NumberedBag<Opening>();
+  /** in the order of their deadlines, as all have the same time */
+  readonly #waiting: Opening[] = [];
+  #timer: AbortController | undefined;
 
   constructor(readonly clock: Clock) {}
 
   /** @throws StreamError when the peer does not answer in time or says no, the signal's reason: the stream is reset then */
   wait(stream: SpdyStream, signal: AbortSignal | undefined): Promise<void> {
     return new Promise<void>((resolve, reject) => {
-      const timer = new AbortController();
       const onAbort = () => settle(signal?.reason);
       const settle = (error?: unknown) => {
-        if (!this.#waiting.delete(stream.id)) return;
-        timer.abort();
+        const at = this.#waiting.findIndex((one) => one.stream === stream);
+        if (at < 0) return;
+        this.#waiting.splice(at, 1);
+        if (this.#waiting.length === 0) this.#stopTimer();
         signal?.removeEventListener("abort", onAbort);
         if (error === undefined) {
           resolve();
@@ -36,24 +39,39 @@ export class Openings {
           reject(error);
         }
       };
-      this.#waiting.set(stream.id, { stream, settle });
+      this.#waiting.push({ stream, deadlineMs: this.clock.now() + CREATE_STREAM_RESPONSE_TIMEOUT_MS, settle });
       signal?.addEventListener("abort", onAbort, { once: true });
-      this.clock.sleep(CREATE_STREAM_RESPONSE_TIMEOUT_MS, timer.signal).then(
-        () => settle(new StreamError("Timeout occurred")),
-        () => {
-          // Answered before.
-        },
-      );
+      if (this.#timer === undefined) void this.#watch();
     });
   }
 
   /** The peer has answered. */
   accepted(streamId: number): void {
-    this.#waiting.get(streamId)?.settle();
+    this.#waiting.find(({ stream }) => stream.id === streamId)?.settle();
   }
 
   /** The peer says no, or cannot answer any more. */
   refused(error: StreamError, isMeant: (streamId: number) => boolean): void {
-    for (const { stream, settle } of [...this.#waiting.values()]) if (isMeant(stream.id)) settle(error);
+    for (const { stream, settle } of [...this.#waiting]) if (isMeant(stream.id)) settle(error);
+  }
+
+  /** One timer for all of them: streams are opened several at once. */
+  async #watch(): Promise<void> {
+    const timer = new AbortController();
+    this.#timer = timer;
+    try {
+      for (let first = this.#waiting[0]; first !== undefined && !timer.signal.aborted; first = this.#waiting[0]) {
+        const leftMs = first.deadlineMs - this.clock.now();
+        if (leftMs <= 0) first.settle(new StreamError("Timeout occurred"));
+        else await this.clock.sleep(leftMs, timer.signal);
+      }
+    } catch {
+      // All were answered.
+    }
+  }
+
+  #stopTimer(): void {
+    this.#timer?.abort("answered");
+    this.#timer = undefined;
   }
 }

@@ -27,6 +27,8 @@ export interface StreamHost {
 export const MAX_SENT_FRAME_BYTES = 64 * 1024;
 
 const DONE = Promise.resolve();
+/** Mirrors github.com/moby/spdystream/connection.go (ErrWriteClosedStream). */
+const CLOSED = "Write on closed stream";
 const NO_BYTES = new Uint8Array(0);
 
 /** One stream of a SPDY connection. Mirrors github.com/moby/spdystream/stream.go (Stream). */
@@ -39,8 +41,8 @@ export class SpdyStream implements ByteDuplex {
   isFull = false;
   #isReplied: boolean;
   #isRemoteEnded = false;
-  /** Nothing can be written any more; the reason is given to whoever tries. */
-  #localEnd: StreamError | undefined;
+  /** Nothing can be written any more, for this reason. An error is made of it for whoever tries: most streams just end. */
+  #localEnd: StreamError | string | undefined;
   #ending: Promise<void> | undefined;
   #queue: Promise<void> | undefined;
   #isOver = false;
@@ -85,8 +87,8 @@ export class SpdyStream implements ByteDuplex {
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    if (this.#localEnd !== undefined) return Promise.reject(this.#localEnd);
-    if (this.#ending !== undefined) return Promise.reject(new StreamError("Write on closed stream"));
+    if (this.#localEnd !== undefined) return Promise.reject(this.#writeError());
+    if (this.#ending !== undefined) return Promise.reject(new StreamError(CLOSED));
     if (bytes.length === 0) return DONE;
     this.accept();
     if (this.#queue !== undefined || bytes.length > Math.min(MAX_SENT_FRAME_BYTES, this.host.windowOf(this))) {
@@ -103,7 +105,7 @@ export class SpdyStream implements ByteDuplex {
     this.accept();
     const send = async () => {
       if (this.#localEnd !== undefined) return;
-      this.#localEnd = new StreamError("Write on closed stream");
+      this.#localEnd = CLOSED;
       this.host.sendData(this, NO_BYTES, true);
       this.#checkOver();
     };
@@ -131,7 +133,7 @@ export class SpdyStream implements ByteDuplex {
 
   /** The connection's: a SYN_STREAM has said that this side sends nothing. */
   localEndSent(): void {
-    this.#localEnd ??= new StreamError("Write on closed stream");
+    this.#localEnd ??= CLOSED;
     this.#checkOver();
   }
 
@@ -144,11 +146,15 @@ export class SpdyStream implements ByteDuplex {
 
   /** The connection's: no frame of this stream will come or go. @param error for readers; undefined: a normal end */
   terminate(error: StreamError | undefined, why: string): void {
-    this.#localEnd ??= error ?? new StreamError(why);
+    this.#localEnd ??= error ?? why;
     if (error === undefined) this.inbox.end();
     else this.inbox.fail(error);
     this.#isRemoteEnded = true;
     this.#checkOver();
+  }
+
+  #writeError(): StreamError {
+    return this.#localEnd instanceof StreamError ? this.#localEnd : new StreamError(this.#localEnd ?? CLOSED);
   }
 
   #enqueue(send: () => Promise<void>): Promise<void> {
@@ -164,7 +170,7 @@ export class SpdyStream implements ByteDuplex {
 
   async #sendPieces(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      if (this.#localEnd !== undefined) throw this.#localEnd;
+      if (this.#localEnd !== undefined) throw this.#writeError();
       const window = this.host.windowOf(this);
       if (window === 0) {
         await this.host.windowChange();

@@ -43,8 +43,8 @@ export class Transport {
   ) {
     this.gone = new Promise((resolve) => {
       socket.once("close", () => {
-        this.#end(new StreamError("the connection was closed"));
-        this.#lingering.abort();
+        if (this.#state === "open") this.#end(new StreamError("the connection was closed"));
+        this.#lingering.abort("closed");
         resolve();
       });
     });
@@ -118,7 +118,7 @@ export class Transport {
   end(options: { readonly flush: boolean; readonly maxFlushMs: number }): void {
     if (this.#state !== "open") return;
     this.#state = "ending";
-    this.#settleDrained(new StreamError("the connection is closed"));
+    this.#settleDrained(undefined, "the connection is closed");
     const flushed = new Promise<void>((resolve) => this.socket.end(resolve));
     this.#updateReading();
     void this.#linger(options.flush ? flushed : DONE, options.maxFlushMs);
@@ -155,12 +155,12 @@ export class Transport {
     const wasOpen = this.#state === "open";
     this.#state = "gone";
     if (!wasOpen) return;
-    this.#settleDrained(error ?? new StreamError("the peer closed the connection"));
+    this.#settleDrained(error, "the peer closed the connection");
     this.owner.lost(error);
   }
 
-  #settleDrained(error: StreamError): void {
-    this.#drained?.reject(error);
+  #settleDrained(error: StreamError | undefined, why: string): void {
+    this.#drained?.reject(error ?? new StreamError(why));
     this.#drained = undefined;
   }
 }
