@@ -22,14 +22,16 @@ export async function source(args: readonly string[], shell: Interpreter): Promi
   }
 }
 
-/** `read [-r] [-p PROMPT] [-t SECONDS] [NAME...]` */
+/** `read [-r] [-s] [-p PROMPT] [-t SECONDS] [NAME...]` */
 export async function read(args: readonly string[], shell: Interpreter): Promise<number> {
   const names: string[] = [];
   let isRaw = false;
+  let isSilent = false;
   let timeoutMs: number | undefined;
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] as string;
     if (arg === "-r") isRaw = true;
+    else if (arg === "-s") isSilent = true;
     else if (arg === "-p") await shell.print(args[++at] ?? "", 2);
     else if (arg === "-t") timeoutMs = Number(args[++at]) * 1000;
     else if (!arg.startsWith("-")) names.push(arg);
@@ -41,10 +43,14 @@ export async function read(args: readonly string[], shell: Interpreter): Promise
       () => over.abort(),
       () => {},
     );
+  const terminal = isSilent ? shell.source(0).terminal : undefined;
+  const modes = terminal?.modes;
+  if (terminal !== undefined) terminal.modes = { ...terminal.modes, echoes: false };
   const line = readLine(shell.source(0), AbortSignal.any([over.signal, shell.signal])).catch(() => undefined);
   const signal = await shell.traps.orSignal(line);
   const bytes = signal === undefined ? await line : undefined;
   over.abort();
+  if (terminal !== undefined && modes !== undefined) terminal.modes = modes;
   if (shell.signal.aborted) throw shell.signal.reason;
   if (bytes === undefined) {
     for (const name of names) shell.state.set(name, "");

@@ -230,6 +230,13 @@ test("stty turns the echo off and on, and tty names the terminal", async () => {
   await person.done;
 });
 
+test("read -s shows nothing of what is typed", async () => {
+  const person = new Person(["sh", "-c", "read -s a; read b; echo $a $b"]);
+  await person.sees();
+  assert.equal(await person.types("secret\r"), "");
+  assert.equal(await person.types("seen\r"), "seen\r\nsecret seen\r\n");
+});
+
 test("what still runs when the shell ends sees its terminal hang up", async () => {
   const person = new Person(["sh"]);
   await person.sees();
