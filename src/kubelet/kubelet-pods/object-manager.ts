@@ -29,9 +29,12 @@ export interface ObjectManagerOptions {
 interface Entry {
   /** pods that name the object */
   readonly podUids: Set<string>;
+  /** Unix ms at which the latest good answer was asked for */
   fetchedMs?: number;
   result?: ObjectResult;
   pending?: Promise<ObjectResult>;
+  /** grows when a pod needs what holds now: an answer that was asked for before is too old for it */
+  generation: number;
 }
 
 /**
@@ -41,7 +44,7 @@ interface Entry {
  * Mirrors pkg/kubelet/util/manager/cache_based_manager.go (cacheBasedManager, objectStore), which configmap_manager.go and
  * secret_manager.go stand on.
  * Differs: a kubelet watches each object by default (configMapAndSecretChangeDetectionStrategy: Watch); this is its `Cache`
- * strategy, which costs no connection per object.
+ * strategy, which costs no connection per object. A pod that is synced again does not make it ask again before its time.
  */
 export class ObjectManager {
   /** by `namespace/name` */
@@ -59,15 +62,21 @@ export class ObjectManager {
     return this.#entries.size;
   }
 
-  /** To be called for each new version of a pod: what it names is read anew when it is next needed. */
+  /**
+   * To be called for each version of a pod. What it did not name before is read anew when it is next needed: a pod that was
+   * made after a change must see the change.
+   */
   registerPod(pod: V1Pod): void {
     const { namespace, uid } = pod.metadata;
     const names = this.options.kind === "secret" ? referencedSecrets(pod) : referencedConfigMaps(pod);
     const keys = [...names].map((name) => `${namespace}/${name}`);
     for (const key of keys) {
-      const entry = this.#entries.get(key) ?? { podUids: new Set() };
+      const entry = this.#entries.get(key) ?? { podUids: new Set(), generation: 0 };
+      if (entry.podUids.has(uid)) continue;
       entry.podUids.add(uid);
+      entry.generation++;
       delete entry.fetchedMs;
+      delete entry.pending;
       this.#entries.set(key, entry);
     }
     this.#release(uid, new Set(keys));
@@ -95,16 +104,18 @@ export class ObjectManager {
   }
 
   async #refresh(entry: Entry, namespace: string, name: string): Promise<ObjectResult> {
+    const { generation } = entry;
+    const askedMs = this.deps.clock.now();
+    const isCurrent = () => entry.generation === generation;
     try {
-      const askedMs = this.deps.clock.now();
       const result = await this.#fetch(namespace, name, undefined);
-      if (result.outcome !== "failed") {
+      if (result.outcome !== "failed" && isCurrent()) {
         entry.result = result;
         entry.fetchedMs = askedMs;
       }
       return result;
     } finally {
-      delete entry.pending;
+      if (isCurrent()) delete entry.pending;
     }
   }
 

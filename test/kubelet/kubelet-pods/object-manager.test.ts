@@ -27,7 +27,7 @@ function setUp(answer: () => MemoryAnswer | Error, kind: "configmap" | "secret" 
 }
 const found = () => ({ status: 200, body: { kind: "ConfigMap", metadata: {}, data: { a: "1" } } });
 
-test("objects: what a pod names is read once, and again when it has grown old or the pod has changed", async () => {
+test("objects: what a pod names is read once, and again when it has grown old or another pod names it", async () => {
   const { client, clock, manager } = setUp(found);
   manager.registerPod(withVolume("x"));
   await Promise.all([manager.get("ns", "x", SIGNAL), manager.get("ns", "x", SIGNAL)]);
@@ -38,7 +38,28 @@ test("objects: what a pod names is read once, and again when it has grown old or
   assert.equal(client.lines.length, 2);
   manager.registerPod(withVolume("x"));
   await manager.get("ns", "x", SIGNAL);
+  assert.equal(client.lines.length, 2);
+  manager.registerPod(withVolume("x", "other"));
+  await manager.get("ns", "x", SIGNAL);
   assert.equal(client.lines.length, 3);
+});
+
+test("objects: a pod never gets an answer that was asked for before it was there", async () => {
+  let serial = 0;
+  const { manager } = setUp(() => ({
+    status: 200,
+    body: { kind: "ConfigMap", metadata: {}, data: { n: `${++serial}` } },
+  }));
+  manager.registerPod(withVolume("x", "one"));
+  const early = manager.get("ns", "x", SIGNAL);
+  manager.registerPod(withVolume("x", "two"));
+  const late = manager.get("ns", "x", SIGNAL);
+  const data = async (result: typeof early) => {
+    const found = await result;
+    return found.outcome === "ok" ? found.object["data"] : undefined;
+  };
+  assert.deepEqual([await data(early), await data(late)], [{ n: "1" }, { n: "2" }]);
+  assert.deepEqual(await data(manager.get("ns", "x", SIGNAL)), { n: "2" });
 });
 
 test("objects: what no pod names any more is forgotten", () => {
