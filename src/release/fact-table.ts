@@ -275,6 +275,22 @@ export const FACTS = {
   podWorkerResyncJitterFactor: count("workerResyncIntervalJitterFactor", POD_WORKERS, "", ["1.25", 0.5]),
   podWorkerBackOffJitterFactor: count("workerBackOffPeriodJitterFactor", POD_WORKERS, "", ["1.25", 0.5]),
   podWorkerTransientBackOffPeriod: duration("backOffOnTransientErrorPeriod", POD_WORKERS, ["1.25", 1_000]),
+  containerBackOffPeriod: duration("backOffPeriod (containers, images)", KUBELET, ["1.25", 10_000]),
+  maxContainerBackOff: duration("MaxContainerBackOff", KUBELET, ["1.25", 300_000]),
+  minimumGracePeriod: duration("minimumGracePeriodInSeconds", "pkg/kubelet/kuberuntime/kuberuntime_manager.go", [
+    "1.25",
+    2_000,
+  ]),
+  preStopWithinOverride: fact(
+    "the time of a preStop hook",
+    "pkg/kubelet/kuberuntime/kuberuntime_container.go",
+    (value: boolean) =>
+      value ? "is part of what the pod worker grants" : "comes on top of what the pod worker grants",
+    [
+      ["1.25", false],
+      ["1.28", true],
+    ],
+  ),
   execProtocol: word<"SPDY/3.1" | "WebSocket v5">(
     "exec, attach",
     "staging/src/k8s.io/client-go/tools/remotecommand/websocket.go",

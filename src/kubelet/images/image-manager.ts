@@ -13,7 +13,7 @@ import { parseImageName } from "./image-name.js";
 import { credentialsFor } from "./keyring.js";
 import type { ImagePuller } from "./puller.js";
 
-/** pkg/kubelet/kubelet.go (imageBackOffPeriod, MaxContainerBackOff) */
+/** pkg/kubelet/kubelet.go (backOffPeriod, MaxContainerBackOff) */
 export const IMAGE_BACK_OFF = { initialMs: 10_000, maxMs: 300_000 } as const;
 
 export interface ImageManagerDeps {

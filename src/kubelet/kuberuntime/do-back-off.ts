@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../api/pod.js";
+import { constantsFor } from "../../release/facts.js";
 import type { Backoff } from "../container/backoff.js";
 import { goDuration } from "../container/go-duration.js";
 import { hashContainer } from "../container/hash.js";
@@ -9,7 +10,7 @@ import { type ManagerContext, recordContainerEvent } from "./manager-context.js"
 import { MANAGER_FILE } from "./report.js";
 import type { StartFailure } from "./start-container.js";
 
-/** pkg/kubelet/kubelet.go (containerBackOffPeriod, MaxContainerBackOff) */
+/** pkg/kubelet/kubelet.go (backOffPeriod, MaxContainerBackOff) */
 export const CONTAINER_BACK_OFF = { initialMs: 10_000, maxMs: 300_000 } as const;
 
 interface BackOffRequest {
@@ -50,10 +51,7 @@ export function doBackOff(context: ManagerContext, request: BackOffRequest): Sta
       kind: "decision",
       what: `do not start container ${container.name} of ${podText(pod)} yet`,
       why: `it ended, with code ${last.exitCode}, and has to wait ${wait} from then on`,
-      constants: [
-        { name: "containerBackOffPeriod", value: "10 s", release: "v1.25" },
-        { name: "MaxContainerBackOff", value: "300 s", release: "v1.25" },
-      ],
+      constants: constantsFor(context.options.kubeVersion, "containerBackOffPeriod", "maxContainerBackOff"),
       upstream: { file: MANAGER_FILE, func: "doBackOff" },
     },
     { actor: "kubelet" },

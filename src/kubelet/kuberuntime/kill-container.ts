@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../api/pod.js";
+import { constantsFor, factFor } from "../../release/facts.js";
 import type { Pod } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, getContainerSpec, type LifecycleHandler } from "../container/spec.js";
 import type { SyncResult } from "../container/sync-result.js";
@@ -18,7 +19,7 @@ import { hasRestartableInitContainer, type KillReason } from "./pod-actions.js";
 import { shortId } from "./pod-sandbox-changed.js";
 import { TerminationOrdering } from "./termination-order.js";
 
-/** So long a container has at least before it is killed. pkg/kubelet/kuberuntime/kuberuntime_manager.go */
+/** So long a container has at least, unless somebody overrides it. pkg/kubelet/kuberuntime/kuberuntime_manager.go */
 export const MINIMUM_GRACE_PERIOD_SECONDS = 2;
 
 export interface KillRequest {
@@ -35,7 +36,8 @@ export interface KillRequest {
 }
 
 /**
- * Runs a container's preStop hook, then stops it; the hook's time is taken from the grace period.
+ * Runs a container's preStop hook, then stops it; the hook's time is taken from the grace period. Up to v1.27 an override,
+ * and a pod worker always gives one, is not shortened by the hook.
  *
  * Mirrors killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go.
  * @returns undefined: it is stopped, or was gone; otherwise what the runtime said
@@ -51,7 +53,9 @@ export async function killContainer(
   const { pod, container } = specs;
   const text = message === "" ? `Stopping container ${container.name}` : message;
   recordContainerEvent(context, { pod, container, containerId }, "Normal", "Killing", text);
-  let graceSeconds = gracePeriodOverride ?? terminationGracePeriod(pod, container, reason);
+  const own = terminationGracePeriod(pod, container, reason);
+  const isWithin = factFor("preStopWithinOverride", context.options.kubeVersion);
+  let graceSeconds = isWithin ? (gracePeriodOverride ?? own) : own;
   const preStop = container.lifecycle?.preStop;
   if (preStop !== undefined && preStop !== null && graceSeconds > 0) {
     graceSeconds -= await executePreStopHook(context, { pod, container, containerId, preStop }, graceSeconds, signal);
@@ -60,11 +64,14 @@ export async function killContainer(
     graceSeconds -= await ordering.waitForTurn(name, graceSeconds, signal);
   }
   graceSeconds = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
+  // Up to v1.27 whoever overrides the grace period does so whatever the hook has used of it.
+  if (!isWithin && gracePeriodOverride !== undefined) graceSeconds = gracePeriodOverride;
   context.trace.emit(
     {
       kind: "decision",
       what: `stop container ${name} of ${podText(pod)} (${shortId(containerId)})`,
       why: `${text}; it has ${graceSeconds} s to end by itself`,
+      constants: constantsFor(context.options.kubeVersion, "minimumGracePeriod", "preStopWithinOverride"),
       upstream: { file: "pkg/kubelet/kuberuntime/kuberuntime_container.go", func: "killContainer" },
     },
     { actor: "kubelet" },

@@ -38,19 +38,23 @@ describe("terminationGracePeriod", () => {
 
 /** The seconds that a container had when it was stopped, as the decision says. */
 const graces = [
-  // preStop, s     the pod's, s     override       what is left
-  ["sleep 4", 30, undefined, 26],
-  ["sleep 4", 30, 10, 6],
-  ["sleep 100", 30, undefined, 2],
-  ["sleep 4", 5, undefined, 2],
-  ["true", 30, undefined, 30],
-  ["sleep 4", 30, 0, 2],
-  [undefined, 1, undefined, 2],
-  [undefined, 30, undefined, 30],
+  // release  preStop      the pod's, s  override   what is left
+  ["1.25", "sleep 4", 30, undefined, 26],
+  ["1.25", "sleep 4", 30, 10, 10],
+  ["1.28", "sleep 4", 30, 10, 6],
+  ["1.25", "sleep 100", 30, undefined, 2],
+  ["1.25", "sleep 100", 20, 30, 30],
+  ["1.28", "sleep 100", 20, 30, 2],
+  ["1.25", "sleep 4", 5, undefined, 2],
+  ["1.25", "true", 30, undefined, 30],
+  ["1.25", undefined, 30, 0, 0],
+  ["1.28", undefined, 30, 0, 2],
+  ["1.25", undefined, 1, undefined, 2],
+  ["1.25", undefined, 30, undefined, 30],
 ] as const;
-for (const [hook, seconds, override, want] of graces) {
-  test(`kill: preStop ${hook ?? "none"}, ${seconds} s, ${override ?? "no"} override: ${want} s are left`, async () => {
-    await using lab = await openLab();
+for (const [kubeVersion, hook, seconds, override, want] of graces) {
+  test(`kill: v${kubeVersion}, preStop ${hook ?? "none"}, ${seconds} s, override ${override ?? "none"}: ${want} s are left`, async () => {
+    await using lab = await openLab({ kubeVersion });
     const lifecycle = hook === undefined ? {} : { lifecycle: { preStop: { exec: { command: hook.split(" ") } } } };
     const pod = podOf([{ name: "app", ...lifecycle }], { terminationGracePeriodSeconds: seconds });
     await lab.lab.sync(pod);
