@@ -52,7 +52,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
  * @throws StreamError, with the system's error as its cause, when there is no connection, or it broke before an answer; the
  *   signal's reason when that aborts first
  */
-export function dialUpgrade(
+export async function dialUpgrade(
   url: string | URL,
   { method, headers = {}, protocol, tls = {} }: DialOptions,
   signal: AbortSignal,

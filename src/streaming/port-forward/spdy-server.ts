@@ -100,7 +100,7 @@ class SpdyForwardSession implements PortForwardServerSession {
       else this.#add(stream, type, port);
     }
     this.#complete.close();
-    for (const half of this.#halves.values()) half.timer.abort();
+    for (const half of this.#halves.values()) half.timer.abort("done");
     if (!this.connection.over.aborted) {
       await new Promise<void>((resolve) =>
         this.connection.over.addEventListener("abort", () => resolve(), { once: true }),
@@ -123,7 +123,7 @@ class SpdyForwardSession implements PortForwardServerSession {
     }
     half[type] = stream;
     if (half.data === undefined || half.error === undefined) return;
-    half.timer.abort();
+    half.timer.abort("done");
     this.#halves.delete(requestId);
     const forwarded = serverConnection({ data: half.data, error: half.error }, portOf(half.data) ?? port);
     if (!this.#complete.push(forwarded)) void forwarded.close();
@@ -134,7 +134,7 @@ class SpdyForwardSession implements PortForwardServerSession {
     this.#halves.set(requestId, half);
     void first.closed.then(() => {
       // Reset before its other half came.
-      half.timer.abort();
+      half.timer.abort("done");
       if (this.#halves.get(requestId) === half) this.#halves.delete(requestId);
     });
     this.clock.sleep(this.creationTimeoutMs, half.timer.signal).then(

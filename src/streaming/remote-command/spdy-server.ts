@@ -86,7 +86,7 @@ async function waitForStreams(
       if (wanted.every((one) => streams.has(one))) return streams;
     }
   } finally {
-    timer.abort();
+    timer.abort("done");
   }
   const reason = await connection.closed;
   throw reason ?? new StreamError(problem);
