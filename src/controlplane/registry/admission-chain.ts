@@ -17,7 +17,7 @@ export interface AdmissionRequest {
 function attributesOf(core: StoreCore, context: RequestContext, request: AdmissionRequest): AdmissionAttributes {
   const { group, resource, kind } = core.definition;
   const { operation, namespace = "", name, subresource = "", object, oldObject, options } = request;
-  return {
+  const attributes: { -readonly [K in keyof AdmissionAttributes]: AdmissionAttributes[K] } = {
     user: context.user,
     operation,
     group,
@@ -30,9 +30,10 @@ function attributesOf(core: StoreCore, context: RequestContext, request: Admissi
     object,
     oldObject,
     dryRun: context.dryRun === true,
-    ...(context.auditId === undefined ? {} : { auditId: context.auditId }),
-    ...(options === undefined ? {} : { options }),
   };
+  if (context.auditId !== undefined) attributes.auditId = context.auditId;
+  if (options !== undefined) attributes.options = options;
+  return attributes;
 }
 
 /**

@@ -11,9 +11,14 @@ export function withMeta(object: KubeObject, changes: MetaChanges): KubeObject {
   return { ...object, metadata: orderedMeta({ ...object.metadata, ...changes } as ObjectMeta) };
 }
 
+/** The last answer of `timestamp`: it is asked thousands of times a second, and writing a date is dear. */
+let last = { seconds: Number.NaN, text: "" };
+
 /** RFC 3339 in UTC with whole seconds, as metav1.Time is written. */
 export function timestamp(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+  const seconds = Math.floor(atMs / 1000);
+  if (seconds !== last.seconds) last = { seconds, text: `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z` };
+  return last.text;
 }
 
 /**

@@ -3,14 +3,15 @@ import type { KubeObject, ObjectMeta } from "../../api/meta.js";
 /**
  * Metadata with its fields in the order of Go's struct, in which the API server writes them; absent ones are left out,
  * and so are managedFields, which are not kept here.
+ * @param resourceVersion in place of its own: every write sets it, and a copy for that alone would be dear
  */
-export function orderedMeta(meta: ObjectMeta): ObjectMeta {
+export function orderedMeta(meta: ObjectMeta, resourceVersion = meta.resourceVersion): ObjectMeta {
   const ordered: { -readonly [K in keyof ObjectMeta]?: ObjectMeta[K] } = {};
   if (meta.name !== undefined) ordered.name = meta.name;
   if (meta.generateName !== undefined) ordered.generateName = meta.generateName;
   if (meta.namespace !== undefined) ordered.namespace = meta.namespace;
   if (meta.uid !== undefined) ordered.uid = meta.uid;
-  if (meta.resourceVersion !== undefined) ordered.resourceVersion = meta.resourceVersion;
+  if (resourceVersion !== undefined) ordered.resourceVersion = resourceVersion;
   if (meta.generation !== undefined) ordered.generation = meta.generation;
   if (meta.creationTimestamp !== undefined) ordered.creationTimestamp = meta.creationTimestamp;
   if (meta.deletionTimestamp !== undefined) ordered.deletionTimestamp = meta.deletionTimestamp;
@@ -25,5 +26,5 @@ export function orderedMeta(meta: ObjectMeta): ObjectMeta {
 
 /** The object as of a revision. */
 export function withResourceVersion(object: KubeObject, revision: number): KubeObject {
-  return { ...object, metadata: orderedMeta({ ...object.metadata, resourceVersion: String(revision) }) };
+  return { ...object, metadata: orderedMeta(object.metadata, String(revision)) };
 }

@@ -43,7 +43,9 @@ export function webSocketPortForward(options: WebSocketPortForwardOptions): Port
       over.signal.throwIfAborted();
       const result = await connectWebSocket(options.urlFor(port), { ...options, subprotocols: [V4] }, over.signal);
       if (result.outcome === "refused") {
-        throw new StreamError(`the server refused the WebSocket with ${result.status}: ${result.body.toString().slice(0, 200)}`);
+        throw new StreamError(
+          `the server refused the WebSocket with ${result.status}: ${result.body.toString().slice(0, 200)}`,
+        );
       }
       const connection = channelsFor(result, port, options);
       open.add(connection);
@@ -75,7 +77,7 @@ function connectionTo(connection: ChannelConnection, port: number): ForwardedCon
   return forwardedConnection(connection, {
     port,
     incoming: withoutPort(raw),
-    outgoing: connection.writer(dataChannel(0)),
+    outgoing: connection.writer(dataChannel(0), "client"),
     failure,
     fail: close,
     close,

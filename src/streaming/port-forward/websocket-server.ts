@@ -80,8 +80,8 @@ class WebSocketForwardSession implements PortForwardServerSession {
   #open(port: number, index: number): ForwardedConnection {
     const { connection } = this;
     const incoming = connection.reader(dataChannel(index));
-    const outgoing = connection.writer(dataChannel(index));
-    const errors = connection.writer(errorChannel(index));
+    const outgoing = connection.writer(dataChannel(index), "server");
+    const errors = connection.writer(errorChannel(index), "server");
     const begin = portBytes(port);
     // Whoever is gone already needs no ports.
     void outgoing.write(begin).catch(() => {});

@@ -55,7 +55,7 @@ class WebSocketClientSession implements RemoteCommandClientSession {
     readonly options: RemoteCommandOptions,
   ) {
     this.protocol = { framing: "WebSocket", subprotocol: connection.options.subprotocol };
-    this.stdin = options.stdin ? connection.writer(CHANNEL.stdin) : undefined;
+    this.stdin = options.stdin ? connection.writer(CHANNEL.stdin, "client") : undefined;
     this.stdout = options.stdout ? connection.reader(CHANNEL.stdout) : undefined;
     this.stderr = options.stderr && !options.tty ? connection.reader(CHANNEL.stderr) : undefined;
     this.status = this.#readStatus(connection.reader(CHANNEL.error));

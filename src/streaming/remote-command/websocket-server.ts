@@ -66,8 +66,8 @@ class WebSocketServerSession implements RemoteCommandServerSession {
   ) {
     this.protocol = { framing: "WebSocket", subprotocol: connection.options.subprotocol };
     this.stdin = options.stdin ? connection.reader(CHANNEL.stdin) : undefined;
-    this.stdout = options.stdout ? connection.writer(CHANNEL.stdout) : undefined;
-    this.stderr = options.stderr && !options.tty ? connection.writer(CHANNEL.stderr) : undefined;
+    this.stdout = options.stdout ? connection.writer(CHANNEL.stdout, "server") : undefined;
+    this.stderr = options.stderr && !options.tty ? connection.writer(CHANNEL.stderr, "server") : undefined;
     this.resizes = options.tty ? terminalSizes(connection.reader(CHANNEL.resize)) : nothing();
     const { over } = connection;
     const leave = () => {

@@ -78,13 +78,16 @@ export class ChannelConnection {
     return queue;
   }
 
-  /** Its `end` reaches the other side only where the subprotocol has a message for it. */
-  writer(channel: number): ByteWriter {
+  /**
+   * Its `end` reaches the other side only where the subprotocol has a message for it, and only from a client: no server
+   * sends it, and clients take it for a mistake.
+   */
+  writer(channel: number, side: "client" | "server"): ByteWriter {
     let isEnded = false;
     return {
       write: (bytes) => this.send(channel, bytes),
       end: async () => {
-        if (isEnded || !this.#canClose) return;
+        if (isEnded || !this.#canClose || side === "server") return;
         isEnded = true;
         await this.send(CLOSE_CHANNEL, Uint8Array.of(channel));
       },

@@ -26,12 +26,7 @@ import type { UpgradeTarget } from "./upgrade.js";
  * Mirrors k8s.io/apiserver/pkg/util/proxy/streamtranslator.go (StreamTranslatorHandler), since 1.30. The client has its 101
  * before the kubelet is asked: what goes wrong there is told as a Status on the error channel.
  */
-export async function translateToSpdy(
-  deps: ProxyDeps,
-  exchange: Exchange,
-  target: UpgradeTarget,
-  signal: AbortSignal,
-): Promise<void> {
+export async function translateToSpdy(deps: ProxyDeps, exchange: Exchange, target: UpgradeTarget): Promise<void> {
   const upgrade = requireUpgrade(exchange);
   const { query, request } = exchange;
   const options: RemoteCommandOptions = {
@@ -47,15 +42,10 @@ export async function translateToSpdy(
   // The handshake was refused, and the client knows.
   if (accepted === undefined) return;
   await using client = accepted;
-  const close = () => void client.close();
-  signal.addEventListener("abort", close, { once: true });
-  try {
-    const status = await run(deps, exchange, target, client, options);
-    reportEnded(deps.trace, exchange, statusText(status));
-    await client.finish(status);
-  } finally {
-    signal.removeEventListener("abort", close);
-  }
+  // A server that closes ends its sockets: the session sees that as a client that is gone.
+  const status = await run(deps, exchange, target, client, options);
+  reportEnded(deps.trace, exchange, statusText(status));
+  await client.finish(status);
 }
 
 /** @returns what the client is told in the end */
@@ -96,6 +86,7 @@ async function run(
 async function pump(client: RemoteCommandServerSession, kubelet: RemoteCommandClientSession): Promise<Status> {
   const leave = () => void kubelet.close();
   client.signal.addEventListener("abort", leave, { once: true });
+  if (client.signal.aborted) leave();
   try {
     // Neither may end the command: it may well go on without its input.
     void copy(client.stdin, kubelet.stdin).catch(() => {});

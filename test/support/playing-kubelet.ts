@@ -1,0 +1,93 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Status } from "../../src/api/meta.js";
+import { acceptPortForward } from "../../src/streaming/port-forward/accept.js";
+import { portsInQuery } from "../../src/streaming/port-forward/ports.js";
+import type { ForwardedConnection } from "../../src/streaming/port-forward/session.js";
+import { acceptRemoteCommand } from "../../src/streaming/remote-command/accept.js";
+import type { RemoteCommandServerSession } from "../../src/streaming/remote-command/session.js";
+import { SUCCESS } from "../../src/streaming/remote-command/status-text.js";
+import { isWebSocketRequest } from "../../src/streaming/websocket/subprotocols.js";
+import { SystemClock } from "../../src/util/clock.js";
+import type { FakeKubeletOptions } from "./fake-kubelet.js";
+
+/** Runs a command: what it returns is how it ended. */
+export type Play = (session: RemoteCommandServerSession, argv: readonly string[]) => Promise<Status>;
+
+export interface Plays {
+  readonly exec?: Play;
+  readonly attach?: Play;
+  readonly log?: string;
+  /** serves one connection to a port; default: gives back what it gets */
+  readonly forward?: (connection: ForwardedConnection) => Promise<void>;
+}
+
+const clock = new SystemClock();
+
+/** A kubelet (and the runtime below it) whose containers do what a test says. */
+export function playing(plays: Plays): FakeKubeletOptions {
+  return {
+    respond(request: IncomingMessage, response: ServerResponse) {
+      if (plays.log !== undefined && request.url?.startsWith("/containerLogs/")) response.end(plays.log);
+      else response.writeHead(404).end("404 page not found\n");
+    },
+    async upgrade(request, socket, head) {
+      const { pathname, searchParams: query } = new URL(request.url ?? "", "https://kubelet");
+      try {
+        if (pathname.startsWith("/portForward/")) await forward(plays, request, socket, head, query);
+        else await run(plays, request, socket, head, pathname.startsWith("/exec/") ? "exec" : "attach", query);
+      } catch {
+        // Refused, or the other side is gone: it has its answer.
+      }
+    },
+  };
+}
+
+async function run(
+  plays: Plays,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  verb: "exec" | "attach",
+  query: URLSearchParams,
+): Promise<void> {
+  const has = (name: string) => query.get(name) === "1";
+  const tty = has("tty");
+  const options = { stdin: has("input"), stdout: has("output"), stderr: has("error") && !tty, tty };
+  await using session = await acceptRemoteCommand(request, socket, head, { options, clock });
+  const play = plays[verb] ?? (async () => SUCCESS);
+  const status = await play(session, query.getAll("command"));
+  if (!session.signal.aborted) await session.finish(status);
+}
+
+async function forward(
+  { forward: serve = giveBack }: Plays,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  query: URLSearchParams,
+): Promise<void> {
+  const ports = isWebSocketRequest(request) ? portsInQuery(query) : [];
+  if (typeof ports === "string") {
+    const headers = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${ports.length}`;
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${headers}\r\n\r\n${ports}`);
+    return;
+  }
+  await using session = await acceptPortForward(request, socket, head, { ports, clock });
+  const running: Promise<void>[] = [];
+  for await (const connection of session.connections) running.push(serve(connection).catch(() => {}));
+  await Promise.all(running);
+}
+
+async function giveBack(connection: ForwardedConnection): Promise<void> {
+  for await (const bytes of connection.incoming) await connection.write(bytes);
+  await connection.end();
+}
+
+/** `NonZeroExitCode`, as runtimes say it. */
+export function exited(code: number, message = `command terminated with exit code ${code}`): Status {
+  if (code === 0) return SUCCESS;
+  const details = { causes: [{ reason: "ExitCode", message: String(code) }] };
+  const failure = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" } as const;
+  return { ...failure, message, reason: "NonZeroExitCode", details };
+}
