@@ -69,8 +69,9 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   try {
     const server = await serveCri(runtime.handlers, options.listen ?? `unix://${join(rootDir, "runtime.sock")}`);
     const close = async () => {
-      runtime.stop();
+      // First, so that a client sees its stream break off, and not a command that was killed.
       await runtime.streams.close();
+      runtime.stop();
       await server.close();
       if (ownRoot) await rm(rootDir, { recursive: true, force: true });
     };
@@ -91,7 +92,7 @@ export interface Runtime {
   readonly core: RuntimeCore;
   readonly handlers: CriHandlers;
   readonly control: RuntimeControl;
-  /** its server listens from the first call on; to be closed after `stop` */
+  /** its server listens from the first call on; to be closed before `stop` */
   readonly streams: Streams;
   /** Kills all processes and ends all streams of events. */
   stop(): void;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { RpcError } from "../../cri/status.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -64,11 +65,18 @@ export class StreamingServer {
 
   /**
    * @returns the URL to come to, within a minute and once
-   * @throws RpcError ResourceExhausted while too many wait; LabError USAGE where it cannot listen
+   * @throws RpcError ResourceExhausted while too many wait, Unavailable when it is closing; LabError USAGE where it cannot
+   *   listen
    */
   async urlFor(kind: StreamKind, serve: StreamHandler): Promise<string> {
+    const closing = this.#closing.signal;
+    if (closing.aborted) throw new RpcError("Unavailable", "the streaming server is closing");
     this.#listening ??= this.#listen();
-    const { url } = await this.#listening;
+    const { url } = await this.#listening.catch((error: unknown) => {
+      // The port may be free the next time.
+      this.#listening = undefined;
+      throw error;
+    });
     return `${url}/${kind}/${this.#cache.insert({ kind, serve })}`;
   }
 

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
-import { createConnection } from "node:net";
+import { type AddressInfo, createConnection, createServer } from "node:net";
 import { afterEach, beforeEach, test } from "vitest";
 import { RUNTIME_SERVICE as R } from "../../../src/cri/services.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
 import { RequestCache } from "../../../src/runtime/streaming/request-cache.js";
+import { StreamingServer } from "../../../src/runtime/streaming/server.js";
 import type { ByteReader } from "../../../src/streaming/bytes.js";
 import { connectPortForward } from "../../../src/streaming/port-forward/connect.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/streaming/remote-command/connect.js";
@@ -263,6 +264,19 @@ test("bytes that are no HTTP hurt nobody", async () => {
   socket.end("\x80\x03\x00\x01 no HTTP at all\r\n\r\n");
   await new Promise((resolve) => socket.once("close", resolve));
   assert.equal(await codeOf(await connect(await execUrl(containerId, ["sh", "-c", "exit 6"]), "spdy")), "6");
+});
+
+test("a port that is taken is said, and tried again by the next call", async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  const address = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+  await using server = new StreamingServer({ clock, onError: () => {} }, { address });
+  const serve = async () => {};
+  await assert.rejects(server.urlFor("exec", serve), { name: "LabError", message: /the port is taken/ });
+  await new Promise((resolve) => taken.close(resolve));
+  assert.ok((await server.urlFor("exec", serve)).startsWith(`http://${address}/exec/`));
+  await server.close();
+  await assert.rejects(server.urlFor("exec", serve), { name: "RpcError", code: "Unavailable" });
 });
 
 test("an address that others could reach is refused", async () => {
