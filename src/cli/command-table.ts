@@ -40,6 +40,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/pleg.js")).addPlegCommand,
   },
   {
+    name: "node",
+    summary: "a small kubelet: joins a cluster, runs pods, reports back",
+    load: async () => (await import("../commands/node.js")).addNodeCommand,
+  },
+  {
     name: "runtime",
     summary: "run the embedded container runtime for a kubelet or crictl",
     load: async () => (await import("../commands/runtime.js")).addRuntimeCommand,

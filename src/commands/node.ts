@@ -51,9 +51,9 @@ export function addNodeCommand(program: Command, context: CliContext): void {
     )
     .option("--root-dir <folder>", "certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)")
     .addOption(
-      new Option("--port <port>", "of the kubelet's server; 0: a free one")
-        .argParser(parsePort)
-        .default(0, "a free one"),
+      new Option("--port <port>", "of the kubelet's server; 0: a free one (default: 10250, if it is free)").argParser(
+        parsePort,
+      ),
     )
     .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration))
     .action((options: NodeCommandOptions) => runNode(context, options));
@@ -79,7 +79,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         kubeVersion,
         target,
         store,
-        port: options.port,
+        ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.cri === undefined ? {} : { cri: options.cri }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
@@ -141,7 +141,7 @@ function announce(
       server: kubelet.apiServer,
       kubeconfig: kubeconfig ?? null,
       cluster: target?.kind ?? "server",
-      kubelet: kubelet.url ?? null,
+      kubelet: kubelet.url,
       runtime: { endpoint: cri.endpoint, name: runtimeName, version: runtimeVersion },
       certificate: { notAfter: new Date(node.certificateNotAfterMs).toISOString().replace(".000", "") },
     },

@@ -7,11 +7,14 @@ import type { CertificateStore } from "./certificate/certificate-store.js";
 import type { CriClient } from "./cri/create-cri-client.js";
 import { collectGarbage } from "./kubelet/garbage-collection.js";
 import { NodeImages } from "./kubelet/node-images.js";
-import { KubeletParts } from "./kubelet/parts.js";
+import { KubeletParts, type NodeMachine } from "./kubelet/parts.js";
 import { type PodSourceOptions, podSources } from "./kubelet/pod-sources.js";
+import { type OpenServer, openServer } from "./kubelet/serve.js";
 import type { NodeAgent } from "./node.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import { messageOf } from "./pleg/health.js";
+import { KUBELET_PORT } from "./server/server.js";
+import { isStaticPod } from "./types/pod-update.js";
 
 const FILE = "pkg/kubelet/kubelet.go";
 /** How often a fresh kubelet looks whether it is ready, and how long. Mirrors fastStatusUpdateOnce and nodeReadyGracePeriod. */
@@ -24,6 +27,8 @@ export interface KubeletDeps {
   /** with the node's own certificate; nothing of it has been started */
   readonly agent: NodeAgent;
   readonly cri: CriClient;
+  /** for what PLEG asks every second, so that a trace can leave it out; default: the same */
+  readonly polling?: CriClient;
   /** where the node's certificate is rotated; undefined: it is left alone */
   readonly store?: CertificateStore;
   readonly clock: Clock;
@@ -38,8 +43,9 @@ export interface KubeletOptions extends PodSourceOptions {
   readonly resources: NodeResources;
   /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
   readonly rootDir: string;
-  /** of the kubelet's server; 0: a free one */
-  readonly port: number;
+  readonly machine: NodeMachine;
+  /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
+  readonly port?: number;
   /** of the next certificates */
   readonly expirationSeconds?: number;
 }
@@ -49,8 +55,8 @@ export interface RunningKubelet {
   readonly nodeName: string;
   /** `https://127.0.0.1:6443` */
   readonly apiServer: string;
-  /** of its own server: `https://127.0.0.1:10250`; undefined: it has none */
-  readonly url: string | undefined;
+  /** of its own server: `https://127.0.0.1:10250` */
+  readonly url: string;
   readonly parts: KubeletParts;
   /** Is nothing wrong with the runtime and its network? */
   isReady(): boolean;
@@ -88,6 +94,7 @@ export async function startKubelet(
     return closed;
   };
   try {
+    const { url } = await starting.serve();
     const done = trace.detached(() => starting.run());
     await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
       // Whatever ends the loops ends the start.
@@ -97,7 +104,7 @@ export async function startKubelet(
     return {
       nodeName: options.nodeName,
       apiServer: agent.client.config.server,
-      url: undefined,
+      url,
       parts,
       isReady: () => starting.problems().length === 0,
       done,
@@ -114,6 +121,7 @@ export async function startKubelet(
 class Starting {
   readonly parts: KubeletParts;
   readonly #images: NodeImages;
+  #server: OpenServer | undefined;
   #registered: () => void = () => {};
   readonly #isRegistered: Promise<void>;
   #running: Promise<void> = Promise.resolve();
@@ -136,7 +144,7 @@ class Starting {
       health: () => ({ problems: this.problems() }),
       facts: () => ({
         containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
-        kubeletPort: this.options.port,
+        kubeletPort: this.#server?.port ?? KUBELET_PORT,
         images: this.#images.list,
       }),
     });
@@ -148,6 +156,14 @@ class Starting {
     return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()];
   }
 
+  /** Starts the server, whose port the node's status tells. */
+  async serve(): Promise<OpenServer> {
+    const { nodeName, rootDir, port } = this.options;
+    const nodeIp = this.deps.agent.internalIp;
+    this.#server = await openServer(this.parts, { nodeName, nodeIp, rootDir, ...(port === undefined ? {} : { port }) });
+    return this.#server;
+  }
+
   /** All loops, in upstream's order. Resolves when the signal aborts; rejects with what ended one of them. */
   run(): Promise<void> {
     const { parts } = this;
@@ -155,7 +171,8 @@ class Starting {
       (inner) => parts.runtimeUp.run(inner),
       (inner) => parts.statusManager.run(inner),
       (inner) => parts.pleg.generate(inner),
-      (inner) => parts.ownNode.run(inner),
+      (inner) => parts.nodes.run(inner),
+      (inner) => parts.services.run(inner),
       (inner) => this.#images.run(inner),
       (inner) => collectGarbage({ ...this.deps, ...parts.modules, sourcesReady: parts.sourcesReady }, inner),
       (inner) => this.#keepNode(inner),
@@ -188,6 +205,19 @@ class Starting {
     await agent.reportReady(this.signal);
     await agent.renewOnce(this.signal);
     this.#registered();
+    this.#registerStaticPods();
+  }
+
+  /**
+   * Mirror pods need their Node: static pods that began before it was there are looked at again.
+   * Mirrors fastStaticPodsRegistration, which later releases have: in v1.25 the next resync (a minute) makes them.
+   */
+  #registerStaticPods(): void {
+    const { podManager, handlers } = this.parts;
+    const withoutMirror = podManager.getPods().filter((pod) => {
+      return isStaticPod(pod) && podManager.getMirrorPodByPod(pod) === undefined;
+    });
+    handlers.handlePodSyncs(withoutMirror);
   }
 
   async #keepNode(signal: AbortSignal): Promise<void> {
@@ -223,7 +253,9 @@ class Starting {
 
   async close(stop: AbortController): Promise<void> {
     stop.abort();
+    await this.#server?.close();
     await this.parts.podWorkers.close();
+    await this.parts.modules.prober.close();
     try {
       await this.#running;
     } catch (error) {

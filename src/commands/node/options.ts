@@ -14,7 +14,7 @@ export interface NodeCommandOptions extends TargetOptions {
   readonly token?: string;
   readonly caCertHash?: readonly string[];
   readonly rootDir?: string;
-  readonly port: number;
+  readonly port?: number;
   /** ms */
   readonly duration?: number;
 }

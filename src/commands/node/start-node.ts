@@ -1,10 +1,14 @@
+import { join } from "node:path";
 import type { CliContext, Target } from "../../cli/context.js";
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type CriClient, createCriClient } from "../../kubelet/cri/create-cri-client.js";
+import type { NodeMachine } from "../../kubelet/kubelet/parts.js";
 import { type RunningKubelet, startKubelet } from "../../kubelet/kubelet.js";
 import type { RunningRuntime } from "../../runtime/start.js";
+import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { writeFileAtomic } from "../../util/files.js";
 import { openStore, prepareNode } from "../bootstrap/join.js";
 import type { JoinPlan } from "../bootstrap/plan.js";
 
@@ -22,7 +26,7 @@ export interface StartNodeOptions {
   readonly cri?: string;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
-  /** of the kubelet's server; 0: a free one */
+  /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
   readonly port?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
@@ -70,16 +74,22 @@ export async function startNode(
     const endpoint = options.cri ?? runtime?.endpoint ?? "";
     const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
     closers.push(() => cri.close());
+    // What PLEG asks every second would drown the rest.
+    const pollingDeps = { clock, trace: quieterTrace(trace, clock, 3), actor: "kubelet" } as const;
+    const polling = await createCriClient(endpoint, pollingDeps, {}, context.signal);
+    closers.push(() => polling.close());
     const prepared = await prepareNode({ context, clock, trace, plan, kubeVersion, target, store });
     closers.push(() => prepared.agent.close());
+    const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
-      { agent: prepared.agent, cri, store, clock, trace, random: context.random },
+      { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random },
       {
         nodeName: plan.nodeName,
         kubeVersion,
         resources: plan.resources,
-        rootDir: options.rootDir ?? plan.folder,
-        port: options.port ?? 0,
+        rootDir,
+        machine: runtime === undefined ? REAL_MACHINE : await playedMachine(rootDir, plan.nodeName),
+        ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
         ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
@@ -95,6 +105,19 @@ export async function startNode(
     await close();
     throw error;
   }
+}
+
+const REAL_MACHINE: NodeMachine = {
+  hostPaths: { kind: "real" },
+  hostsFile: "/etc/hosts",
+  resolvConf: "/etc/resolv.conf",
+};
+
+/** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
+async function playedMachine(rootDir: string, nodeName: string): Promise<NodeMachine> {
+  const hostsFile = join(rootDir, "hosts");
+  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n127.0.0.1\t${nodeName}\n`);
+  return { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile, resolvConf: "" };
 }
 
 /** Its socket is in a folder of its own: paths of sockets are short. */

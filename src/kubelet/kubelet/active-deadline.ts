@@ -1,6 +1,8 @@
 import type { V1Pod, V1PodStatus } from "../../api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
+import { forTerminalPhase } from "../status/generate.js";
+import { replaceOrAppend } from "../status/merge.js";
 
 export const DEADLINE_EXCEEDED = {
   reason: "DeadlineExceeded",
@@ -33,7 +35,11 @@ export class ActiveDeadline {
     if (this.deps.statusManager.getPodStatus(pod.metadata.uid)?.reason !== reason) {
       this.deps.recorder.event(pod, "Normal", reason, message);
     }
-    return { ...status, phase: "Failed", reason, message };
+    const conditions = (["Ready", "ContainersReady"] as const).reduce(
+      (all, type) => replaceOrAppend(all, forTerminalPhase(type, "Failed")),
+      status.conditions ?? [],
+    );
+    return { ...status, phase: "Failed", reason, message, conditions };
   }
 
   /** Mirrors pastActiveDeadline. */

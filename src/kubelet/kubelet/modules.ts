@@ -1,21 +1,158 @@
+import { join } from "node:path";
+import { generateApiPodStatus } from "../kubelet-pods/api-pod-status.js";
+import { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
+import { ReasonCache } from "../kubelet-pods/reason-cache.js";
+import { KubeletRuntimeHelper } from "../kubelet-pods/runtime-helper.js";
 import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
+import { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js";
+import type { RuntimeHelper } from "../kuberuntime/runtime-helper.js";
+import { canAdmitPod } from "../lifecycle-admission/admit.js";
+import { PredicateAdmitHandler } from "../lifecycle-admission/predicate.js";
+import { DnsConfigurer } from "../network/dns.js";
+import { ProbeManager } from "../prober/manager.js";
+import { NetworkDialer, PortForwardDialer } from "../prober/probe-dialer.js";
+import { Prober } from "../prober/prober.js";
+import { unitValue } from "../qos/quantity.js";
+import { TokenManager } from "../volumes/token-manager.js";
+import { VolumeManager } from "../volumes/volume-manager.js";
 import type { KubeletParts } from "./parts.js";
-import type { AdmitPod, GenerateApiPodStatus, PodObjects, PodProber, PodVolumes, ReasonCachePort } from "./ports.js";
+import type { AdmitPod, GenerateApiPodStatus, PodObjects, PodVolumes, ReasonCachePort } from "./ports.js";
+import { forwardToPod } from "./probe-forward.js";
 import type { SyncLoopChannels } from "./sync-loop.js";
 
-/** The parts behind the ports. */
+/** As kubeadm sets it up: the address of the service kube-dns. */
+const CLUSTER_DNS = { clusterDns: ["10.96.0.10"], clusterDomain: "cluster.local" };
+
+/** The parts that the sync functions work with. */
 export interface Modules {
   readonly runtime: KubeGenericRuntime;
   readonly generateApiPodStatus: GenerateApiPodStatus;
   readonly reasonCache: ReasonCachePort;
-  readonly prober: PodProber;
+  readonly prober: ProbeManager;
   readonly probeUpdates: Pick<SyncLoopChannels, "livenessUpdates" | "readinessUpdates" | "startupUpdates">;
   readonly volumes: PodVolumes;
   readonly objects: PodObjects;
   readonly canAdmitPod: AdmitPod;
 }
 
-/** Makes them; what of `parts` is made later may only be called later. */
-export function createModules(_parts: KubeletParts): Modules {
-  throw new Error("not there yet");
+/** Makes them. What of `parts` is made after them is only looked at when a pod is there. */
+export function createModules(parts: KubeletParts): Modules {
+  const { deps, options, recorder } = parts;
+  const { client, clock, random, trace } = deps;
+  const { kubeVersion, rootDir, machine } = options;
+  const managers = new PodObjectManagers({ client, clock });
+  const tokens = new TokenManager(deps);
+  const allocatable = () => parts.node.status?.allocatable ?? {};
+  const volumes = new VolumeManager(
+    { configMaps: managers.configMaps, secrets: managers.secrets, tokens, allocatable, clock, random, recorder, trace },
+    { rootDir, hostPaths: machine.hostPaths },
+  );
+  const prober = createProber(parts, () => runtime);
+  const runtimeHelper = createRuntimeHelper(parts, managers, volumes);
+  const runtime = createRuntimeManager(parts, prober, runtimeHelper);
+  const admission = [new PredicateAdmitHandler({ getNode: () => parts.node }, { os: process.platform, kubeVersion })];
+  const reasonCache = new ReasonCache();
+  const objects: PodObjects = {
+    registerPod: (pod) => managers.registerPod(pod),
+    unregisterPod: (pod) => {
+      managers.unregisterPod(pod);
+      tokens.deleteServiceAccountToken(pod.metadata.uid);
+    },
+    getPullSecret: (namespace, name, signal) => managers.getPullSecret(namespace, name, signal),
+  };
+  return {
+    runtime,
+    reasonCache,
+    generateApiPodStatus: (pod, podStatus, podIsTerminal) =>
+      generateApiPodStatus(
+        { statusManager: parts.statusManager, probeManager: prober, reasonCache, trace },
+        { runtimeName: runtime.type, kubeVersion, hostIps: [options.nodeIp] },
+        pod,
+        podStatus,
+        podIsTerminal,
+      ),
+    prober,
+    probeUpdates: {
+      livenessUpdates: (signal) => prober.livenessManager.updates(signal),
+      readinessUpdates: (signal) => prober.readinessManager.updates(signal),
+      startupUpdates: (signal) => prober.startupManager.updates(signal),
+    },
+    volumes,
+    objects,
+    canAdmitPod: (activePods, pod) => canAdmitPod(admission, activePods, pod),
+  };
+}
+
+/**
+ * Probes reach a pod by way of its runtime: what it has for an address need not be one of this machine's network. A probe
+ * that names a host of its own gets no farther than loopback.
+ */
+function createProber(parts: KubeletParts, runtime: () => KubeGenericRuntime): ProbeManager {
+  const { deps, options, recorder } = parts;
+  const { clock } = deps;
+  const forward = forwardToPod({ getUrl: (uid, port, signal) => runtime().getPortForward(uid, [port], signal), clock });
+  const dialer = new PortForwardDialer({ forward, others: new NetworkDialer() });
+  const runner: Pick<KubeGenericRuntime, "runInContainer"> = {
+    runInContainer: (...args) => runtime().runInContainer(...args),
+  };
+  const prober = new Prober({ runner, recorder, dialer, clock }, options);
+  const statusManager = { getPodStatus: (podUid: string) => parts.statusManager.getPodStatus(podUid) };
+  return new ProbeManager({ ...deps, prober, statusManager });
+}
+
+/** What a container gets beside its spec. */
+function createRuntimeHelper(parts: KubeletParts, managers: PodObjectManagers, volumes: VolumeManager): RuntimeHelper {
+  const { options, recorder, services } = parts;
+  const { nodeIp, kubeVersion, rootDir, machine } = options;
+  const dns = new DnsConfigurer(
+    { recorder },
+    { ...CLUSTER_DNS, resolverConfig: machine.resolvConf, nodeIps: [nodeIp], kubeVersion },
+  );
+  const { configMaps, secrets } = managers;
+  return new KubeletRuntimeHelper(
+    {
+      configMaps,
+      secrets,
+      services: () => services.list(),
+      recorder,
+      allocatable: () => parts.node.status?.allocatable ?? {},
+      hostIps: () => [nodeIp],
+      volumes,
+      dns,
+    },
+    { rootDir, nodeHostsFile: machine.hostsFile },
+  );
+}
+
+function createRuntimeManager(
+  parts: KubeletParts,
+  prober: ProbeManager,
+  runtimeHelper: RuntimeHelper,
+): KubeGenericRuntimeManager {
+  const { deps, options, recorder } = parts;
+  const { cri } = deps;
+  const { kubeVersion, rootDir, resources } = options;
+  return new KubeGenericRuntimeManager(
+    {
+      ...deps,
+      runtimeService: cri.runtime,
+      imageService: cri.images,
+      runtimeHelper,
+      livenessManager: prober.livenessManager,
+      startupManager: prober.startupManager,
+      podStateProvider: {
+        isPodTerminationRequested: (podUid) => parts.podWorkers.isPodTerminationRequested(podUid),
+        shouldPodContentBeRemoved: (podUid) => parts.podWorkers.shouldPodContentBeRemoved(podUid),
+        shouldPodRuntimeBeRemoved: (podUid) => parts.podWorkers.shouldPodRuntimeBeRemoved(podUid),
+      },
+      recorder,
+    },
+    {
+      kubeVersion,
+      runtimeName: cri.version.runtimeName,
+      podLogsDirectory: join(rootDir, "log", "pods"),
+      seccompProfileRoot: join(rootDir, "seccomp"),
+      memoryCapacityBytes: unitValue(resources.memory),
+    },
+  );
 }

@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../api/pod.js";
 import type { KubeClient } from "../../client/client.js";
+import { collectionPath, NODES } from "../../client/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
@@ -8,6 +9,7 @@ import { SourcesReady } from "../config/sources.js";
 import { Backoff } from "../container/backoff.js";
 import type { PodCache } from "../container/cache.js";
 import type { CriClient } from "../cri/create-cri-client.js";
+import { ServiceLister } from "../envvars/service-lister.js";
 import { ApiPodEventRecorder } from "../events/pod-recorder.js";
 import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
@@ -19,12 +21,13 @@ import { PodManager } from "../pod/pod-manager.js";
 import { PodWorkers } from "../podworkers/pod-workers.js";
 import { BasicWorkQueue } from "../podworkers/work-queue.js";
 import { StatusManager } from "../status/manager.js";
+import type { HostPaths } from "../volumes/host-path.js";
 import { ActiveDeadline } from "./active-deadline.js";
 import { ContainerDeletor } from "./container-deletor.js";
 import { PodDeletionSafety } from "./deletion-safety.js";
 import { handlePodCleanups } from "./housekeeping.js";
+import { Informer } from "./informer.js";
 import { createModules, type Modules } from "./modules.js";
-import { OwnNode } from "./own-node.js";
 import { PodDirs } from "./pod-dirs.js";
 import { PodHandlers } from "./pod-handlers.js";
 import { KubeletPodSyncer } from "./pod-syncer.js";
@@ -37,10 +40,22 @@ import { SyncLoop } from "./sync-loop.js";
 const BACK_OFF_PERIOD_MS = 10_000;
 const MAX_CONTAINER_BACK_OFF_MS = 300_000;
 
+/** What of the machine pods may see. */
+export interface NodeMachine {
+  /** what a pod's hostPath means */
+  readonly hostPaths: HostPaths;
+  /** upstream `/etc/hosts`: for pods in the node's network */
+  readonly hostsFile: string;
+  /** upstream `/etc/resolv.conf`: empty: none */
+  readonly resolvConf: string;
+}
+
 export interface KubeletPartsDeps {
   /** as the node */
   readonly client: KubeClient;
   readonly cri: CriClient;
+  /** for what PLEG asks every second; default: the same */
+  readonly polling?: CriClient;
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
@@ -55,6 +70,7 @@ export interface KubeletPartsOptions {
   readonly nodeIp: string;
   /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
   readonly rootDir: string;
+  readonly machine: NodeMachine;
   /** the Node as this kubelet would register it */
   readonly initialNode: () => NodeObject;
 }
@@ -70,7 +86,8 @@ export class KubeletParts {
   readonly sourcesReady: SourcesReady;
   readonly podManager = new PodManager();
   readonly podDirs: PodDirs;
-  readonly ownNode: OwnNode;
+  readonly nodes: Informer<NodeObject>;
+  readonly services: ServiceLister;
   readonly pleg: Pleg;
   readonly podCache: PodCache;
   readonly runtimeState: RuntimeState;
@@ -94,13 +111,14 @@ export class KubeletParts {
     readonly signal: AbortSignal,
   ) {
     const { client, cri, clock, trace } = deps;
-    const { nodeName, kubeVersion, rootDir, initialNode } = options;
+    const { nodeName, kubeVersion } = options;
     this.recorder = new ApiPodEventRecorder({ client, clock, trace }, { nodeName, kubeVersion });
     this.podConfig = new PodConfig({ clock, trace, recorder: this.recorder });
     this.sourcesReady = new SourcesReady((seen) => this.podConfig.seenAllSources(seen));
-    this.podDirs = new PodDirs(rootDir);
-    this.ownNode = new OwnNode(deps, { nodeName, initial: initialNode });
-    const service = new RemotePodReader(cri.runtime);
+    this.podDirs = new PodDirs(options.rootDir);
+    this.nodes = new Informer(deps, { path: collectionPath(NODES), fieldSelector: `metadata.name=${nodeName}` });
+    this.services = new ServiceLister(deps);
+    const service = new RemotePodReader((deps.polling ?? cri).runtime);
     this.pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented: false });
     this.podCache = this.pleg.cache;
     this.runtimeState = new RuntimeState(clock);
@@ -122,12 +140,17 @@ export class KubeletParts {
     this.loop = this.#makeLoop();
   }
 
+  /** This kubelet's Node as the API server has it; else as it would register it. Mirrors getNodeAnyWay. */
+  get node(): NodeObject {
+    return this.nodes.objects[0] ?? this.options.initialNode();
+  }
+
   readonly #relistSoon = () => this.pleg.generic.relistSoon();
 
   /** What most parts want. */
   #common() {
-    const { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, podDirs, runtimeState } = this;
-    const own = { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, podDirs, runtimeState };
+    const { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, runtimeState, podDirs } = this;
+    const own = { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, runtimeState, podDirs };
     return { ...this.deps, ...this.modules, ...own };
   }
 
@@ -135,7 +158,8 @@ export class KubeletParts {
     const { modules } = this;
     const syncer = new KubeletPodSyncer({
       ...this.#common(),
-      generateApiPodStatus: (pod, status) => this.#deadline.apply(pod, modules.generateApiPodStatus(pod, status)),
+      generateApiPodStatus: (pod, status, podIsTerminal) =>
+        this.#deadline.apply(pod, modules.generateApiPodStatus(pod, status, podIsTerminal)),
       podWorkers: { isPodTerminationRequested: (podUid) => this.podWorkers.isPodTerminationRequested(podUid) },
       mirrorClient: this.#mirrorClient,
       backOff: this.#backOff,

@@ -17,7 +17,7 @@ export interface PodSourceOptions {
  * @returns loops, to be run until their signal aborts
  */
 export function podSources(
-  { deps, podConfig, ownNode }: KubeletParts,
+  { deps, podConfig, nodes }: KubeletParts,
   options: PodSourceOptions,
 ): ((signal: AbortSignal) => Promise<never>)[] {
   const { nodeName, manifestDir, manifestUrl } = options;
@@ -33,7 +33,7 @@ export function podSources(
   const api = podConfig.channel("api");
   loops.push(async (signal) => {
     // Admission goes by the node's labels and taints: they have to be known before the first pod is.
-    await Promise.race([ownNode.synced, aborted(signal)]);
+    await Promise.race([nodes.synced, aborted(signal)]);
     return runApiserverSource(deps, { nodeName }, api, signal);
   });
   return loops;

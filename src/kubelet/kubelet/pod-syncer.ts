@@ -73,7 +73,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async #syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
     const { statusManager, prober, reasonCache, runtime, backOff, onChanged } = this.deps;
     const { pod, mirrorPod } = work;
-    const apiPodStatus = this.deps.generateApiPodStatus(pod, work.podStatus);
+    const apiPodStatus = this.deps.generateApiPodStatus(pod, work.podStatus, false);
     const podStatus = { ...work.podStatus, ips: ipsOf(apiPodStatus) };
     statusManager.setPodStatus(pod, apiPodStatus);
     if (isPodPhaseTerminal(apiPodStatus.phase)) return { isTerminal: true };
@@ -111,7 +111,7 @@ export class KubeletPodSyncer implements PodSyncer {
       if (runningPod !== undefined) await this.#kill(undefined, pod, runningPod, gracePeriodSeconds, signal);
       return;
     }
-    const status = this.deps.generateApiPodStatus(pod, podStatus);
+    const status = this.deps.generateApiPodStatus(pod, podStatus, false);
     statusManager.setPodStatus(pod, podStatusFunc?.(status) ?? status);
     prober.stopLivenessAndStartup(pod);
     await this.#kill(pod, pod, convertPodStatusToRunningPod(podStatus), gracePeriodSeconds, signal);
@@ -131,7 +131,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { trace, statusManager, volumes, objects, onChanged } = this.deps;
     const upstream = { file: FILE, func: "syncTerminatedPod" };
     await trace.step("kubelet", `Clean up after pod ${podText(pod)}`, { upstream }, async () => {
-      statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus));
+      statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus, true));
       await volumes.waitForUnmount(pod, signal);
       objects.unregisterPod(pod);
       // Dead containers stay for a while, so that their logs can be read: garbage collection takes them.

@@ -38,8 +38,11 @@ export interface PodObjects {
   getPullSecret(namespace: string, name: string, signal: AbortSignal): Promise<PullSecret | undefined>;
 }
 
-/** Makes what the API shows of a pod from what the runtime knows. Mirrors generateAPIPodStatus. */
-export type GenerateApiPodStatus = (pod: V1Pod, podStatus: PodStatus) => V1PodStatus;
+/**
+ * Makes what the API shows of a pod from what the runtime knows. Mirrors generateAPIPodStatus.
+ * @param podIsTerminal nothing of it will be started any more
+ */
+export type GenerateApiPodStatus = (pod: V1Pod, podStatus: PodStatus, podIsTerminal: boolean) => V1PodStatus;
 
 /** Why a container waits, as the last syncs said. Mirrors ReasonCache in pkg/kubelet/reason_cache.go. */
 export interface ReasonCachePort {

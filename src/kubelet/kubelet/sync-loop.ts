@@ -6,6 +6,7 @@ import { Channel } from "../config/channel.js";
 import type { PodLifecycleEvent } from "../pleg/events.js";
 import { messageOf } from "../pleg/health.js";
 import { isSyncPodWorthy } from "../pleg/sync-loop.js";
+import type { ProbeUpdate } from "../prober/results.js";
 import { type PodUpdate, podText } from "../types/pod-update.js";
 import { aggregateText } from "./runtime-state.js";
 
@@ -18,14 +19,6 @@ const HOUSEKEEPING_WARNING_MS = 1_000;
 /** How long the loop rests while pods cannot be synced. Mirrors base, max and factor in syncLoop. */
 const SKIP_BASE_MS = 100;
 const SKIP_MAX_MS = 5_000;
-
-/** What a probe manager's channel brings: a container's result has changed. Mirrors results.Update. */
-export interface ProbeUpdate {
-  readonly podUid: string;
-  /** as the API writes it: `containerd://4f0c…` */
-  readonly containerId: string;
-  readonly result: "success" | "failure" | "unknown";
-}
 
 /** What the loop calls, one at a time. Mirrors SyncHandler in pkg/kubelet/kubelet.go. */
 export interface SyncHandler {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { V1Pod } from "../../../src/api/pod.js";
-import { type ProbeUpdate, type SyncHandler, SyncLoop } from "../../../src/kubelet/kubelet/sync-loop.js";
+import { type SyncHandler, SyncLoop } from "../../../src/kubelet/kubelet/sync-loop.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
+import type { ProbeUpdate } from "../../../src/kubelet/prober/results.js";
 import type { PodUpdate } from "../../../src/kubelet/types/pod-update.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";

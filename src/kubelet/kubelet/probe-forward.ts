@@ -1,0 +1,48 @@
+import { connectPortForward } from "../../streaming/port-forward/connect.js";
+import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
+import type { Clock } from "../../util/clock.js";
+
+export interface ProbeForwardDeps {
+  /** where the runtime serves a port-forward into the pod: whoever has the URL may use it */
+  readonly getUrl: (podUid: string, port: number, signal: AbortSignal) => Promise<string>;
+  readonly clock: Clock;
+}
+
+/**
+ * Connects probes with pods by way of the runtime's PortForward: one session for each connection.
+ * @returns for PortForwardDialer: throws Error when the runtime has no such pod, or offers no streams
+ */
+export function forwardToPod(
+  deps: ProbeForwardDeps,
+): (podUid: string, port: number, signal: AbortSignal) => Promise<ForwardedConnection> {
+  return async (podUid, port, signal) => {
+    const url = await deps.getUrl(podUid, port, signal);
+    const { session, refused } = await connectPortForward(url, { clock: deps.clock, protocols: ["spdy"] }, signal);
+    if (session === undefined) {
+      throw new Error(`the runtime refused the port-forward: ${refused[0]?.refusal.status ?? "no answer"}`);
+    }
+    try {
+      const connection = await session.connect(port);
+      return endingWith(connection, () => session.close());
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+  };
+}
+
+/** The same connection; when it is closed, what carries it is closed too. */
+function endingWith(connection: ForwardedConnection, end: () => Promise<void>): ForwardedConnection {
+  return new Proxy(connection, {
+    get(target, key) {
+      if (key === "close") {
+        return async () => {
+          await target.close();
+          await end();
+        };
+      }
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { LabError } from "../../util/errors.js";
+import { selfSignedServingPair } from "../certificate/serving.js";
+import { KubeletAuth } from "../server/kubelet-auth.js";
+import { KubeletHost } from "../server/kubelet-host.js";
+import { KUBELET_PORT, KubeletServer } from "../server/server.js";
+import type { KubeletParts } from "./parts.js";
+
+export interface ServeOptions {
+  readonly nodeName: string;
+  readonly nodeIp: string;
+  readonly rootDir: string;
+  /** 0: a free one; undefined: 10250, or a free one where that is taken */
+  readonly port?: number;
+}
+
+/** The kubelet's server, with what decides who may use it. */
+export interface OpenServer {
+  readonly port: number;
+  /** `https://127.0.0.1:10250` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the kubelet's server: HTTPS with a certificate of its own, for those whom the API server lets.
+ *
+ * Mirrors startKubelet in cmd/kubelet/app/server.go (ListenAndServe), InitializeTLS and BuildAuth.
+ * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written
+ */
+export async function openServer(parts: KubeletParts, options: ServeOptions): Promise<OpenServer> {
+  const { deps, podManager, statusManager, modules, loop } = parts;
+  const { client, cri, clock, trace, random } = deps;
+  const { nodeName, nodeIp, rootDir } = options;
+  const pair = await selfSignedServingPair(
+    { clock, random, trace },
+    { certDirectory: join(rootDir, "pki"), host: nodeName, alternateIps: [nodeIp] },
+  );
+  const host = new KubeletHost(
+    {
+      podManager,
+      statusManager,
+      runtime: modules.runtime,
+      service: cri.runtime,
+      stats: cri.stats,
+      clock,
+      trace,
+      latestLoopEntryMs: () => loop.lastIterationMs,
+    },
+    { nodeName, configuration: configurationOf(options) },
+  );
+  const { caPem } = client.config;
+  const auth = new KubeletAuth(
+    { client, clock, trace },
+    { nodeName, ...(caPem === undefined ? {} : { clientCaPem: caPem }) },
+  );
+  const listen = (port: number) =>
+    KubeletServer.listen({ host, auth, clock, trace }, { address: nodeIp, port, transport: { pair } });
+  const orAnother = (error: unknown) => {
+    if (error instanceof LabError && error.code === "USAGE") return listen(0);
+    throw error;
+  };
+  const server = await (options.port === undefined ? listen(KUBELET_PORT).catch(orAnother) : listen(options.port));
+  const text = `The kubelet listens at ${server.url}.`;
+  trace.emit({ kind: "note", text }, { actor: "kubelet" });
+  const close = async () => {
+    await server.close();
+    await auth.close();
+  };
+  return { port: server.port, url: server.url, close };
+}
+
+/** In the fields of kubelet.config.k8s.io/v1beta1, as far as they are not defaults of which nothing depends here. */
+function configurationOf({ nodeIp, port }: ServeOptions): Readonly<Record<string, unknown>> {
+  return {
+    address: nodeIp,
+    ...(port === undefined ? {} : { port }),
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: "2m0s" } },
+    authorization: { mode: "Webhook", webhook: { cacheAuthorizedTTL: "5m0s", cacheUnauthorizedTTL: "30s" } },
+    syncFrequency: "1m0s",
+    fileCheckFrequency: "20s",
+    httpCheckFrequency: "20s",
+    nodeStatusUpdateFrequency: "10s",
+    nodeStatusReportFrequency: "5m0s",
+    nodeLeaseDurationSeconds: 40,
+    serializeImagePulls: true,
+  };
+}
