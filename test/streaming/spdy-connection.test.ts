@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "vitest";
 import { StreamError } from "../../src/streaming/bytes.js";
 import type { FrameReport } from "../../src/streaming/frame-report.js";
 import { SpdyConnection } from "../../src/streaming/spdy/connection.js";
-import { encodeDataHead } from "../../src/streaming/spdy/frames.js";
+import { encodeControlFrame, encodeDataHead } from "../../src/streaming/spdy/frames.js";
 import type { SpdyStream } from "../../src/streaming/spdy/stream.js";
 import { FakeClock, settle } from "../support/fake-clock.js";
-import { connectionPair, type RawPeer, socketPair, textOf, withRawPeer } from "./spdy-support.js";
+import { connectionPair, RawPeer, socketPair, textOf, withRawPeer } from "./spdy-support.js";
 
 async function firstOf(streams: AsyncIterable<SpdyStream>): Promise<SpdyStream> {
   const { value } = await streams[Symbol.asyncIterator]().next();
@@ -362,4 +363,26 @@ test("frames are reported once, in order, with the channel they belong to", asyn
     "sent DATA 1 stdout 0 FIN",
   ]);
   assert.equal(Buffer.from(reports[2]?.head ?? []).toString(), "z".repeat(64));
+});
+
+test("a socket that was gone before is a connection that is closed", async () => {
+  const { near, far } = await socketPair();
+  near.destroy();
+  await once(near, "close");
+  const connection = new SpdyConnection(near, "server", { clock: new FakeClock() }, { idleTimeoutMs: 1_000 });
+  assert.match((await connection.closed)?.message ?? "", /the connection was closed/);
+  assert.equal((await connection.streams[Symbol.asyncIterator]().next()).done, true);
+  await assert.rejects(connection.open({}), /the connection was closed/);
+  await connection.close();
+  far.destroy();
+});
+
+test("bytes that came with the upgrade are read first", async () => {
+  const { near, far } = await socketPair();
+  const peer = new RawPeer(far);
+  const head = encodeControlFrame(synStream(1), peer.compressor);
+  const connection = new SpdyConnection(near, "server", { clock: new FakeClock() }, { head });
+  peer.send(data(1, "after", true));
+  assert.equal(await textOf((await firstOf(connection.streams)).incoming), "after");
+  await connection.close();
 });

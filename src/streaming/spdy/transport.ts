@@ -42,11 +42,14 @@ export class Transport {
     head: Uint8Array,
   ) {
     this.gone = new Promise((resolve) => {
-      socket.once("close", () => {
+      const onClose = () => {
         if (this.#state === "open") this.#end(new StreamError("the connection was closed"));
         this.#lingering.abort("closed");
         resolve();
-      });
+      };
+      // Its "close" may be over: the peer was gone before we began. The owner is not ready to hear of it at once.
+      if (socket.destroyed) process.nextTick(onClose);
+      else socket.once("close", onClose);
     });
     socket.on("error", (cause: Error) => {
       this.#end(new StreamError(`the connection broke: ${cause.message}`, { cause }));
@@ -57,11 +60,7 @@ export class Transport {
       this.#end(undefined);
       socket.destroy();
     });
-    if (socket.destroyed) {
-      // Its "close" may be over: the peer was gone before we began.
-      process.nextTick(() => socket.emit("close"));
-      return;
-    }
+    if (socket.destroyed) return;
     if (head.length > 0) socket.unshift(Buffer.from(head));
     socket.on("data", (chunk: Buffer) => {
       if (this.#state === "open") owner.received(chunk);
