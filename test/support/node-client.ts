@@ -1,0 +1,30 @@
+import type { KubeClient } from "../../src/client/client.js";
+import { type ClientDeps, createClient } from "../../src/client/create-client.js";
+import type { ControlPlane } from "../../src/controlplane/control-plane.js";
+import { issuedCertificate, requestCertificate } from "../../src/kubelet/certificate/csr.js";
+import { generatePrivateKey, privateKeyPem } from "../../src/pki/keys.js";
+
+/** A client with a certificate of the node, as the cluster's own signer gives it: NodeRestriction watches over it. */
+export async function nodeClient(
+  { admin }: ControlPlane,
+  nodeName: string,
+  deps: Omit<ClientDeps, "actor">,
+): Promise<KubeClient> {
+  await using client = createClient(admin, { ...deps, actor: "user" });
+  const key = await generatePrivateKey("ec");
+  const subject = { commonName: `system:node:${nodeName}`, organization: ["system:nodes"] };
+  const usages = ["digital signature", "key encipherment", "client auth"];
+  const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
+  const request = { name: nodeName, key, subject, usages, signerName, nowMs: deps.clock.now() };
+  const asked = await requestCertificate(client, request, new AbortController().signal);
+  if (asked.outcome === "unusable") throw new Error(asked.why);
+  const path = `/apis/certificates.k8s.io/v1/certificatesigningrequests/${nodeName}`;
+  // Who may approve is approved for: the administrator needs nobody else.
+  for (;;) {
+    const clientCertificatePem = issuedCertificate(await client.expect<typeof asked.csr>({ method: "GET", path }));
+    if (clientCertificatePem === undefined) continue;
+    const { server, caPem = "" } = admin;
+    const config = { server, caPem, clientCertificatePem, clientKeyPem: privateKeyPem(key) };
+    return createClient(config, { ...deps, actor: "kubelet" });
+  }
+}
