@@ -55,10 +55,24 @@ export async function generateContainerConfig(
   );
   if (generated.outcome === "failed") return generated;
   const { options, cleanup } = generated;
-  const failed = async (message: string): Promise<ContainerConfigResult> => {
-    await cleanup?.();
-    return { outcome: "failed", message };
-  };
+  let made: ContainerConfigResult | undefined;
+  try {
+    made = await configOf(context, request, options, signal);
+    return made.outcome === "ok" && cleanup !== undefined ? { ...made, cleanup } : made;
+  } finally {
+    // Who gets a configuration cleans up when it has been used; nobody else does, not even after an abort.
+    if (made?.outcome !== "ok") await cleanup?.();
+  }
+}
+
+async function configOf(
+  context: ManagerContext,
+  request: ContainerConfigRequest,
+  options: RunContainerOptions,
+  signal: AbortSignal,
+): Promise<ContainerConfigResult> {
+  const { pod, container } = request;
+  const failed = (message: string): ContainerConfigResult => ({ outcome: "failed", message });
   const user = await imageUser(context, container.image ?? "", signal);
   if (typeof user === "string") return failed(user);
   const rootProblem = verifyRunAsNonRoot(pod, container, user);
@@ -71,8 +85,7 @@ export async function generateContainerConfig(
     return failed(`create container log directory for container ${container.name} failed: ${reason}`);
   }
   const mounts = [...options.mounts.map(toMount), ...(await terminationLogMount(context, options, container))];
-  const config = toConfig(context, request, { options, mounts, user });
-  return { outcome: "ok", config, ...(cleanup === undefined ? {} : { cleanup }) };
+  return { outcome: "ok", config: toConfig(context, request, { options, mounts, user }) };
 }
 
 function toConfig(

@@ -224,3 +224,8 @@ function container(name: string): V1Container {
     resources: {},
   };
 }
+
+/** `StartContainer app CrashLoopBackOff`: what a sync did. */
+export function resultTexts({ syncResults }: PodSyncResult): string[] {
+  return syncResults.map(({ action, target, error }) => [action, target, error].filter(Boolean).join(" "));
+}

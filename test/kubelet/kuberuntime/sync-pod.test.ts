@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "vitest";
 import { only } from "../../support/trace.js";
-import { openLab, podOf, refOf, signal } from "./lab.js";
-
-const results = (result: { readonly syncResults: readonly { action: string; target: string; error?: string }[] }) =>
-  result.syncResults.map(({ action, target, error }) => [action, target, error].filter(Boolean).join(" "));
+import { openLab, podOf, resultTexts, signal } from "./lab.js";
 
 test("sync pod: a new pod gets a sandbox, its containers and upstream's events", async () => {
   await using lab = await openLab();
@@ -15,7 +10,7 @@ test("sync pod: a new pod gets a sandbox, its containers and upstream's events",
   const { uid, name } = pod.metadata;
   const status = await lab.lab.status(pod);
   const sandboxId = status.sandboxStatuses[0]?.sandboxId;
-  assert.deepEqual(results(result), [
+  assert.deepEqual(resultTexts(result), [
     `KillPodSandbox ${uid}`,
     `CreatePodSandbox ${name}_default(${uid})`,
     `ConfigPodSandbox ${sandboxId}`,
@@ -43,7 +38,7 @@ test("sync pod: a pod that runs as it should is left alone", async () => {
   const before = await lab.lab.status(pod);
   lab.events.take();
   const result = await lab.lab.sync(pod);
-  assert.deepEqual(results(result), [`ConfigPodSandbox ${before.sandboxStatuses[0]?.sandboxId}`]);
+  assert.deepEqual(resultTexts(result), [`ConfigPodSandbox ${before.sandboxStatuses[0]?.sandboxId}`]);
   assert.deepEqual(lab.events.take(), []);
   assert.deepEqual(await lab.lab.status(pod), before);
 });
@@ -208,109 +203,6 @@ test("sync pod: another spec for a container replaces it", async () => {
   assert.deepEqual(await lab.lab.containers(pod), ["app:running#1", "app:exited#0"]);
 });
 
-test("sync pod: what the kubelet cannot make of the environment is CreateContainerConfigError, in its words", async () => {
-  const message = 'configmap "settings" not found';
-  await using lab = await openLab({
-    helper: { generateRunContainerOptions: async () => ({ outcome: "failed", message }) },
-  });
-  const pod = podOf([{ name: "app" }]);
-  const result = await lab.lab.sync(pod);
-  assert.deepEqual(result.syncResults.at(-1), {
-    action: "StartContainer",
-    target: "app",
-    error: "CreateContainerConfigError",
-    message,
-  });
-  assert.equal(lab.events.take().at(-1), `Warning Failed Error: ${message}`);
-  assert.deepEqual(await lab.lab.containers(pod), []);
-});
-
-test("sync pod: a name server that cannot be found out is told for the sandbox", async () => {
-  await using lab = await openLab({ helper: { getPodDNS: async () => ({ outcome: "failed", message: "no DNS" }) } });
-  const pod = podOf([{ name: "app" }]);
-  const result = await lab.lab.sync(pod);
-  const { name, uid } = pod.metadata;
-  assert.equal(
-    result.syncResults.at(-1)?.message,
-    `Failed to generate sandbox config for pod "${name}_default(${uid})": no DNS`,
-  );
-});
-
-test("sync pod: an image that does not come is ErrImagePull, then ImagePullBackOff, and the others start", async () => {
-  await using lab = await openLab();
-  const pod = podOf([{ name: "app", image: "does-not-exist:1" }, { name: "other" }]);
-  const first = await lab.lab.sync(pod);
-  assert.deepEqual(results(first).slice(-2), ["StartContainer app ErrImagePull", "StartContainer other"]);
-  const pulled = first.syncResults.at(-2)?.message ?? "";
-  assert.match(pulled, /^rpc error: code = NotFound desc = failed to pull and unpack image/);
-  assert.deepEqual(lab.events.take().slice(0, 3), [
-    'Normal Pulling Pulling image "does-not-exist:1"',
-    `Warning Failed Failed to pull image "does-not-exist:1": ${pulled}`,
-    "Warning Failed Error: ErrImagePull",
-  ]);
-  const second = await lab.lab.sync(pod);
-  assert.deepEqual(second.syncResults.at(-1), {
-    action: "StartContainer",
-    target: "app",
-    error: "ImagePullBackOff",
-    message: 'Back-off pulling image "does-not-exist:1"',
-  });
-  assert.deepEqual(lab.events.take(), [
-    'Normal BackOff Back-off pulling image "does-not-exist:1"',
-    "Warning Failed Error: ImagePullBackOff",
-  ]);
-});
-
-test("sync pod: postStart that fails ends the container", async () => {
-  await using lab = await openLab();
-  const lifecycle = { postStart: { exec: { command: ["false"] } } };
-  const pod = podOf([{ name: "app", lifecycle }]);
-  const result = await lab.drive(lab.lab.sync(pod));
-  const { name, uid } = pod.metadata;
-  assert.deepEqual(result.syncResults.at(-1), {
-    action: "StartContainer",
-    target: "app",
-    error: "PostStartHookError",
-    message:
-      `Exec lifecycle hook ([false]) for Container "app" in Pod "${name}_default(${uid})" failed` +
-      ` - error: command 'false' exited with 1: , message: ""`,
-  });
-  assert.deepEqual(lab.events.take().slice(-2), [
-    "Warning FailedPostStartHook PostStartHook failed",
-    "Normal Killing FailedPostStartHook",
-  ]);
-  assert.deepEqual(await lab.lab.containers(pod), ["app:exited#0"]);
-});
-
-test("sync pod: logs and termination messages have their places, and go with the container", async () => {
-  await using lab = await openLab();
-  const pod = podOf([{ name: "app", command: ["sh", "-c", "echo said; echo last >/dev/termination-log; exit 3"] }], {
-    restartPolicy: "Never",
-  });
-  await lab.drive(lab.lab.sync(pod));
-  for await (const _ of lab.control.changes(AbortSignal.abort())) break;
-  await lab.drive(ended(lab.lab, pod));
-  const status = (await lab.lab.status(pod)).containerStatuses[0];
-  assert.equal(status?.exitCode, 3);
-  assert.equal(status?.message, "last\n");
-  const logs = join(lab.folder, "logs", `default_${pod.metadata.name}_${pod.metadata.uid}`, "app");
-  assert.deepEqual(readdirSync(logs), ["0.log"]);
-  const links = readdirSync(join(lab.folder, "links"));
-  assert.deepEqual(links, [`${pod.metadata.name}_default_app-${status?.containerId}.log`]);
-  await lab.lab.manager.deleteContainer(status?.containerId ?? "", signal);
-  assert.deepEqual(readdirSync(logs), []);
-  assert.deepEqual(readdirSync(join(lab.folder, "links")), []);
-  assert.ok(existsSync(logs));
-});
-
-/** Waits until no container of the pod runs. */
-async function ended(
-  lab: { containers(pod: ReturnType<typeof podOf>): Promise<string[]> },
-  pod: ReturnType<typeof podOf>,
-) {
-  while ((await lab.containers(pod)).some((one) => one.includes("running"))) await Promise.resolve();
-}
-
 test("sync pod: an abort in the middle is thrown, and the next sync goes on", async () => {
   await using lab = await openLab();
   const pod = podOf([{ name: "app" }]);
@@ -324,86 +216,6 @@ test("sync pod: an abort in the middle is thrown, and the next sync goes on", as
   assert.equal((await lab.lab.sync(pod)).error, undefined);
   assert.equal((await lab.lab.containers(pod))[0]?.startsWith("app:running"), true);
   assert.equal((await lab.lab.status(pod)).sandboxStatuses.length, 1);
-});
-
-test("kill pod: all containers end, then the sandbox; twice is fine", async () => {
-  await using lab = await openLab();
-  const pod = podOf([{ name: "app" }, { name: "side" }], {}, { deletionGracePeriodSeconds: 5 });
-  await lab.lab.sync(pod);
-  lab.events.take();
-  const running = (await lab.lab.manager.getPods(false, signal))[0];
-  assert.ok(running !== undefined);
-  await lab.drive(lab.lab.manager.killPod(pod, running, undefined, signal));
-  assert.deepEqual(lab.events.take().sort(), [
-    "Normal Killing Stopping container app",
-    "Normal Killing Stopping container side",
-  ]);
-  const status = await lab.lab.status(pod);
-  assert.deepEqual(
-    status.sandboxStatuses.map(({ state }) => state),
-    ["not-ready"],
-  );
-  assert.ok(status.containerStatuses.every(({ state }) => state === "exited"));
-  await lab.drive(lab.lab.manager.killPod(undefined, running, 0, signal));
-});
-
-test("kill pod: what the runtime refuses is told together", async () => {
-  await using lab = await openLab();
-  const pod = podOf([{ name: "app" }]);
-  await lab.lab.sync(pod);
-  const [running] = await lab.lab.manager.getPods(false, signal);
-  assert.ok(running !== undefined);
-  lab.control.setFault("*", { fail: { code: "Unavailable", message: "away" } });
-  await assert.rejects(lab.lab.manager.killPod(pod, running, undefined, signal), {
-    message: `[failed to "KillContainer" for "app" with KillContainerError: "rpc error: code = Unavailable desc = away", failed to "KillPodSandbox" for "${pod.metadata.uid}" with KillPodSandboxError: "rpc error: code = Unavailable desc = away"]`,
-  });
-  lab.control.clearFaults();
-});
-
-test("collection: of each container one dead stays, of pods that are gone nothing", async () => {
-  await using lab = await openLab();
-  const pod = podOf([{ name: "app" }]);
-  const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
-  await lab.lab.sync(pod);
-  for (let i = 0; i < 2; i++) {
-    await lab.control.killContainer(await lab.lab.containerId(pod, "app"), { exitCode: 1 });
-    await lab.clock.advance(600_001);
-    await lab.lab.sync(pod);
-  }
-  assert.deepEqual(await lab.lab.containers(pod), ["app:running#2", "app:exited#1", "app:exited#0"]);
-  await lab.lab.manager.garbageCollect(policy, true, false, signal);
-  assert.deepEqual(await lab.lab.containers(pod), ["app:running#2", "app:exited#1"]);
-  const [running] = await lab.lab.manager.getPods(false, signal);
-  assert.ok(running !== undefined);
-  await lab.drive(lab.lab.manager.killPod(pod, running, undefined, signal));
-  lab.lab.gone.add(pod.metadata.uid);
-  await lab.lab.manager.garbageCollect(policy, false, false, signal);
-  assert.deepEqual((await lab.lab.manager.getPods(true, signal)).length, 1, "not all sources are known yet");
-  await lab.lab.manager.garbageCollect(policy, true, false, signal);
-  assert.deepEqual(await lab.lab.manager.getPods(true, signal), []);
-  assert.deepEqual(readdirSync(join(lab.folder, "logs")), []);
-  assert.deepEqual(readdirSync(join(lab.folder, "links")), []);
-});
-
-test("manager: streams, commands, images and status come from the runtime", async () => {
-  await using lab = await openLab();
-  const { manager } = lab.lab;
-  const pod = podOf([{ name: "app" }]);
-  await assert.rejects(manager.getPortForward(pod.metadata.uid, [80], signal), { message: /sandboxID/ });
-  await lab.lab.sync(pod);
-  const id = await lab.lab.containerId(pod, "app");
-  const options = { stdin: false, stdout: true, stderr: true, tty: false };
-  assert.match(await manager.getExec(id, ["ls"], options, signal), /^http:/);
-  assert.match(await manager.getPortForward(refOf(pod).podUid, [80], signal), /^http:/);
-  const command = await lab.drive(manager.runInContainer(id, ["sh", "-c", "echo out; exit 4"], 0, signal));
-  assert.deepEqual([command.output.toString(), command.exitCode], ["out\n", 4]);
-  assert.match(await manager.getContainerLogPath(id, signal), /app\/0\.log$/);
-  assert.ok((await manager.listImages(signal)).some(({ repoTags }) => repoTags[0]?.includes("busybox")));
-  assert.deepEqual(
-    (await manager.status(signal)).map(({ type }) => type),
-    ["RuntimeReady", "NetworkReady"],
-  );
-  assert.equal((await manager.version(signal)).runtimeName, manager.type);
 });
 
 test("sync pod: a restartable init container runs beside the others, and ends after them", async () => {
@@ -430,46 +242,4 @@ test("sync pod: a restartable init container runs beside the others, and ends af
     stopped.map(({ what }) => what.split(" ")[2]),
     ["app", "proxy"],
   );
-});
-
-test("sync pod: an ephemeral container sees its target's processes, and one without a target is an error", async () => {
-  await using lab = await openLab();
-  const pod = podOf([{ name: "app" }]);
-  await lab.lab.sync(pod);
-  const debug = (targetContainerName: string) => ({
-    ...pod,
-    spec: {
-      ...pod.spec,
-      ephemeralContainers: [{ ...pod.spec.containers?.[0], name: "debug", targetContainerName }],
-    },
-  });
-  const failed = await lab.lab.sync(debug("gone"));
-  assert.deepEqual(failed.syncResults.at(-1), {
-    action: "StartContainer",
-    target: "debug",
-    error: "CreateContainerConfigError",
-    message: "unable to find target container gone",
-  });
-  assert.equal(lab.events.fieldPaths.at(-1), "spec.ephemeralContainers{debug}");
-  assert.equal((await lab.lab.sync(debug("app"))).error, undefined);
-  assert.deepEqual((await lab.lab.containers(pod)).sort(), ["app:running#0", "debug:running#0"]);
-});
-
-test("sync pod: in the host's network containers are told the node's address", async () => {
-  const told: string[] = [];
-  await using lab = await openLab({
-    helper: {
-      generateRunContainerOptions: async (_pod, _container, podIp) => {
-        told.push(podIp);
-        return { outcome: "ok", options: { envs: [], mounts: [] } };
-      },
-    },
-  });
-  for (const hostNetwork of [true, false]) {
-    const pod = podOf([{ name: "app" }], { hostNetwork });
-    const podStatus = { ...(await lab.lab.status(pod)), ips: ["192.0.2.1"] };
-    await lab.lab.manager.syncPod(pod, podStatus, [], lab.lab.backOff, signal);
-  }
-  assert.equal(told[0], "192.0.2.1");
-  assert.match(told[1] ?? "", /^10\.244\./);
 });
