@@ -3,7 +3,8 @@ import { afterAll, beforeAll, test } from "vitest";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { ManagerLab, podOf } from "../kubelet/kuberuntime/lab.js";
-import { Chain, chainTests } from "../kubelet/server/chain.js";
+import { Chain } from "../kubelet/server/chain.js";
+import { chainTests } from "../kubelet/server/chain-tests.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { suiteNeeding } from "../support/requirements.js";
 

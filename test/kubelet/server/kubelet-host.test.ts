@@ -10,7 +10,8 @@ import { SystemClock } from "../../../src/util/clock.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { ManagerLab, podOf, signal } from "../kuberuntime/lab.js";
-import { Chain, chainTests } from "./chain.js";
+import { Chain } from "./chain.js";
+import { chainTests } from "./chain-tests.js";
 import { POD } from "./fake-host.js";
 
 describe("kubelet server: before the embedded runtime", () => {

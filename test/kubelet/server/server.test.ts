@@ -308,6 +308,33 @@ describe("kubelet server: paths", () => {
     assert.match(seen, /^HTTP\/1.1 200 OK\r\n.*\r\n\r\nok$/s);
   });
 
+  const broken: readonly [string, string, RegExp][] = [
+    ["no HTTP", "hello\r\n\r\n", /^HTTP\/1.1 400 /],
+    ["a header without its end", `GET /pods HTTP/1.1\r\nX: ${"x".repeat(1_100_000)}\r\n\r\n`, /^HTTP\/1.1 431 /],
+    [
+      "two lengths",
+      "POST /run/a/b/c HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+      /^HTTP\/1.1 400 /,
+    ],
+    [
+      "a bad path that wants another protocol",
+      "GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+      /^HTTP\/1.1 400 /,
+    ],
+    ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", /^$/],
+    [
+      "a body that nobody wants",
+      "POST /pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+      /^HTTP\/1.1 405 /,
+    ],
+  ];
+  for (const [what, bytes, want] of broken) {
+    test(`${what} does no harm`, async () => {
+      assert.match(await client.raw(bytes), want);
+      assert.equal((await client.ask("/healthz")).text, "ok");
+    });
+  }
+
   test("200 at once, and none waits for another", async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, () => client.ask("/pods")));
     assert.equal(answers.filter(({ status }) => status === 200).length, 200);
