@@ -1,10 +1,10 @@
 import type { V1Container, V1Pod, V1PodStatus } from "../../api/pod.js";
 import { expand } from "../container/expansion.js";
+import { containerFieldPath, formatPod } from "../container/spec.js";
 import { type EnvVarSpec, listOf } from "../envvars/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
-import { podText } from "../types/pod-update.js";
 import { probeGrpc } from "./grpc-probe.js";
 import { type HttpProbeDeps, type ProbeOutcome, probeHttp } from "./http-probe.js";
 import { DialError } from "./probe-dialer.js";
@@ -111,7 +111,7 @@ export class Prober {
         const options = { target, service: spec.grpc.service ?? "", timeoutMs, kubeVersion };
         return probeGrpc(this.deps, options, signal);
       }
-      throw new ProbeError(`missing probe handler for ${podText(pod)}:${container.name}`);
+      throw new ProbeError(`missing probe handler for ${formatPod(pod)}:${container.name}`);
     });
   }
 
@@ -155,9 +155,7 @@ export class Prober {
   }
 
   #record({ pod, container }: ProbeSubject, reason: string, message: string): void {
-    const isInit = (pod.spec.initContainers ?? []).some(({ name }) => name === container.name);
-    const fieldPath = `spec.${isInit ? "initContainers" : "containers"}{${container.name}}`;
-    this.deps.recorder.event(pod, "Warning", reason, message, { fieldPath });
+    this.deps.recorder.event(pod, "Warning", reason, message, { fieldPath: containerFieldPath(pod, container) });
   }
 }
 

@@ -157,7 +157,7 @@ test("probes dial nothing but loopback, unless the kubelet says so", async () =>
 const errored: readonly (readonly [string, ProbeSpec, string])[] = [
   ["a port that has no such name", { tcpSocket: { port: "web" } }, 'strconv.Atoi: parsing "web": invalid syntax'],
   ["a port that is none", { tcpSocket: { port: 70_000 } }, "invalid port number: 70000"],
-  ["nothing to do", {}, "missing probe handler for ns/p:app"],
+  ["nothing to do", {}, "missing probe handler for p_ns(u):app"],
 ];
 for (const [name, spec, why] of errored) {
   test(`probe: ${name} is no result`, async () => {
