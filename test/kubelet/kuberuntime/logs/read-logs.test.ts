@@ -31,7 +31,7 @@ class Reading {
   readonly clock = new FakeClock(START_MS + 100_000);
   readonly #recorded = recordingTrace(this.clock);
   readonly #stop = new AbortController();
-  readonly #run: AsyncGenerator<{ readonly stream: string; readonly bytes: Uint8Array }>;
+  readonly #run: AsyncGenerator<{ readonly stream: string; readonly bytes: Uint8Array }, void>;
   isRunning = true;
   /** how often the container's state was asked for */
   asked = 0;
@@ -72,8 +72,9 @@ class Reading {
     while (this.clock.sleeping === 0) await settle(1);
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#stop.abort();
+    await this.#run.return(undefined);
   }
 
   get errors(): string[] {
@@ -214,7 +215,7 @@ describe("logs: following", () => {
     await reading.untilWaiting();
     appendFileSync(path, whole.slice(30));
     assert.equal(await first, "whole\n");
-    reading.stop();
+    await reading.stop();
   });
 
   test("goes on in the file that takes its place, after the rest of the old one", async () => {
@@ -241,7 +242,7 @@ describe("logs: following", () => {
     await reading.untilWaiting();
     appendFileSync(path, line(2, "after"));
     assert.equal(await next, "after\n");
-    reading.stop();
+    await reading.stop();
   });
 
   test("tail shows the last lines and all that comes", async () => {
@@ -261,7 +262,7 @@ describe("logs: following", () => {
     const reading = new Reading(logFile(""), { follow: true });
     const rest = reading.rest();
     await reading.untilWaiting();
-    reading.stop();
+    await reading.stop();
     assert.equal(await rest, "");
     assert.equal(reading.clock.sleeping, 0);
   });
