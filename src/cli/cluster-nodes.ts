@@ -4,13 +4,14 @@ import type { RestConfig } from "../client/client.js";
 import { createClient } from "../client/create-client.js";
 import { collectionPath, NODES } from "../client/paths.js";
 import { Administrator } from "../commands/bootstrap/administrator.js";
-import { joinNode, openStore } from "../commands/bootstrap/join.js";
+import { type JoinedNode, joinNode, openStore } from "../commands/bootstrap/join.js";
 import type { JoinPlan } from "../commands/bootstrap/plan.js";
+import type { RunningNode } from "../commands/node/start-node.js";
 import type { BootstrapToken } from "../kubelet/bootstraptoken/token.js";
-import type { NodeAgent } from "../kubelet/node.js";
+import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
-import type { Fact } from "../trace/events.js";
-import { type Level, Trace } from "../trace/trace.js";
+import { quieterTrace } from "../trace/quieter.js";
+import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
 import type { CliContext, Target } from "./context.js";
@@ -32,6 +33,18 @@ const QUIET_LEVEL = 3;
 /** The nodes of a cluster while their heartbeats run. */
 export interface ClusterNodes extends AsyncDisposable {
   readonly names: readonly string[];
+  /**
+   * Starts the rest of each node, a small kubelet with an embedded runtime of its own, in the background: from then on pods
+   * run. Left for later, as its code takes longer to load than a cluster to start.
+   */
+  startKubelets(): void;
+}
+
+interface JoinedClusterNode {
+  readonly plan: JoinPlan;
+  readonly store: CertificateStore;
+  readonly joined: JoinedNode;
+  readonly kept: Promise<void>;
 }
 
 /**
@@ -47,15 +60,17 @@ export async function startNodes(
 ): Promise<ClusterNodes> {
   await rm(folder, { recursive: true, force: true });
   const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
-  const quiet = quieter(trace, clock);
+  const quiet = quieterTrace(trace, clock, QUIET_LEVEL);
   const deps = { clock, trace: quiet, random: context.random };
   const administrator = new Administrator(target, deps);
   const stop = new AbortController();
-  const nodes: { readonly agent: NodeAgent; readonly kept: Promise<void> }[] = [];
+  const nodes: JoinedClusterNode[] = [];
+  let kubelets: Promise<readonly RunningNode[]> = Promise.resolve([]);
   const close = async () => {
     stop.abort();
+    for (const kubelet of await kubelets) await kubelet.close();
     for (const { kept } of nodes) await kept;
-    await Promise.all(nodes.map(({ agent }) => agent.close()));
+    await Promise.all(nodes.map(({ joined }) => joined.agent.close()));
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -64,9 +79,9 @@ export async function startNodes(
       const plan = planFor(nodeName, join(folder, nodeName), token);
       const store = await openStore(plan);
       const { kubeVersion } = target;
-      const { agent } = await joinNode({ context, clock, trace: quiet, plan, kubeVersion, target, store });
-      const kept = agent.keep(store, {}, stop.signal).catch((error: unknown) => report(trace, nodeName, error));
-      nodes.push({ agent, kept });
+      const joined = await joinNode({ context, clock, trace: quiet, plan, kubeVersion, target, store });
+      const kept = joined.agent.keep(store, {}, stop.signal).catch((error: unknown) => report(trace, nodeName, error));
+      nodes.push({ plan, store, joined, kept });
     });
     const failed = (await Promise.allSettled(joining)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
@@ -77,7 +92,41 @@ export async function startNodes(
   } finally {
     await administrator.close();
   }
-  return { names, [Symbol.asyncDispose]: close };
+  const startKubelets = () => {
+    kubelets = runKubelets({ context, clock, trace, quiet }, target, nodes, stop.signal);
+  };
+  return { names, startKubelets, [Symbol.asyncDispose]: close };
+}
+
+interface KubeletsSession {
+  readonly context: CliContext;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly quiet: Trace;
+}
+
+/** One after the other: whoever waits for a pod waits for the first of them. One that does not start is told, and missing. */
+async function runKubelets(
+  { context, clock, trace, quiet }: KubeletsSession,
+  target: Target,
+  nodes: readonly JoinedClusterNode[],
+  signal: AbortSignal,
+): Promise<readonly RunningNode[]> {
+  const running: RunningNode[] = [];
+  const { startNode } = await import("../commands/node/start-node.js");
+  for (const { plan, store, joined } of nodes) {
+    if (signal.aborted) break;
+    const { nodeName } = plan;
+    try {
+      const options = { plan, store, joined, kubeVersion: target.kubeVersion, target, port: 0 };
+      const node = await startNode({ context, clock, trace: quiet }, options);
+      running.push(node);
+      node.done.catch((error: unknown) => report(trace, nodeName, error));
+    } catch (error) {
+      report(trace, nodeName, error);
+    }
+  }
+  return running;
 }
 
 function planFor(nodeName: string, folder: string, token: BootstrapToken): JoinPlan {
@@ -102,19 +151,7 @@ function report(trace: Trace, nodeName: string, error: unknown): void {
   if (isAbortError(error)) return;
   const why = error instanceof Error ? error.message : String(error);
   const hint = "It is NotReady soon; the cluster goes on.";
-  trace.emit({ kind: "error", message: `${nodeName} is not kept Ready any more: ${why}`, hint }, { actor: "kubelet" });
-}
-
-/** A trace whose facts reach `trace` at a higher level, errors as they are. */
-function quieter(trace: Trace, clock: Clock): Trace {
-  const quiet = new Trace(clock, trace.wantsBodies);
-  quiet.addSink({
-    write({ seq: _seq, atMs: _atMs, causedBy: _causedBy, chapter: _chapter, actor, level, ...fact }) {
-      const quietLevel = (fact.kind === "error" ? level : Math.max(level, QUIET_LEVEL)) as Level;
-      trace.emit(fact as Fact, { actor, level: quietLevel });
-    },
-  });
-  return quiet;
+  trace.emit({ kind: "error", message: `${nodeName} does not work any more: ${why}`, hint }, { actor: "kubelet" });
 }
 
 export interface NodeLine {

@@ -6,7 +6,7 @@ import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
-import type { NodeLine } from "./cluster-nodes.js";
+import type { ClusterNodes, NodeLine } from "./cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
@@ -65,8 +65,9 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
     epochMs: clock instanceof SystemClock ? clock.epochMs : clock.now(),
     nodes: options.nodes,
   };
-  await using _nodes = await joinNodes(context, { clock, trace }, state, controlPlane.admin);
+  await using nodes = await joinNodes(context, { clock, trace }, state, controlPlane.admin);
   await announce(context, state, kubeconfigText(controlPlane.admin, namesOf(state)));
+  nodes?.startKubelets();
   try {
     await untilAborted(context.signal);
   } finally {
@@ -80,7 +81,7 @@ async function joinNodes(
   session: { readonly clock: Clock; readonly trace: Trace },
   { name, url, kubeVersion, nodes: count }: ClusterState,
   admin: RestConfig,
-): Promise<AsyncDisposable | undefined> {
+): Promise<ClusterNodes | undefined> {
   if (count === 0) return undefined;
   const { startNodes } = await import("./cluster-nodes.js");
   const close = async () => {};

@@ -48,6 +48,8 @@ export interface KubeletOptions extends PodSourceOptions {
   readonly port?: number;
   /** of the next certificates */
   readonly expirationSeconds?: number;
+  /** the agent has registered the node, and whoever started it keeps it alive: only the rest is started here */
+  readonly isNodeKept?: boolean;
 }
 
 /** A kubelet that has registered its node and looks after its pods. */
@@ -190,8 +192,11 @@ class Starting {
   /** The node's part: registration, first status, first lease. */
   async register(): Promise<void> {
     const { agent, trace } = this.deps;
-    agent.birthCry();
-    await agent.register(this.signal);
+    const isNew = this.options.isNodeKept !== true;
+    if (isNew) {
+      agent.birthCry();
+      await agent.register(this.signal);
+    }
     agent.recordEvent("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods");
     await this.#untilReady(START_PATIENCE_MS);
     const problems = this.problems();
@@ -203,7 +208,7 @@ class Starting {
       );
     }
     await agent.reportReady(this.signal);
-    await agent.renewOnce(this.signal);
+    if (isNew) await agent.renewOnce(this.signal);
     this.#registered();
     this.#registerStaticPods();
   }
@@ -222,8 +227,9 @@ class Starting {
 
   async #keepNode(signal: AbortSignal): Promise<void> {
     const { agent, store } = this.deps;
-    const { expirationSeconds } = this.options;
+    const { expirationSeconds, isNodeKept = false } = this.options;
     await orAborted(this.#isRegistered, signal);
+    if (isNodeKept) return this.#fastStatusUpdateOnce(signal);
     await allUntilOneEnds(signal, [
       (inner) => this.#fastStatusUpdateOnce(inner),
       (inner) =>

@@ -17,7 +17,12 @@ const POD = {
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name: "web" },
-  spec: { containers: [{ name: "c", image: "busybox:1.35", resources: { requests: { cpu: "1" } } }] },
+  spec: {
+    terminationGracePeriodSeconds: 1,
+    containers: [
+      { name: "c", image: "busybox:1.35", command: ["sleep", "3600"], resources: { requests: { cpu: "1" } } },
+    ],
+  },
 };
 
 function clustersFolder(home: string): string {
@@ -99,13 +104,13 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.match(list.stderr.replace(/\s+/g, " "), /it is not what was asked for.*on embedded control plane v1\.32/);
   });
 
-  test("the scheduler binds a pod to one of them; it stays Pending, as nobody runs pods yet", () => {
+  test("the scheduler binds a pod to one of them, which runs it", () => {
     writeFileSync(join(home, "pod.json"), JSON.stringify(POD));
     kubectl("create", "-f", join(home, "pod.json"));
-    kubectl("wait", "--for=condition=PodScheduled", "pod/web", "--timeout=10s");
+    kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=20s");
     assert.match(
       kubectl("get", "pod", "web", "-o", "jsonpath={.status.phase} {.spec.nodeName}"),
-      /^Pending node-[12]$/,
+      /^Running node-[12]$/,
     );
     assert.match(
       kubectl("describe", "pod", "web"),

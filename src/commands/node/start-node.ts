@@ -9,7 +9,7 @@ import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
-import { openStore, prepareNode } from "../bootstrap/join.js";
+import { type JoinedNode, openStore, prepareNode } from "../bootstrap/join.js";
 import type { JoinPlan } from "../bootstrap/plan.js";
 
 export interface StartNodeOptions {
@@ -20,6 +20,8 @@ export interface StartNodeOptions {
   readonly target: Target | undefined;
   /** as `openStore` gave it; default: opened here */
   readonly store?: CertificateStore;
+  /** a node that has joined already, and that the caller keeps alive and closes */
+  readonly joined?: JoinedNode;
   /** pods' files and logs go below; default: the folder of the certificate */
   readonly rootDir?: string;
   /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
@@ -30,8 +32,6 @@ export interface StartNodeOptions {
   readonly port?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
-  /** default `10.244.0.0/16` */
-  readonly podCidr?: string;
 }
 
 /** A small kubelet that has joined a cluster, with its runtime. */
@@ -78,8 +78,9 @@ export async function startNode(
     const pollingDeps = { clock, trace: quieterTrace(trace, clock, 3), actor: "kubelet" } as const;
     const polling = await createCriClient(endpoint, pollingDeps, {}, context.signal);
     closers.push(() => polling.close());
-    const prepared = await prepareNode({ context, clock, trace, plan, kubeVersion, target, store });
-    closers.push(() => prepared.agent.close());
+    const { joined } = options;
+    const prepared = joined ?? (await prepareNode({ context, clock, trace, plan, kubeVersion, target, store }));
+    if (joined === undefined) closers.push(() => prepared.agent.close());
     const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
       { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random },
@@ -88,6 +89,7 @@ export async function startNode(
         kubeVersion,
         resources: plan.resources,
         rootDir,
+        isNodeKept: joined !== undefined,
         machine: runtime === undefined ? REAL_MACHINE : await playedMachine(rootDir, plan.nodeName),
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
@@ -123,7 +125,7 @@ async function playedMachine(rootDir: string, nodeName: string): Promise<NodeMac
 /** Its socket is in a folder of its own: paths of sockets are short. */
 async function startEmbeddedRuntime(
   { context, clock, trace }: { readonly context: CliContext; readonly clock: Clock; readonly trace: Trace },
-  { pullMs, podCidr }: StartNodeOptions,
+  { pullMs }: StartNodeOptions,
 ): Promise<RunningRuntime> {
   const { startRuntime } = await import("../../runtime/start.js");
   return startRuntime({
@@ -133,7 +135,6 @@ async function startEmbeddedRuntime(
     // The kubelet tells the story here; what the runtime does about it is for who wants more.
     traceLevel: 2,
     ...(pullMs === undefined ? {} : { pullMs }),
-    ...(podCidr === undefined ? {} : { podCidr }),
   });
 }
 

@@ -28,6 +28,7 @@ import { PodDeletionSafety } from "./deletion-safety.js";
 import { handlePodCleanups } from "./housekeeping.js";
 import { Informer } from "./informer.js";
 import { createModules, type Modules } from "./modules.js";
+import { PodCidr } from "./pod-cidr.js";
 import { PodDirs } from "./pod-dirs.js";
 import { PodHandlers } from "./pod-handlers.js";
 import { KubeletPodSyncer } from "./pod-syncer.js";
@@ -103,6 +104,7 @@ export class KubeletParts {
   readonly #deadline: ActiveDeadline;
   readonly #backOff: Backoff;
   readonly #mirrorClient: MirrorClient;
+  #podCidr: PodCidr | undefined;
 
   /** @param signal ends what the parts do in the background */
   constructor(
@@ -116,7 +118,11 @@ export class KubeletParts {
     this.podConfig = new PodConfig({ clock, trace, recorder: this.recorder });
     this.sourcesReady = new SourcesReady((seen) => this.podConfig.seenAllSources(seen));
     this.podDirs = new PodDirs(options.rootDir);
-    this.nodes = new Informer(deps, { path: collectionPath(NODES), fieldSelector: `metadata.name=${nodeName}` });
+    this.nodes = new Informer(deps, {
+      path: collectionPath(NODES),
+      fieldSelector: `metadata.name=${nodeName}`,
+      onChanged: (node) => this.#podCidrOf(node),
+    });
     this.services = new ServiceLister(deps);
     const service = new RemotePodReader((deps.polling ?? cri).runtime);
     this.pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented: false });
@@ -143,6 +149,13 @@ export class KubeletParts {
   /** This kubelet's Node as the API server has it; else as it would register it. Mirrors getNodeAnyWay. */
   get node(): NodeObject {
     return this.nodes.objects[0] ?? this.options.initialNode();
+  }
+
+  /** In the background: nothing waits for it, and what fails is told. */
+  #podCidrOf(node: NodeObject): void {
+    this.#podCidr ??= new PodCidr({ runtime: this.modules.runtime, trace: this.deps.trace });
+    // Only an abort is thrown: the kubelet ends.
+    void this.#podCidr.update(node, this.signal).catch(() => undefined);
   }
 
   readonly #relistSoon = () => this.pleg.generic.relistSoon();

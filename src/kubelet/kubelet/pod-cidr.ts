@@ -1,0 +1,39 @@
+import type { Trace } from "../../trace/trace.js";
+import type { NodeObject } from "../nodestatus/node.js";
+import { messageOf } from "../pleg/health.js";
+
+export interface PodCidrDeps {
+  readonly runtime: { updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void> };
+  readonly trace: Trace;
+}
+
+/**
+ * Tells the runtime which addresses the pods of this node get: a controller gives each node a range.
+ *
+ * Mirrors updatePodCIDR in pkg/kubelet/kubelet_network.go.
+ */
+export class PodCidr {
+  #current = "";
+
+  constructor(readonly deps: PodCidrDeps) {}
+
+  /** Does nothing for a range that the runtime knows. @throws the signal's reason */
+  async update({ spec }: NodeObject, signal: AbortSignal): Promise<void> {
+    const podCidr = (spec?.["podCIDRs"] as readonly string[] | undefined)?.join(",") ?? spec?.podCIDR ?? "";
+    const { runtime, trace } = this.deps;
+    const from = this.#current;
+    if (podCidr === "" || podCidr === from) return;
+    this.#current = podCidr;
+    try {
+      await runtime.updatePodCidr(podCidr, signal);
+      const upstream = { file: "pkg/kubelet/kubelet_network.go", func: "updatePodCIDR" };
+      const change = { subject: "pods of this node", what: "addresses", to: podCidr, upstream };
+      trace.emit({ kind: "state", ...(from === "" ? {} : { from }), ...change }, { actor: "kubelet" });
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#current = from;
+      const message = `failed to update pod CIDR: ${messageOf(error)}`;
+      trace.emit({ kind: "error", message, hint: "It is tried again when the node changes." }, { actor: "kubelet" });
+    }
+  }
+}
