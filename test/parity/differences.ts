@@ -46,12 +46,6 @@ const GO_DIFF: Why = {
 };
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
-  {
-    topic: "*",
-    item: "*",
-    where: /\/columnDefinitions\/\d+\/description$/,
-    reason: "what a table's columns hold is described in our own words",
-  },
   { topic: "discovery", item: "GET /version", ...VERSION },
   { topic: "discovery", item: "GET /version/", ...VERSION },
   { topic: "discovery", item: "/version, exact text of the body", ...VERSION },
@@ -71,12 +65,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { topic: "pods", item: "update: container name may not", ...GO_DIFF },
   { topic: "pods", item: "update: command may not", ...GO_DIFF },
   { topic: "pods", item: "update: restartPolicy may not", ...GO_DIFF },
-  {
-    topic: "pods",
-    item: "kubelet subresource: log, node not reachable",
-    reason: "logs of pods on a node are not passed on to kubelets yet",
-    notServed: true,
-  },
   { topic: "watch", item: "Accept: protobuf or JSON", ...JSON_ONLY },
   {
     topic: "watch",

@@ -123,6 +123,8 @@ function answerUpgrade(deps: RequestHandlerDeps, request: IncomingMessage, socke
   // What breaks it shows to whoever writes or reads.
   socket.on("error", () => socket.destroy());
   if (hasBody(request)) {
+    socket.resume();
+    socket.once("finish", () => socket.destroy());
     // Differs: Node gives up reading HTTP here, and no client sends both.
     endWith(socket, 400, "Bad Request", "text/plain; charset=utf-8", "400 Bad Request: an upgrade with a body");
     return;

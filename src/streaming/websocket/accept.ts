@@ -79,6 +79,9 @@ function refuse(socket: Duplex, code: number, text: string, why = text): StreamE
   const version = code === 400 && text.includes("Version") ? "Sec-WebSocket-Version: 13\r\n" : "";
   // What the socket says while it ends interests nobody any more.
   socket.on("error", () => socket.destroy());
-  socket.end(`HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${version}Connection: close\r\n\r\n${text}`);
+  // What it still sends is read, or closing would cut the answer off.
+  socket.resume();
+  const head = `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${version}Connection: close\r\n\r\n`;
+  socket.end(head + text, () => socket.destroy());
   return new StreamError(`the WebSocket handshake was refused with ${code}: ${why}`);
 }

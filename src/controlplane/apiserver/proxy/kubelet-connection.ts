@@ -1,5 +1,6 @@
 import type { RequestOptions } from "node:https";
 import { isIP } from "node:net";
+import { createSecureContext, type SecureContext } from "node:tls";
 import type { KubeObject } from "../../../api/meta.js";
 import type { KeyPair } from "../../../pki/authority.js";
 import { internalError } from "../../errors.js";
@@ -42,7 +43,8 @@ const DEFAULT_PORT = 10_250;
  * this program knock at strangers' doors. Any other address is answered as one where nobody listens.
  */
 export class KubeletConnections {
-  #certificate: Promise<KeyPair> | undefined;
+  #verifying: Promise<SecureContext> | undefined;
+  #trusting: Promise<SecureContext> | undefined;
 
   constructor(readonly options: KubeletClientOptions) {}
 
@@ -63,19 +65,18 @@ export class KubeletConnections {
 
   /** @param skipVerify for a client that asked for a log with `insecureSkipTLSVerifyBackend` */
   async requestOptions({ host, port }: KubeletInfo, skipVerify = false): Promise<RequestOptions> {
-    this.#certificate ??= this.options.clientCertificate();
-    const { certificatePem, privateKeyPem } = await this.#certificate;
     const { kubeletCaPem } = this.options;
-    const verify = kubeletCaPem === undefined || skipVerify ? {} : { ca: kubeletCaPem };
-    return {
-      host,
-      port,
-      agent: false,
-      cert: certificatePem,
-      key: privateKeyPem,
-      rejectUnauthorized: "ca" in verify,
-      ...verify,
-    };
+    const rejectUnauthorized = kubeletCaPem !== undefined && !skipVerify;
+    // Made once: to read key and certificate anew costs as much as half a handshake.
+    if (rejectUnauthorized) this.#verifying ??= this.#context(kubeletCaPem);
+    else this.#trusting ??= this.#context(undefined);
+    const secureContext = await (rejectUnauthorized ? this.#verifying : this.#trusting);
+    return { host, port, agent: false, rejectUnauthorized, ...(secureContext === undefined ? {} : { secureContext }) };
+  }
+
+  async #context(ca: string | undefined): Promise<SecureContext> {
+    const { certificatePem, privateKeyPem } = await this.options.clientCertificate();
+    return createSecureContext({ cert: certificatePem, key: privateKeyPem, ...(ca === undefined ? {} : { ca }) });
   }
 }
 

@@ -106,6 +106,8 @@ export async function passRefusal(
   exchange.response.statusCode = statusCode;
   const client = hijack(exchange, upgrade);
   client.write(headText(statusCode, statusMessage, headers));
+  // What it still sends is read, or closing would cut the answer off.
+  client.resume();
   try {
     for await (const bytes of response) client.write(bytes);
   } catch {
