@@ -5,7 +5,7 @@ import { Pipe } from "../process/pipe.js";
 import { BrokenPipeError } from "../process/streams.js";
 import type { Container } from "../state/container.js";
 import type { RunningContainer } from "../state/running.js";
-import { fromClient, toClient, whenAborted } from "./pump.js";
+import { followSize, fromClient, toClient, whenAborted } from "./pump.js";
 
 /**
  * Connects a client to what a container's first process writes from now on, and to its stdin, until the container ends: then
@@ -33,6 +33,8 @@ export async function serveAttach(
         giveOutput(pipe, name === "stdout" ? session.stdout : session.stderr, over.signal),
       ),
     );
+    // What fails there is seen below, when the container has ended or its client is gone.
+    output.catch(() => {});
     const first = await Promise.race([container.stopped(), input, gone.aborted]);
     unlisten();
     for (const pipe of outputs.values()) pipe.writer.release();
@@ -78,7 +80,7 @@ async function takeInput(
   signal: AbortSignal,
 ): Promise<"detached"> {
   const { terminal, stdin } = running;
-  if (terminal !== undefined) void takeSizes(session, running);
+  if (terminal !== undefined) void followSize(session.resizes, terminal);
   if (session.stdin === undefined || !config.stdin) return new Promise(() => {});
   await fromClient(
     session.stdin,
@@ -88,8 +90,4 @@ async function takeInput(
   if (!config.stdinOnce || terminal !== undefined) return "detached";
   running.closeStdin();
   return new Promise(() => {});
-}
-
-async function takeSizes(session: RemoteCommandServerSession, { terminal }: RunningContainer): Promise<void> {
-  for await (const size of session.resizes) terminal?.resize(size);
 }

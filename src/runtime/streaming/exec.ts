@@ -13,7 +13,7 @@ import { exitCodeOf, type Process } from "../process/process.js";
 import { BytesSource, NullSink } from "../process/streams.js";
 import { Terminal, type TerminalOutput } from "../process/terminal.js";
 import type { RunningContainer } from "../state/running.js";
-import { fromClient, toClient, whenAborted } from "./pump.js";
+import { followSize, fromClient, toClient, whenAborted } from "./pump.js";
 
 /** The ends of a command's streams that are its client's. */
 interface Streams {
@@ -54,6 +54,8 @@ export async function serveExec(
   try {
     const input = takeInput(session, streams, over.signal);
     const output = giveOutput(session, streams, over.signal);
+    // What fails there is seen below, when the command has ended or its client is gone.
+    for (const pump of [input, output]) pump.catch(() => {});
     const ended = process.exited.then(async (status) => {
       streams.terminal?.hangUp();
       await output;
@@ -124,7 +126,7 @@ async function takeInput(
   { stdin, terminal }: Streams,
   signal: AbortSignal,
 ): Promise<void> {
-  const sizes = takeSizes(session, terminal);
+  const sizes = terminal === undefined ? undefined : followSize(session.resizes, terminal);
   if (terminal !== undefined && session.stdin !== undefined) {
     await fromClient(session.stdin, (bytes) => terminal.input(bytes, signal), signal);
   } else if (stdin !== undefined && session.stdin !== undefined) {
@@ -132,11 +134,6 @@ async function takeInput(
     stdin.writer.release();
   }
   await sizes;
-}
-
-async function takeSizes(session: RemoteCommandServerSession, terminal: Terminal | undefined): Promise<void> {
-  if (terminal === undefined) return;
-  for await (const size of session.resizes) terminal.resize(size);
 }
 
 async function giveOutput(session: RemoteCommandServerSession, streams: Streams, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import type { TerminalSize } from "../../streaming/remote-command/session.js";
 import { BrokenPipeError, type ByteSource } from "../process/streams.js";
 
 /**
@@ -34,6 +35,18 @@ export async function fromClient(
   } catch (error) {
     if (error instanceof StreamError || error instanceof BrokenPipeError || signal.aborted) return;
     throw error;
+  }
+}
+
+/** A terminal follows its client's window, until the client is gone or the session is over. */
+export async function followSize(
+  resizes: AsyncIterable<TerminalSize>,
+  terminal: { resize(size: TerminalSize): void },
+): Promise<void> {
+  try {
+    for await (const size of resizes) terminal.resize(size);
+  } catch (error) {
+    if (!(error instanceof StreamError)) throw error;
   }
 }
 

@@ -121,6 +121,21 @@ test("attach: a shell on the container's own terminal, whose log has what was se
   assert.equal(stateOf(container), "exited (5, Error)");
 });
 
+test("attach: a client that goes away from a terminal leaves the container and its shell alone", async () => {
+  const { container, session, done } = attach({ command: ["sh"], stdin: true, tty: true }, { stdin: true, tty: true });
+  await lab.settle();
+  session.leave();
+  await done;
+  assert.equal(session.status, undefined);
+  const { running } = container;
+  assert.ok(running !== undefined);
+  const next = new FakeSession({ stdin: true, tty: true });
+  const again = serveAttach(next, container, running);
+  next.type("echo again; exit\r");
+  await again;
+  assert.match(next.stdout?.text ?? "", /\r\nagain\r\n/);
+});
+
 test("attach: two clients see the same", async () => {
   const first = attach(script("sleep 1; echo out"));
   const { container } = first;

@@ -101,7 +101,7 @@ export class FakeSession implements RemoteCommandServerSession {
     this.stdin?.fail(error);
     this.stdout?.breakOff(error);
     this.stderr?.breakOff(error);
-    this.sizes.close();
+    this.sizes.fail(error);
   }
 
   async finish(status: Status): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
-import { type AddressInfo, createConnection, createServer } from "node:net";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, test } from "vitest";
 import { RUNTIME_SERVICE as R } from "../../../src/cri/services.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
@@ -253,6 +253,50 @@ for (const protocol of ["spdy", "v4"] as const) {
     await assert.rejects(session.status, { name: "StreamError" });
     await session.close();
   });
+}
+
+for (const protocol of ["spdy", "v4"] as const) {
+  for (const kind of ["exec", "attach"] as const) {
+    test(`${kind} over ${protocol}: a terminal's connection that breaks hurts nobody`, async () => {
+      const containerId = await cri.run({ command: ["sh"], stdin: true, tty: true });
+      const streams = { containerId, stdin: true, stdout: true, stderr: false, tty: true };
+      const { url } = await (kind === "exec" ? cri.ok(R.exec, { ...streams, cmd: ["sh"] }) : cri.ok(R.attach, streams));
+      await using relay = await openRelay(url);
+      const session = await connect(relay.url, protocol, { stdin: true, tty: true });
+      await session.resize({ width: 80, height: 24 });
+      await session.stdin?.write(Buffer.from("echo here\r"));
+      for await (const _bytes of session.stdout ?? []) break;
+      relay.breakOff();
+      await assert.rejects(session.status, { name: "StreamError" });
+      await session.close();
+      const { stdout } = await cri.ok(R.execSync, { containerId, cmd: ["echo", "on"] });
+      assert.equal(Buffer.from(stdout).toString(), "on\n");
+    });
+  }
+}
+
+/** Stands between a client and the streaming server, and can break both connections. */
+async function openRelay(url: string) {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const other = createConnection(Number(target.port), target.hostname);
+    for (const one of [socket, other]) one.on("error", () => {});
+    sockets.add(socket).add(other);
+    socket.pipe(other).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const breakOff = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${target.pathname}`,
+    breakOff,
+    async [Symbol.asyncDispose]() {
+      breakOff();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
 test("bytes that are no HTTP hurt nobody", async () => {
