@@ -220,13 +220,14 @@ function ipsOf({ podIPs, podIP }: V1PodStatus): string[] {
   return ips.length === 0 && podIP !== undefined && podIP !== "" ? [podIP] : ips;
 }
 
-/** Waiting for its turn is no failure of the sync: the reason is shown, and the next resync looks again. */
-function throwUnlessBackingOff(result: PodSyncResult): void {
-  const text = result.error;
+/**
+ * A sync in which nothing happened but waiting for a container's turn has not failed. What went well counts as well, as
+ * it does upstream: so in practice such a sync fails, which is what brings the worker back after its back-off of 10 s
+ * instead of the next resync, and CrashLoopBackOff into the status.
+ */
+function throwUnlessBackingOff({ error: text, syncResults }: PodSyncResult): void {
   if (text === undefined) return;
-  const failed = result.syncResults.filter(({ error }) => error !== undefined);
-  const isBackingOff = failed.every(({ error }) => error === "CrashLoopBackOff" || error === "ImagePullBackOff");
-  if (isBackingOff) return;
+  if (syncResults.every(({ error }) => error === "CrashLoopBackOff" || error === "ImagePullBackOff")) return;
   throw new Error(text);
 }
 

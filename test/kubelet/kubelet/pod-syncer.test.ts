@@ -29,7 +29,7 @@ function start() {
     api: { phase: "Pending", podIPs: [{ ip: "10.0.0.7" }] } as V1PodStatus,
     network: [] as string[],
     ending: false,
-    errors: [] as SyncErrorReason[],
+    errors: [] as (SyncErrorReason | undefined)[],
     mount: undefined as string | undefined,
     kill: undefined as string | undefined,
     after: emptyPodStatus("uid-a") as PodStatus,
@@ -42,7 +42,9 @@ function start() {
       syncPod: async (_pod, { ips }, secrets) => {
         done.push(`runtime ${ips.join()} ${secrets.length} secrets`);
         const result = new PodSyncResult();
-        for (const error of state.errors) result.addSyncResult({ action: "StartContainer", target: "app", error });
+        for (const error of state.errors) {
+          result.addSyncResult({ action: "StartContainer", target: "app", ...(error === undefined ? {} : { error }) });
+        }
         return result;
       },
       killPod: async (pod, running, grace) => {
@@ -149,15 +151,17 @@ describe("syncPod", () => {
     expect(done).not.toContain("register");
   });
 
-  const outcomes: [readonly SyncErrorReason[], boolean][] = [
-    // errors                                   is a failure
+  const outcomes: [readonly (SyncErrorReason | undefined)[], boolean][] = [
+    // errors, of one that worked none          is a failure
     [["CrashLoopBackOff"], false],
     [["ImagePullBackOff", "CrashLoopBackOff"], false],
     [["CrashLoopBackOff", "ErrImagePull"], true],
     [["RunContainerError"], true],
+    [[undefined, "CrashLoopBackOff"], true],
+    [[undefined], false],
   ];
   for (const [errors, isFailure] of outcomes) {
-    test(`${errors.join(" and ")} ${isFailure ? "fails the sync" : "is waited for"}`, async () => {
+    test(`${errors.map((error) => error ?? "success").join(" and ")} ${isFailure ? "fails the sync" : "is waited for"}`, async () => {
       const { syncer, state, done } = start();
       state.errors = [...errors];
       const synced = syncer.syncPod({ ...sync, pod: makePod("a") }, signal);
