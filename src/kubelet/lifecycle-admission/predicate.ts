@@ -5,6 +5,7 @@ import { isStaticPod } from "../types/pod-update.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "./admit.js";
 import { matchesRequiredNodeAffinity } from "./node-affinity.js";
 import { type Amounts, addTo, amountsOf, hostPortsOf, podRequests, portsConflict } from "./node-info.js";
+import type { CriticalPodAdmissionHandler } from "./preemption.js";
 
 /** Why a pod does not fit. Mirrors InsufficientResourceError and PredicateFailureError. */
 export type PredicateFailureReason =
@@ -28,6 +29,8 @@ export interface PredicateAdmitDeps {
    * @throws when nothing is known of it
    */
   readonly getNode: () => Promise<NodeObject> | NodeObject;
+  /** makes room for critical pods; default: nobody does, and they are refused as any other */
+  readonly admissionFailureHandler?: Pick<CriticalPodAdmissionHandler, "handleAdmissionFailure">;
 }
 
 export interface PredicateAdmitOptions {
@@ -41,7 +44,6 @@ export interface PredicateAdmitOptions {
  * never met a scheduler.
  *
  * Mirrors pkg/kubelet/lifecycle/predicate.go (predicateAdmitHandler).
- * Differs: a critical pod does not evict others to make room (HandleAdmissionFailure): it is refused as any other.
  */
 export class PredicateAdmitHandler implements PodAdmitHandler {
   constructor(
@@ -67,7 +69,17 @@ export class PredicateAdmitHandler implements PodAdmitHandler {
     if (osName !== undefined && osName !== os) {
       return refuse("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
     }
-    const [first] = generalFilter(pod, otherPods, node);
+    const reasons = generalFilter(pod, otherPods, node);
+    const { admissionFailureHandler: handler } = this.deps;
+    const result =
+      reasons.length === 0 || handler === undefined
+        ? ({ outcome: "reasons", reasons } as const)
+        : await handler.handleAdmissionFailure(pod, otherPods, reasons);
+    if (result.outcome === "failed") {
+      const message = `Unexpected error while attempting to recover from admission failure: ${result.message}`;
+      return refuse("UnexpectedAdmissionError", message);
+    }
+    const [first] = result.reasons;
     return first === undefined ? { admit: true } : resultOf(first, kubeVersion);
   }
 }
