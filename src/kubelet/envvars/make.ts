@@ -101,6 +101,8 @@ class Environment {
   }
 
   async add({ name, value = "", valueFrom }: EnvVarSpec, serviceEnv: ReadonlyMap<string, string>): Promise<void> {
+    // A manifest that says `value: 5` has passed no API server, which would have refused it.
+    if (typeof value !== "string") throw new EnvironmentError(`the value of variable ${name} must be a text: quote it`);
     if (value !== "") {
       this.variables.set(
         name,

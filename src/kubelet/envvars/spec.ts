@@ -41,7 +41,11 @@ export interface EnvFromSpec {
   readonly secretRef?: ObjectRef | null;
 }
 
-/** A list in a spec, or nothing where there is none. The API server, or the decoder of manifests, has checked its items. */
-export function listOf<T>(value: unknown): readonly T[] {
-  return Array.isArray(value) ? (value as readonly T[]) : [];
+/**
+ * A list of objects in a spec, or nothing where there is none. A manifest has passed no API server: an item that is no
+ * object is left out.
+ */
+export function listOf<T extends object>(value: unknown): readonly T[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((item): item is T => typeof item === "object" && item !== null);
 }
