@@ -8,7 +8,9 @@ import { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js
 import type { RuntimeHelper } from "../kuberuntime/runtime-helper.js";
 import { canAdmitPod } from "../lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "../lifecycle-admission/predicate.js";
+import { CriticalPodAdmissionHandler } from "../lifecycle-admission/preemption.js";
 import { DnsConfigurer } from "../network/dns.js";
+import { killPodNow } from "../podworkers/kill-pod.js";
 import { ProbeManager } from "../prober/manager.js";
 import { NetworkDialer, PortForwardDialer } from "../prober/probe-dialer.js";
 import { Prober } from "../prober/prober.js";
@@ -50,7 +52,13 @@ export function createModules(parts: KubeletParts): Modules {
   const prober = createProber(parts, () => runtime);
   const runtimeHelper = createRuntimeHelper(parts, managers, volumes);
   const runtime = createRuntimeManager(parts, prober, runtimeHelper);
-  const admission = [new PredicateAdmitHandler({ getNode: () => parts.node }, { os: process.platform, kubeVersion })];
+  const admissionFailureHandler = new CriticalPodAdmissionHandler({
+    recorder,
+    evictPod: (pod, statusFunc) =>
+      killPodNow({ podWorkers: parts.podWorkers, recorder, clock }, pod, { isEvicted: true, statusFunc }, parts.signal),
+  });
+  const predicates = { getNode: () => parts.node, admissionFailureHandler };
+  const admission = [new PredicateAdmitHandler(predicates, { os: process.platform, kubeVersion })];
   const reasonCache = new ReasonCache();
   const objects: PodObjects = {
     registerPod: (pod) => managers.registerPod(pod),
