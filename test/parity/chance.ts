@@ -49,6 +49,8 @@ const RULES: readonly Rule[] = [
   { topics: ["watch"], apply: sequenceFromZero },
   // Where in its period a controller is when something happens, and which of several writes in one instant is first.
   { topics: ["node-lifecycle"], apply: timelineOf },
+  // When a frame comes, and which of two channels is first.
+  { topics: ["websocket"], apply: framesByChannel },
 ];
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -116,6 +118,19 @@ function withoutFramingOfObjects(item: Item): Item {
 /** `/api/v1/nodes`, `/apis/apps/v1/deployments`; not the discovery above them */
 function isResource(path: string): boolean {
   return /^\/api\/[^/]+\/.|^\/apis\/[^/]+\/[^/]+\/./.test(path);
+}
+
+/** Of each side, channel by channel, each in its order; the close is the last. */
+function framesByChannel(item: Item): Item {
+  const { frames } = item;
+  if (!Array.isArray(frames)) return item;
+  const channelOf = (frame: Fields) => (frame["op"] === "close" ? 256 : Number(frame["firstByte"] ?? 0));
+  const key = (frame: Fields) => `${frame["from"]} ${String(channelOf(frame)).padStart(3, "0")}`;
+  const untimed = frames.map((frame) => {
+    const { at: _at, ...rest } = fieldsOf(frame);
+    return rest;
+  });
+  return { ...item, frames: untimed.sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0)) };
 }
 
 function timelineOf(item: Item): Item {

@@ -55,6 +55,24 @@ describe("what is a fact is one", () => {
   test.each(rows)("%s", (_what, topic, recorded, ours) => expect(differencesOf(topic, recorded, ours)).not.toEqual([]));
 });
 
+describe("prose is ours, and must be there", () => {
+  const table = (column: object) =>
+    answer({ body: { kind: "Table", columnDefinitions: [{ name: "Name", ...column }] } });
+  const theirs = table({ type: "string", description: "What upstream says." });
+  const rows: [what: string, ours: object, differences: number, proseOnly: number][] = [
+    ["the same", { type: "string", description: "What upstream says." }, 0, 0],
+    ["other words", { type: "string", description: "In our words." }, 0, 1],
+    ["no words", { type: "string", description: "" }, 1, 0],
+    ["no description", { type: "string" }, 1, 0],
+    ["other words, and another type", { type: "integer", description: "In our words." }, 1, 0],
+  ];
+  test.each(rows)("%s", (_what, ours, differences, proseOnly) => {
+    const result = compareItems("tables", [theirs], [table(ours)]);
+    expect([result.differences.length, result.proseOnly]).toEqual([differences, proseOnly]);
+    expect(result.differences.flatMap(({ lines }) => lines).join()).not.toContain("In our words");
+  });
+});
+
 describe("timelines", () => {
   const node = (t: number, changed: object) => ({ t, watch: "MODIFIED", object: "Node/n", changed });
   const noSchedule = { "/spec/taints/unreachable:NoSchedule/effect": [null, "NoSchedule"] };

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { withoutChance } from "./chance.js";
+import { isProse } from "./prose.js";
 import { isMoment, isSameMoment } from "./timeline.js";
 
 const run = promisify(execFile);
@@ -21,11 +22,14 @@ export interface TopicResult {
   readonly topic: string;
   readonly itemCount: number;
   readonly differences: readonly Difference[];
+  /** items that differ in nothing but prose: they count as the same */
+  readonly proseOnly: number;
 }
 
 interface Place {
   readonly path: string;
   readonly line: string;
+  readonly isProse?: true;
 }
 
 /** How much of a value a line shows. */
@@ -59,13 +63,16 @@ async function normalised(normaliser: string, file: string): Promise<Item[]> {
 export function compareItems(topic: string, recorded: readonly Item[], ours: readonly Item[]): TopicResult {
   const left = new Map<string, Item[]>();
   for (const item of ours) left.set(item.name, [...(left.get(item.name) ?? []), item]);
+  let proseOnly = 0;
   const differences = recorded.flatMap((item): Difference[] => {
     const counterpart = left.get(item.name)?.shift();
     if (counterpart === undefined) return [{ item: item.name, lines: ["missing"] }];
     const places = placesOf(withoutChance(topic, item), withoutChance(topic, counterpart), "");
-    return places.length === 0 ? [] : [{ item: item.name, lines: places.map(({ path, line }) => `${path}: ${line}`) }];
+    const facts = places.filter((place) => place.isProse !== true);
+    if (places.length > 0 && facts.length === 0) proseOnly++;
+    return facts.length === 0 ? [] : [{ item: item.name, lines: facts.map(({ path, line }) => `${path}: ${line}`) }];
   });
-  return { topic, itemCount: recorded.length, differences };
+  return { topic, itemCount: recorded.length, differences, proseOnly };
 }
 
 /** Whether a difference is in a status code, a `reason` or what a watch tells: those are never acceptable. */
@@ -89,7 +96,8 @@ function placesOf(a: unknown, b: unknown, path: string): Place[] {
     });
   }
   const from = typeof a === "string" && typeof b === "string" ? commonLength(a, b) : 0;
-  return [{ path, line: `recorded ${shown(a, from)}, here ${shown(b, from)}` }];
+  const place = { path, line: `recorded ${shown(a, from)}, here ${shown(b, from)}` };
+  return [isProse(path, a, b) ? { ...place, isProse: true } : place];
 }
 
 function placesOfLists(a: readonly unknown[], b: readonly unknown[], path: string): Place[] {

@@ -29,7 +29,7 @@ const rows: [what: string, lines: readonly string[], known: Partial<KnownDiffere
 test.each(rows)("%s", (_what, lines, known, complaint) => {
   const differences = lines.length === 0 ? [] : [{ item: "i", lines }];
   const all = known === undefined ? [] : [{ topic: "t", item: "i", reason: "r", ...known }];
-  const verdict = judge({ topic: "t", itemCount: 1, differences }, all);
+  const verdict = judge({ topic: "t", itemCount: 1, differences, proseOnly: 0 }, all);
   expect([complaints(verdict), isGood(verdict)]).toEqual([complaint, complaint === ""]);
 });
 

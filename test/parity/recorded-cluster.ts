@@ -9,6 +9,7 @@ import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
 import type { Item } from "./compare.js";
+import { WebSocketKubelet } from "./websocket-kubelet.js";
 
 const TOKEN = { id: "abcdef", secret: "0123456789abcdef" };
 const NODES = "/api/v1/nodes";
@@ -30,6 +31,8 @@ const FORGOTTEN_MS = 80_000;
  * kubelets, real-1 and real-2, had left behind.
  */
 export class RecordedCluster implements AsyncDisposable {
+  #kubelet: WebSocketKubelet | undefined;
+
   private constructor(
     readonly controlPlane: ControlPlane,
     readonly admin: KubeClient,
@@ -59,6 +62,7 @@ export class RecordedCluster implements AsyncDisposable {
     if (topic === "auth") await this.#leaveRequests();
     if (topic === "lease-node") await this.#leaveNode("real-2");
     if (topic === "expiry") await this.#repeat("ADDED", "kw");
+    if (topic === "websocket") this.#kubelet = await WebSocketKubelet.start(this.admin);
     if (topic === "watch") await new SystemClock().sleep(FORGOTTEN_MS);
   }
 
@@ -74,6 +78,8 @@ export class RecordedCluster implements AsyncDisposable {
 
   async cleanUp(topic: string): Promise<void> {
     if (topic === "lease-node") await this.admin.expect({ method: "DELETE", path: `${NODES}/real-2` });
+    await this.#kubelet?.[Symbol.asyncDispose]();
+    this.#kubelet = undefined;
   }
 
   /** The write to a config map that a watch told of. */
@@ -136,6 +142,7 @@ export class RecordedCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#kubelet?.[Symbol.asyncDispose]();
     await this.token.close();
     await this.admin.close();
     await this.controlPlane.close();
