@@ -1,0 +1,85 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { runInProcess } from "../support/run-cli.js";
+
+const folder = () => mkdtempSync(join(tmpdir(), "kubelab-node-"));
+const flat = (text: string) => text.replace(/\s+/g, " ");
+
+describe("wrong words: exit 2, in one sentence that names them", () => {
+  const table: readonly [string, readonly string[], RegExp][] = [
+    ["a node's name", ["--name", "Node_1"], /cannot be a node's name/],
+    ["an amount", ["--memory", "lots"], /--memory "lots" is not a quantity/],
+    ["a port", ["--port", "70000"], /--port.*expected a port from 0 to 65535/],
+    ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not a URL that can be asked/],
+    ["--server without a hash", ["--server", "https://h"], /--server needs --ca-cert-hash/],
+    ["a time", ["--duration", "soon"], /--duration.*expected a duration/],
+    ["an endpoint", ["--cri", "http://h"], /http:\/\/h/],
+  ];
+  for (const [what, flags, message] of table) {
+    test(what, async () => {
+      const home = folder();
+      const { code, stdout, stderr } = await runInProcess(["node", "--root-dir", join(home, "root"), ...flags]);
+      expect(flat(stderr)).toMatch(message);
+      expect(code).toBe(2);
+      expect(stdout).toBe("");
+    });
+  }
+});
+
+test("a runtime that is not there: exit 3, and the node has not joined", async () => {
+  const home = folder();
+  const argv = ["node", "--root-dir", home, "--cri", `unix://${join(home, "none.sock")}`];
+  const { code, stderr } = await runInProcess(argv);
+  expect(code).toBe(3);
+  expect(stderr).toContain("none.sock");
+  expect(existsSync(join(home, "kubelet.pem"))).toBe(false);
+});
+
+test("with a time it ends by itself: a static pod has run, keys are private, the kubeconfig is gone", async () => {
+  const home = folder();
+  const rootDir = join(home, "root");
+  const manifests = join(home, "manifests");
+  mkdirSync(manifests);
+  const containers = [{ name: "c", image: "busybox:1.36", command: ["sh", "-c", "echo hello; exit 0"] }];
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "once" },
+    spec: { containers, restartPolicy: "Never" },
+  };
+  writeFileSync(join(manifests, "once.json"), JSON.stringify(pod));
+  const trace = join(home, "trace.ndjson");
+  const argv = ["node", "--json", "--root-dir", rootDir, "--manifest-dir", manifests, "--duration", "20s"];
+  const { code, stdout, stderr } = await runInProcess([...argv, "--speed", "10", "-o", trace]);
+  expect(code, stderr).toBe(0);
+
+  const result = JSON.parse(stdout) as { node: string; kubeconfig: string; kubelet: string; runtime: { name: string } };
+  expect(result).toMatchObject({ node: "node-1", cluster: "embedded", runtime: { name: "kubelab" } });
+  expect(result.kubelet).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  expect(existsSync(result.kubeconfig)).toBe(false);
+  for (const key of ["kubelet.key", "pki/kubelet.key"]) {
+    expect(statSync(join(rootDir, key)).mode & 0o777, key).toBe(0o600);
+  }
+
+  const facts = readFileSync(trace, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { kind: string; what?: string; to?: string; subject?: string });
+  const phases = facts.filter(
+    ({ kind, what, subject }) => kind === "state" && what === "phase" && subject?.includes("once"),
+  );
+  expect(phases.at(-1)?.to).toBe("Succeeded");
+  const [log = ""] = readdirSync(join(rootDir, "log", "pods"));
+  expect(readFileSync(join(rootDir, "log", "pods", log, "c", "0.log"), "utf8")).toMatch(/ stdout F hello\n$/);
+  expect(readFileSync(trace, "utf8")).not.toMatch(/PRIVATE KEY|eyJhbGciOi/);
+});
+
+test("no line is wider than 80 columns", async () => {
+  const argv = ["node", "--root-dir", folder(), "--duration", "3s", "--speed", "10", "-v", "2", "--no-color"];
+  const { code, stdout, stderr } = await runInProcess(argv);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^kubectl --kubeconfig /);
+  expect(stderr.split("\n").filter((line) => line.length > 80 && /\s/.test(line.trim()))).toEqual([]);
+});
