@@ -32,7 +32,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
     .addOption(new Option("--port <port>", "port of the API server; 0: a free one").argParser(parsePort).default(0))
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .addOption(
-      new Option("--nodes <count>", "join node-1 to node-<count> and keep them Ready").argParser(parseNodes).default(0),
+      new Option("--nodes <count>", "join node-1 to node-<count>, which run pods").argParser(parseNodes).default(0),
     )
     .option("--kube-version <release>", "behave like this release", "1.25")
     .addOption(
