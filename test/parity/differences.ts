@@ -45,6 +45,11 @@ const GO_DIFF: Why = {
   where: /\/(message|transfer-encoding)$/,
 };
 
+const RUNTIME_WORDS: Why = {
+  reason: "no runtime stands behind the kubelet that this is compared with: the words are not its",
+  where: /^\/frames\/\d+\/(length|rest)$/,
+};
+
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { topic: "discovery", item: "GET /version", ...VERSION },
   { topic: "discovery", item: "GET /version/", ...VERSION },
@@ -90,5 +95,25 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     topic: "tables",
     item: "list as PartialObjectMetadataList",
     reason: "a real node joined the cluster while this was recorded",
+  },
+  { topic: "websocket", item: "exec, no such command", ...RUNTIME_WORDS },
+  { topic: "websocket", item: "port-forward, two ports: channels 0,1 and 2,3", ...RUNTIME_WORDS },
+  {
+    topic: "websocket",
+    item: "exec, anonymous",
+    reason: "Node does not go on with HTTP on a connection that asked for something else",
+    where: /^\/response\/connection$/,
+  },
+  {
+    topic: "websocket",
+    item: "watch over WebSocket with an Origin header",
+    reason: "the recorded object has managedFields",
+    where: /^\/frames\/0\/length$/,
+  },
+  {
+    topic: "websocket",
+    item: "plain: pod proxy",
+    reason: "the API server dials this machine only, and pods' addresses are none of its own",
+    notServed: true,
   },
 ];

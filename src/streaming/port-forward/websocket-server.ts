@@ -39,7 +39,10 @@ export async function acceptWebSocketPortForward(
   const served = ports.slice(0, MAX_PORTS);
   const nameOf = (channel: number) => forwardChannelName(served, channel);
   const deps = { clock, ...(observer === undefined ? {} : { observer }) };
-  return new WebSocketForwardSession(new ChannelConnection(ws, deps, { subprotocol, nameOf, idleTimeoutMs }), served);
+  return new WebSocketForwardSession(
+    new ChannelConnection(ws, deps, { subprotocol, nameOf, idleTimeoutMs, socket }),
+    served,
+  );
 }
 
 class WebSocketForwardSession implements PortForwardServerSession {

@@ -41,7 +41,7 @@ export async function acceptWebSocketRemoteCommand(
   const { ws, subprotocol } = await acceptWebSocket(request, socket, head, subprotocols);
   const deps = { clock, ...(observer === undefined ? {} : { observer }) };
   const { idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = accept;
-  const connection = new ChannelConnection(ws, deps, { subprotocol, nameOf: channelName, idleTimeoutMs });
+  const connection = new ChannelConnection(ws, deps, { subprotocol, nameOf: channelName, idleTimeoutMs, socket });
   const session = new WebSocketServerSession(connection, options);
   // The lowest channel that the server writes: clients of before v4 take it for the sign that the command runs.
   const first = options.stdout ? CHANNEL.stdout : options.stderr ? CHANNEL.stderr : CHANNEL.error;

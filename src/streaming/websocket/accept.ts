@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StreamError } from "../bytes.js";
-import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols } from "./subprotocols.js";
+import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols, UNNAMED } from "./subprotocols.js";
 
 /** Mirrors DefaultMaxPayloadBytes of golang.org/x/net/websocket. */
 const MAX_MESSAGE_BYTES = 32 << 20;
@@ -13,6 +13,13 @@ export interface AcceptedWebSocket {
   readonly ws: WebSocket;
   /** "" when the client named none */
   readonly subprotocol: string;
+  /** below it */
+  readonly socket: Duplex;
+}
+
+export interface AcceptOptions {
+  /** name the chosen subprotocol also when it has no name, as channels do; default true */
+  readonly namesUnnamed?: boolean;
 }
 
 /**
@@ -28,6 +35,7 @@ export function acceptWebSocket(
   socket: Duplex,
   head: Buffer,
   supported: readonly string[],
+  { namesUnnamed = true }: AcceptOptions = {},
 ): Promise<AcceptedWebSocket> {
   const problem = handshakeProblem(request);
   if (problem !== undefined) return Promise.reject(refuse(socket, ...problem));
@@ -44,8 +52,9 @@ export function acceptWebSocket(
     maxPayload: MAX_MESSAGE_BYTES,
     closeTimeout: NO_CLOSE_TIMEOUT_MS,
   } as ConstructorParameters<typeof WebSocketServer>[0]);
-  // Upstream names the chosen subprotocol also when it has no name.
-  server.on("headers", (headers) => headers.push(`Sec-WebSocket-Protocol: ${subprotocol}`));
+  if (namesUnnamed || subprotocol !== UNNAMED) {
+    server.on("headers", (headers) => headers.push(`Sec-WebSocket-Protocol: ${subprotocol}`));
+  }
   return new Promise((resolve, reject) => {
     const gone = () => reject(new StreamError("the client was gone before the handshake"));
     socket.once("close", gone);
@@ -53,8 +62,22 @@ export function acceptWebSocket(
       socket.off("close", gone);
       // Nothing is read before somebody listens.
       ws.pause();
-      resolve({ ws, subprotocol });
+      answerEmptyClose(ws);
+      resolve({ ws, subprotocol, socket });
     });
+  });
+}
+
+/** The part of the library's socket that takes frames; not among its types. */
+interface WithReceiver {
+  readonly _receiver: NodeJS.EventEmitter;
+}
+
+/** Upstream answers a close without a code with 1000, the library with none. */
+function answerEmptyClose(ws: WebSocket): void {
+  const { _receiver: receiver } = ws as unknown as WithReceiver;
+  receiver.prependListener("conclude", (code: number) => {
+    if (code === 1005) ws.close(1000);
   });
 }
 

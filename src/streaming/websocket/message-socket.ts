@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../util/clock.js";
 import { StreamError } from "../bytes.js";
@@ -22,6 +23,8 @@ export interface MessageSocketOptions {
   readonly heartbeat?: { readonly periodMs: number; readonly deadlineMs: number };
   /** how long the other side may take to answer a close; default 10 s */
   readonly closeAnswerMs?: number;
+  /** servers: the socket below, which is ended right behind the close, as upstream does */
+  readonly socket?: Duplex;
 }
 
 /** From so many unsent bytes on, whoever sends waits. */
@@ -137,6 +140,7 @@ export class MessageSocket {
     if (this.ws.readyState === this.ws.OPEN) {
       this.#report("sent", "close", Buffer.from(reason), String(code));
       this.ws.close(code, Buffer.from(reason).subarray(0, 123));
+      this.options.socket?.end();
     }
     await this.#awaitClose();
   }

@@ -7,6 +7,7 @@ import { connect, connecterOf } from "./connect.js";
 import type { HandlerDeps } from "./deps.js";
 import { patchObject, requirePatchType } from "./patch.js";
 import { getObject, listObjects } from "./reads.js";
+import { isScale, scale } from "./scale.js";
 import { notImplemented, runSpecial, specialHandler } from "./special.js";
 import { watchObjects } from "./watch.js";
 import { createObject, deleteCollection, deleteObject, updateObject } from "./writes.js";
@@ -22,6 +23,7 @@ export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target):
   requireTargetAcceptable(exchange, target);
   const connecter = connecterOf(deps, target);
   if (connecter !== undefined) return connect(deps, exchange, target, connecter);
+  if (isScale(target)) return scale(deps, exchange, target);
   const special = specialHandler(deps, method, target);
   if (special !== undefined) return runSpecial(deps, exchange, target, special);
   if (target.route.definition.virtual === true) notImplemented(exchange, target);

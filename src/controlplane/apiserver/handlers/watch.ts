@@ -1,4 +1,5 @@
 import type { KubeObject, WatchEvent } from "../../../api/meta.js";
+import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
 import { asStatusError, commonHeaders } from "../answer.js";
 import { drained } from "../drained.js";
 import type { Exchange } from "../exchange.js";
@@ -24,7 +25,11 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   // A selector that cannot be parsed is an ordinary answer: the store says so before the stream begins.
   const store = deps.registry.store(target.route.qualified);
   const events = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
-  const { response } = exchange;
+  const { response, upgrade } = exchange;
+  if (upgrade !== undefined && isWebSocketRequest(exchange.request)) {
+    const { sendWatchMessages } = await import("./watch-websocket.js");
+    return sendWatchMessages(deps.clock, exchange, upgrade, events, encode);
+  }
   begin(exchange);
   deps.counters.watchBegan();
   try {

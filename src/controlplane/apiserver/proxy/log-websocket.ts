@@ -25,7 +25,7 @@ export async function streamLogMessages(
   try {
     const { ws, subprotocol } = await acceptWebSocket(exchange.request, socket, upgrade.head, SUBPROTOCOLS);
     const taker = { take: () => {}, ended: () => log.destroy() };
-    const messages = new MessageSocket(ws, taker, { clock });
+    const messages = new MessageSocket(ws, taker, { clock }, { socket });
     const leave = () => messages.terminate("the server closes");
     signal.addEventListener("abort", leave, { once: true });
     const encode = (bytes: Buffer) => (subprotocol === BASE64 ? bytes.toString("base64") : bytes);

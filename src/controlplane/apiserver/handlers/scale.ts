@@ -1,0 +1,87 @@
+import type { KubeObject } from "../../../api/meta.js";
+import { invalid, methodNotAllowed, notFound } from "../../errors.js";
+import { applyPatch, type PatchType } from "../../patch/patch.js";
+import type { ResourceDefinition } from "../../registry/definition.js";
+import { checkName } from "../../registry/object-meta.js";
+import type { Transform } from "../../registry/registry.js";
+import { fields, number, text } from "../../registry/resources/access.js";
+import { formatLabelSelector, formatLabels, NONE } from "../../registry/resources/cells.js";
+import { invalidValue } from "../../registry/resources/field-errors.js";
+import { decodeInto } from "../decode.js";
+import type { Exchange } from "../exchange.js";
+import { negotiate } from "../media-types.js";
+import { writeOptions } from "../options.js";
+import { readBody } from "../read-body.js";
+import type { Target } from "../routes.js";
+import type { HandlerDeps } from "./deps.js";
+
+const SCALE = {
+  group: "autoscaling",
+  version: "v1",
+  kind: "Scale",
+  schema: "Scale",
+} as const;
+
+export function isScale({ subresource }: Target): boolean {
+  return subresource?.kind === SCALE.kind;
+}
+
+/**
+ * A workload seen as nothing but how many pods it wants: `kubectl scale`.
+ *
+ * Mirrors pkg/registry/apps/deployment/storage/storage.go (ScaleREST, scaleFromDeployment, scaleUpdatedObjectInfo) and its
+ * like for the other workloads.
+ */
+export async function scale(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
+  const { namespace, name = "", route } = target;
+  const { definition, qualified } = route;
+  const shown = negotiate(exchange.accept, "object");
+  const store = deps.registry.store(qualified);
+  let object: KubeObject;
+  if (exchange.method === "GET") object = await store.get(namespace, name);
+  else {
+    const transform = await transformOf(exchange, definition, name);
+    object = (await store.update(exchange.context(), namespace, name, undefined, transform)).object;
+  }
+  await deps.presenter.object(exchange, 200, definition, scaleOf(object), shown);
+}
+
+async function transformOf(exchange: Exchange, definition: ResourceDefinition, name: string): Promise<Transform> {
+  const { method, request } = exchange;
+  if (method !== "PUT" && method !== "PATCH") throw methodNotAllowed();
+  const { fieldValidation } = writeOptions(exchange.query, method === "PUT" ? "UpdateOptions" : "PatchOptions");
+  const bytes = await readBody(exchange);
+  const type = request.headers["content-type"]?.split(";")[0]?.trim() as PatchType;
+  const sent = method === "PUT" ? await decodeInto(exchange, bytes, SCALE, fieldValidation) : undefined;
+  return (current) => {
+    if (current === undefined) throw notFound(definition, name);
+    const wanted = sent ?? applyPatch(SCALE, scaleOf(current), type, bytes, fieldValidation).object;
+    checkName(wanted, name);
+    const replicas = number(fields(wanted.spec).replicas) ?? 0;
+    if (replicas < 0) {
+      throw invalid(SCALE, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
+    }
+    // Sent with a version, it is a precondition; without one, the last wins.
+    const { resourceVersion = "" } = wanted.metadata;
+    const metadata = resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion };
+    return { ...current, metadata, spec: { ...fields(current.spec), replicas } };
+  };
+}
+
+function scaleOf({ kind, metadata, spec, status }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const { replicas, selector } = fields(spec);
+  const count = number(replicas) ?? 0;
+  // A replication controller's selector is a plain map.
+  const shown = kind === "ReplicationController" ? formatLabels(selector) : formatLabelSelector(selector);
+  return {
+    kind: SCALE.kind,
+    apiVersion: "autoscaling/v1",
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp } as KubeObject["metadata"],
+    spec: count === 0 ? {} : { replicas: count },
+    status: {
+      replicas: number(fields(status).replicas) ?? 0,
+      ...(text(shown) === NONE ? {} : { selector: shown }),
+    },
+  };
+}

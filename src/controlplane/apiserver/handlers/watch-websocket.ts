@@ -1,0 +1,44 @@
+import type { WatchEvent } from "../../../api/meta.js";
+import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
+import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
+import { UNNAMED } from "../../../streaming/websocket/subprotocols.js";
+import type { Clock } from "../../../util/clock.js";
+import { asStatusError } from "../answer.js";
+import type { Upgrade } from "../connect.js";
+import type { Exchange } from "../exchange.js";
+import { headText, hijack } from "../proxy/hijack.js";
+
+/**
+ * A watch in the messages of a WebSocket, one event each; it ends with a close. A client that does not say where it comes
+ * from (Origin) is refused, as golang.org/x/net/websocket's Handler does.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/watch.go (WatchServer.HandleWS).
+ */
+export async function sendWatchMessages(
+  clock: Clock,
+  exchange: Exchange,
+  upgrade: Upgrade,
+  events: AsyncIterable<WatchEvent>,
+  encode: (event: WatchEvent) => Buffer | string,
+): Promise<void> {
+  const { request } = exchange;
+  const socket = hijack(exchange, upgrade);
+  if (request.headers.origin === undefined) {
+    socket.resume();
+    socket.end(headText(403, "Forbidden", []), () => socket.destroy());
+    return;
+  }
+  try {
+    const { ws } = await acceptWebSocket(request, socket, upgrade.head, [UNNAMED], { namesUnnamed: false });
+    const messages = new MessageSocket(ws, { take: () => {}, ended: () => {} }, { clock }, { socket });
+    try {
+      for await (const event of events) await messages.send(encode(event).toString());
+    } catch (error) {
+      await messages.send(`${JSON.stringify({ type: "ERROR", object: asStatusError(error).status })}\n`);
+    }
+    await messages.close();
+  } catch {
+    // Refused, or gone.
+    socket.destroy();
+  }
+}
