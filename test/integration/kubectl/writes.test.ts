@@ -285,6 +285,12 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       await kubectl("create", "deployment", "app", "--image=busybox:1.35");
       expect(await kubectl("set", "image", "deployment/app", "busybox=busybox:1.36")).toContain("image updated");
       expect(await field("deployment/app", ".spec.template.spec.containers[0].image")).toBe("busybox:1.36");
+      expect(await kubectl("scale", "deployment/app", "--replicas=3")).toContain("deployment.apps/app scaled");
+      expect(await field("deployment/app", ".spec.replicas")).toBe("3");
+      expect(await kubectl("scale", "deployment/app", "--current-replicas=3", "--replicas=0")).toContain("scaled");
+      expect(await field("deployment/app", ".spec.replicas")).toBe("0");
+      const seen = JSON.parse(await kubectl("get", "deployment", "app", "--subresource=scale", "-o", "json"));
+      expect(seen).toMatchObject({ kind: "Scale", spec: {}, status: { replicas: 0, selector: "app=app" } });
     });
   });
 });

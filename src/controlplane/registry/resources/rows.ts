@@ -88,7 +88,7 @@ const KEEP_ALL_BUT_STATUS: Pick<Strategy, "prepareForUpdate"> = {
   prepareForUpdate: (object, old) => ({ ...object, spec: old.spec }),
 };
 
-/** `/scale`: listed, and served by nobody yet. */
+/** `/scale`: how many pods a workload wants, and nothing else of it. */
 export const SCALE = special("scale", "Scale", VIEW_VERBS, "autoscaling/v1");
 
 /** A subresource with a kind of its own, which a special handler serves. */
