@@ -6,13 +6,14 @@ import { KubeletRuntimeHelper } from "../kubelet-pods/runtime-helper.js";
 import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 import { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js";
 import type { RuntimeHelper } from "../kuberuntime/runtime-helper.js";
+import { DialingHookClient } from "../lifecycle/hook-http-client.js";
 import { canAdmitPod } from "../lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "../lifecycle-admission/predicate.js";
 import { CriticalPodAdmissionHandler } from "../lifecycle-admission/preemption.js";
 import { DnsConfigurer } from "../network/dns.js";
 import { killPodNow } from "../podworkers/kill-pod.js";
 import { ProbeManager } from "../prober/manager.js";
-import { NetworkDialer, PortForwardDialer } from "../prober/probe-dialer.js";
+import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "../prober/probe-dialer.js";
 import { Prober } from "../prober/prober.js";
 import { unitValue } from "../qos/quantity.js";
 import { TokenManager } from "../volumes/token-manager.js";
@@ -49,9 +50,10 @@ export function createModules(parts: KubeletParts): Modules {
     { configMaps: managers.configMaps, secrets: managers.secrets, tokens, allocatable, clock, random, recorder, trace },
     { rootDir, hostPaths: machine.hostPaths },
   );
-  const prober = createProber(parts, () => runtime);
+  const dialer = podDialer(parts, () => runtime);
+  const prober = createProber(parts, dialer, () => runtime);
   const runtimeHelper = createRuntimeHelper(parts, managers, volumes);
-  const runtime = createRuntimeManager(parts, prober, runtimeHelper);
+  const runtime = createRuntimeManager(parts, { prober, dialer, runtimeHelper });
   const admissionFailureHandler = new CriticalPodAdmissionHandler({
     recorder,
     evictPod: (pod, statusFunc) =>
@@ -92,14 +94,18 @@ export function createModules(parts: KubeletParts): Modules {
 }
 
 /**
- * Probes reach a pod by way of its runtime: what it has for an address need not be one of this machine's network. A probe
- * that names a host of its own gets no farther than loopback.
+ * Probes and hooks reach a pod by way of its runtime: what it has for an address need not be one of this machine's network.
+ * One that names a host of its own gets no farther than loopback.
  */
-function createProber(parts: KubeletParts, runtime: () => KubeGenericRuntime): ProbeManager {
-  const { deps, options, recorder } = parts;
+function podDialer({ deps }: KubeletParts, runtime: () => KubeGenericRuntime): ProbeDialer {
   const { clock } = deps;
   const forward = forwardToPod({ getUrl: (uid, port, signal) => runtime().getPortForward(uid, [port], signal), clock });
-  const dialer = new PortForwardDialer({ forward, others: new NetworkDialer() });
+  return new PortForwardDialer({ forward, others: new NetworkDialer() });
+}
+
+function createProber(parts: KubeletParts, dialer: ProbeDialer, runtime: () => KubeGenericRuntime): ProbeManager {
+  const { deps, options, recorder } = parts;
+  const { clock } = deps;
   const runner: Pick<KubeGenericRuntime, "runInContainer"> = {
     runInContainer: (...args) => runtime().runInContainer(...args),
   };
@@ -134,9 +140,9 @@ function createRuntimeHelper(parts: KubeletParts, managers: PodObjectManagers, v
 
 function createRuntimeManager(
   parts: KubeletParts,
-  prober: ProbeManager,
-  runtimeHelper: RuntimeHelper,
+  made: { readonly prober: ProbeManager; readonly dialer: ProbeDialer; readonly runtimeHelper: RuntimeHelper },
 ): KubeGenericRuntimeManager {
+  const { prober, dialer, runtimeHelper } = made;
   const { deps, options, recorder } = parts;
   const { cri } = deps;
   const { kubeVersion, rootDir, resources } = options;
@@ -154,6 +160,7 @@ function createRuntimeManager(
         shouldPodRuntimeBeRemoved: (podUid) => parts.podWorkers.shouldPodRuntimeBeRemoved(podUid),
       },
       recorder,
+      hookHttpClient: new DialingHookClient(dialer),
     },
     {
       kubeVersion,
