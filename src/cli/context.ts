@@ -7,7 +7,11 @@ import type { Random } from "../util/random.js";
 /** The streams of the process, or a test's. */
 export interface CliStreams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stdout: NodeJS.WritableStream & {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
@@ -59,8 +63,13 @@ export interface CliContext {
    * process edge after the command.
    */
   session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
-  /** Starts or finds the cluster. Prints the header line that names it. */
-  openTarget(command: string, options: TargetOptions): Promise<Target>;
+  /**
+   * Starts or finds the cluster. Prints the header line that names it.
+   * @param embeddedTrace where a control plane that is started here reports; default: the command's own trace
+   */
+  openTarget(command: string, options: TargetOptions, embeddedTrace?: Trace): Promise<Target>;
+  /** The exit code of a command that did what it was asked for: of `exec`, the remote command's. */
+  exitWith(code: number): void;
   /** Starts a progress line; the caller stops it in `finally`. Trace lines that come meanwhile are printed above it. */
   progress(text: string): Progress;
   /**

@@ -26,7 +26,7 @@ export async function runCli(argv: readonly string[], version: string, edge: Pro
       return 0;
     }
     await program.parseAsync([...line], { from: "user" });
-    return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : 0);
+    return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : session.exitCode);
   } catch (error) {
     session.stopProgress();
     return await close(session, report(error, session));

@@ -33,6 +33,7 @@ export class CliSession implements CliContext {
   #output = DEFAULT_OUTPUT;
   #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
   #progress: ProgressLine | undefined;
+  #exitCode = 0;
 
   constructor(edge: ProcessEdge) {
     this.env = edge.env;
@@ -96,7 +97,16 @@ export class CliSession implements CliContext {
     return chalkFor(stream, { env: this.env, isTTY: this.streams[stream].isTTY, wanted: this.#output.color });
   }
 
-  async openTarget(command: string, options: TargetOptions): Promise<Target> {
+  /** of a run that nothing else ended */
+  get exitCode(): number {
+    return this.#exitCode;
+  }
+
+  exitWith(code: number): void {
+    this.#exitCode = code;
+  }
+
+  async openTarget(command: string, options: TargetOptions, embeddedTrace?: Trace): Promise<Target> {
     // Loaded here and not above: --help and usage errors need none of it.
     const { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } = await import("./target.js");
     const kind = chooseTarget(options);
@@ -116,7 +126,10 @@ export class CliSession implements CliContext {
       const text = `Cluster ${passedBy.name} (v${passedBy.kubeVersion}, speed ${passedBy.speed}) is running, but it is not what was asked for: this command gets a control plane of its own.`;
       trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
     }
-    return this.#announce(command, await startEmbedded({ clock, random: this.random, trace }, kubeVersion));
+    return this.#announce(
+      command,
+      await startEmbedded({ clock, random: this.random, trace: embeddedTrace ?? trace }, kubeVersion),
+    );
   }
 
   #announce(command: string, target: Target): Target {

@@ -131,6 +131,24 @@ export interface ErrorFact {
   readonly hint?: string;
 }
 
+/** One frame of a stream, reported where it was sent or taken. */
+export interface FrameFact {
+  readonly kind: "frame";
+  readonly direction: "sent" | "received";
+  readonly framing: "SPDY" | "WebSocket";
+  /** `DATA`, `SYN_STREAM`, `binary`, ... */
+  readonly type: string;
+  /** `stdin`, `stdout`, `stderr`, `error`, `resize`, ... */
+  readonly channel?: string;
+  /** SPDY's */
+  readonly streamId?: number;
+  /** bytes of the payload */
+  readonly length: number;
+  /** the payload's beginning, printable and redacted; absent where it may be a secret */
+  readonly head?: string;
+  readonly note?: string;
+}
+
 export type Fact =
   | StepFact
   | RequestFact
@@ -140,6 +158,7 @@ export type Fact =
   | EventFact
   | NoteFact
   | TableFact
+  | FrameFact
   | ErrorFact;
 
 interface Stamp {

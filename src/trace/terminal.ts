@@ -33,6 +33,7 @@ const SIGNS = {
     event: "!",
     note: " ",
     table: " ",
+    frame: "·",
     error: "✗",
     arrow: "→",
   },
@@ -45,6 +46,7 @@ const SIGNS = {
     event: "!",
     note: " ",
     table: " ",
+    frame: ".",
     error: "x",
     arrow: "->",
   },
@@ -163,6 +165,8 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
       return { text: event.text, paint: plain, details: none };
     case "table":
       return { text: event.title, paint: plain, details: (width) => tableLines(event, width) };
+    case "frame":
+      return { text: frameText(event), paint: plain, details: none };
     case "error":
       return {
         text: event.message,
@@ -181,6 +185,16 @@ function requestText(event: TraceEvent & { kind: "request" }, arrow: string): st
 function rpcText(event: TraceEvent & { kind: "rpc" }, arrow: string): string {
   const answer = [event.code, event.outcome].filter((part) => part !== undefined).join(" ");
   return `${event.service}/${event.method} ${arrow} ${answer} (${event.durationMs.toFixed(0)} ms)`;
+}
+
+/** `> stdin  DATA 5 bytes "hello"`: whither, what of, how much, how it begins. */
+function frameText(event: TraceEvent & { kind: "frame" }): string {
+  const { direction, type, channel, streamId, length, head, note } = event;
+  const of = channel ?? (streamId === undefined ? "connection" : `stream ${streamId}`);
+  const words = [direction === "sent" ? ">" : "<", of.padEnd(6), type, `${length} bytes`];
+  return [...words, note, head === undefined ? undefined : JSON.stringify(head)]
+    .filter((word) => word !== undefined && word !== "")
+    .join(" ");
 }
 
 function bodyLines(event: TraceEvent & { kind: "request" | "rpc" }): string[] {

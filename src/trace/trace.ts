@@ -35,6 +35,7 @@ const LEVELS: Record<Fact["kind"], Level> = {
   event: 1,
   note: 1,
   table: 1,
+  frame: 1,
   error: 0,
   request: 2,
   rpc: 2,
