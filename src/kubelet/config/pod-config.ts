@@ -49,6 +49,8 @@ export class PodConfig {
   readonly #sources = new Set<PodSource>();
   readonly #sourcesSeen = new Set<PodSource>();
   readonly #pods = new Map<PodSource, Map<string, V1Pod>>();
+  /** what became of an object that a source has said: a watch tells of one pod, and all the others are the same objects */
+  readonly #handled = new WeakMap<V1Pod, V1Pod>();
   readonly #updates = new Channel<PodUpdate>(UPDATES_CAPACITY);
   readonly #merging = new Mutex();
 
@@ -125,17 +127,23 @@ export class PodConfig {
     changes: Changes,
   ): void {
     const { uid } = pod.metadata;
-    const ref = withAnnotations(pod, { [CONFIG_SOURCE_ANNOTATION]: source });
     const existing = before.get(uid);
+    if (existing !== undefined && this.#handled.get(pod) === existing) {
+      after.set(uid, existing);
+      return;
+    }
+    const ref = withAnnotations(pod, { [CONFIG_SOURCE_ANNOTATION]: source });
     if (existing === undefined) {
       const seen = new Date(this.deps.clock.now()).toISOString();
       const added = withAnnotations(ref, { [CONFIG_FIRST_SEEN_ANNOTATION]: seen });
       after.set(uid, added);
+      this.#handled.set(pod, added);
       changes.ADD.push(added);
       return;
     }
     const { op, pod: latest } = checkAndUpdatePod(existing, ref);
     after.set(uid, latest);
+    this.#handled.set(pod, latest);
     if (op !== undefined) changes[op].push(latest);
   }
 
