@@ -17,6 +17,8 @@ export interface ClusterState {
   readonly speed: number;
   /** Unix ms from which the speed counts: who joins uses the same, and reads the same time */
   readonly epochMs: number;
+  /** Unix ms that its clock read then; absent: the same. Another one where the speed was changed meanwhile. */
+  readonly epochClockMs?: number;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
   readonly nodes: number;
 }

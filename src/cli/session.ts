@@ -16,6 +16,15 @@ export interface ProcessEdge {
   readonly random: Random;
   readonly self: readonly string[];
   readonly signal: AbortSignal;
+  /** of the running cluster that commands join: theirs too, so that its speed may change under them */
+  readonly clusterClock?: Clock;
+}
+
+/** What a command's clock begins with. */
+interface ClockOptions {
+  readonly speed?: number;
+  readonly epochMs?: number;
+  readonly epochClockMs?: number;
 }
 
 const DEFAULT_OUTPUT: OutputOptions = { verbosity: 1, color: true };
@@ -30,6 +39,7 @@ export class CliSession implements CliContext {
   readonly random;
   readonly self;
   readonly signal;
+  readonly #clusterClock: Clock | undefined;
   #output = DEFAULT_OUTPUT;
   #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
   #progress: ProgressLine | undefined;
@@ -42,6 +52,7 @@ export class CliSession implements CliContext {
     this.random = edge.random;
     this.self = edge.self;
     this.signal = edge.signal;
+    this.#clusterClock = edge.clusterClock;
   }
 
   /** Called when a command's flags are parsed, before its action. */
@@ -58,13 +69,14 @@ export class CliSession implements CliContext {
     if (text !== "") this.streams.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
   }
 
-  session(options: { readonly speed?: number; readonly epochMs?: number }): { clock: Clock; trace: Trace } {
+  session(options: ClockOptions): { clock: Clock; trace: Trace } {
     this.#running ??= this.#start(options);
     return this.#running;
   }
 
-  #start(options: { readonly speed?: number; readonly epochMs?: number }): { clock: Clock; trace: Trace } {
-    const clock = new SystemClock(options.speed ?? 1, options.epochMs);
+  #start({ speed = 1, epochMs, epochClockMs }: ClockOptions): { clock: Clock; trace: Trace } {
+    const joined = epochMs === undefined ? undefined : this.#clusterClock;
+    const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
     const { verbosity, trace: file } = this.#output;
     const trace = new Trace(clock, verbosity >= 4 || file !== undefined);
     trace.addSink(
@@ -118,7 +130,7 @@ export class CliSession implements CliContext {
     const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
     const { running, passedBy } = await findRunningCluster(this.env, options);
     if (running !== undefined) {
-      this.session({ speed: running.speed, epochMs: running.epochMs });
+      this.session(running);
       return this.#announce(command, await joinCluster(running));
     }
     const { clock, trace } = this.session(options.speed === undefined ? {} : { speed: options.speed });

@@ -17,46 +17,87 @@ export interface Clock {
 const MAX_TIMER_MS = 2_000_000_000;
 
 /**
- * The system clock, `speed` times as fast since `epochMs` (Unix ms; default: the moment it is made). Two processes with
- * the same speed and epoch read the same time.
+ * The system clock, `speed` times as fast since `epochMs` (Unix ms; default: the moment it is made), when it read
+ * `epochClockMs` (default: the same). Two processes that are given the same three read the same time.
  */
 export class SystemClock implements Clock {
-  readonly #startMs: number;
-  readonly #startMonotonicMs = performance.now();
+  #speed: number;
+  #epochMs: number;
+  #epochClockMs: number;
+  #startMs: number;
+  #startMonotonicMs = performance.now();
+  /** wakes sleepers whose time has to be reckoned anew */
+  readonly #wakers = new Set<() => void>();
 
-  constructor(
-    readonly speed = 1,
-    readonly epochMs = Date.now(),
-  ) {
-    this.#startMs = epochMs + (Date.now() - epochMs) * speed;
+  constructor(speed = 1, epochMs = Date.now(), epochClockMs = epochMs) {
+    this.#speed = speed;
+    this.#epochMs = epochMs;
+    this.#epochClockMs = epochClockMs;
+    this.#startMs = epochClockMs + (Date.now() - epochMs) * speed;
+  }
+
+  get speed(): number {
+    return this.#speed;
+  }
+
+  /** Unix ms by the wall from which the speed counts */
+  get epochMs(): number {
+    return this.#epochMs;
+  }
+
+  /** Unix ms that this clock read at `epochMs` */
+  get epochClockMs(): number {
+    return this.#epochClockMs;
   }
 
   /** Monotonic from construction on: a step of the system time does not move it. */
   now(): number {
-    return Math.round(this.#startMs + (performance.now() - this.#startMonotonicMs) * this.speed);
+    return Math.round(this.#exactMs());
+  }
+
+  #exactMs(): number {
+    return this.#startMs + (performance.now() - this.#startMonotonicMs) * this.#speed;
+  }
+
+  /** From now on time runs so many times as fast. It does not jump; who sleeps sleeps on for what is left. */
+  setSpeed(speed: number): void {
+    this.#startMs = this.#exactMs();
+    this.#startMonotonicMs = performance.now();
+    this.#speed = speed;
+    this.#epochMs = Date.now();
+    this.#epochClockMs = Math.round(this.#startMs);
+    for (const wake of [...this.#wakers]) wake();
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    let leftMs = Math.max(0, ms) / this.speed;
+    const untilMs = this.#exactMs() + Math.max(0, ms);
+    let leftMs = Math.max(0, ms) / this.#speed;
     do {
-      const pieceMs = Math.min(leftMs, MAX_TIMER_MS);
-      await timer(pieceMs, signal);
-      leftMs -= pieceMs;
-    } while (leftMs > 0);
+      await timer(Math.min(leftMs, MAX_TIMER_MS), this.#wakers, signal);
+      leftMs = (untilMs - this.#exactMs()) / this.#speed;
+      // Timers may end a part of a millisecond early.
+    } while (leftMs >= 1);
   }
 }
 
-function timer(ms: number, signal?: AbortSignal): Promise<void> {
+function timer(ms: number, wakers: Set<() => void>, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const onAbort = () => {
+    const end = () => {
       clearTimeout(handle);
+      wakers.delete(onEnd);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const onAbort = () => {
+      end();
       reject(signal?.reason);
     };
-    const handle = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
+    const onEnd = () => {
+      end();
       resolve();
-    }, ms);
+    };
+    const handle = setTimeout(onEnd, ms);
+    wakers.add(onEnd);
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

@@ -26,6 +26,8 @@ export interface StartNodeOptions {
   readonly rootDir?: string;
   /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
   readonly cri?: string;
+  /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
+  readonly machineRuntime?: RunningRuntime;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
@@ -69,8 +71,9 @@ export async function startNode(
   };
   try {
     const store = options.store ?? (await openStore(plan));
-    const runtime = options.cri === undefined ? await startEmbeddedRuntime(session, options) : undefined;
-    if (runtime !== undefined) closers.push(() => runtime.close());
+    const runtime =
+      options.machineRuntime ?? (options.cri === undefined ? await startEmbeddedRuntime(session, options) : undefined);
+    if (runtime !== undefined && options.machineRuntime === undefined) closers.push(() => runtime.close());
     const endpoint = options.cri ?? runtime?.endpoint ?? "";
     const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
     closers.push(() => cri.close());
