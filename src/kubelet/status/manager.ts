@@ -152,13 +152,16 @@ export class StatusManager {
 
   /**
    * Sends statuses until `signal` aborts. Mirrors Start.
+   * Differs: of several versions that wait only the newest is sent, as later releases do; v1.25 sends each.
    * @throws the signal's reason
    */
   async run(signal: AbortSignal): Promise<void> {
     await allUntilOneEnds(signal, [
       async (inner) => {
         for await (const { podUid, status } of this.#channel.iterate(inner)) {
-          await this.#sending.run(() => this.#syncPod(podUid, status, inner));
+          // While this one waited, a newer one may have come: that is the one to send.
+          const newest = this.#statuses.get(podUid) ?? status;
+          await this.#sending.run(() => this.#syncPod(podUid, newest, inner));
         }
       },
       async (inner) => {

@@ -54,6 +54,23 @@ describe("sending", () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  test("of several versions that wait only the newest is sent", async () => {
+    const pod = makePod("a");
+    const { manager, client } = start([pod], () => ({ status: 200, body: pod }));
+    manager.setPodStatus(pod, { phase: "Pending", conditions: [{ type: "Ready", status: "False" }] });
+    manager.setPodStatus(pod, RUNNING);
+    const stop = new AbortController();
+    const done = manager.run(stop.signal);
+    await settle();
+    expect(client.lines).toEqual([
+      "GET /api/v1/namespaces/default/pods/a",
+      "PATCH /api/v1/namespaces/default/pods/a/status",
+    ]);
+    expect(client.requests[1]?.body).toMatchObject({ status: { phase: "Running" } });
+    stop.abort();
+    await expect(done).rejects.toThrow();
+  });
+
   // what goes wrong, and how often it is asked until the status is there
   const failures: [string, string, MemoryAnswer | Error][] = [
     ["the API server is gone", "GET", new LabError("CLUSTER_UNREACHABLE", "connection refused", "")],
