@@ -30,7 +30,7 @@ export async function serveKeys(
   keys.tellHelp();
   stdin.setRawMode?.(true);
   try {
-    for await (const key of charactersOf(stdin, signal)) {
+    for await (const key of pressedKeys(stdin, signal)) {
       if (key === CTRL_C) throw new DOMException("interrupted", "AbortError");
       if (key === "q" || key === CTRL_D) return;
       await keys.press(key);
@@ -41,13 +41,13 @@ export async function serveKeys(
   }
 }
 
-/** One character at a time, until the input ends or `signal` aborts. */
-async function* charactersOf(stdin: RawInput, signal: AbortSignal): AsyncGenerator<string> {
+/** One key at a time, until the input ends or `signal` aborts. */
+async function* pressedKeys(stdin: RawInput, signal: AbortSignal): AsyncGenerator<string> {
   const waiting: string[] = [];
   let wake = () => {};
   let isOver = false;
   const onData = (chunk: Buffer | string) => {
-    waiting.push(...chunk.toString());
+    waiting.push(...keysOf(chunk.toString()));
     wake();
   };
   const onEnd = () => {
@@ -73,6 +73,15 @@ async function* charactersOf(stdin: RawInput, signal: AbortSignal): AsyncGenerat
   }
 }
 
+/** A key that sends several characters is one key: Delete sends a 3, and must not choose the third container. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is how such keys begin
+const KEY = /\u001b\[[0-9;]*[ -/]*[@-~]|\u001bO[A-Za-z]|\u001b[^\u0000-\u001f]|./gsu;
+
+/** The keys behind what a terminal sent: `["k"]`, `["\u001b[3~"]`. Pure. */
+export function keysOf(sent: string): readonly string[] {
+  return sent.match(KEY) ?? [];
+}
+
 /** What keys mean. */
 export class Keyboard {
   #chosen: string | undefined;
@@ -86,7 +95,7 @@ export class Keyboard {
 
   /** Does what a key stands for; keys that stand for nothing show the help. */
   async press(key: string): Promise<void> {
-    const index = DIGITS.indexOf(key);
+    const index = key.length === 1 ? DIGITS.indexOf(key) : -1;
     if (index >= 0) {
       this.#choose(this.lab.targets()[index]);
       return;

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { hasKeys, serveKeys } from "../../../src/commands/pleg/keys.js";
+import { hasKeys, keysOf, serveKeys } from "../../../src/commands/pleg/keys.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";
@@ -20,6 +20,17 @@ test("digits choose, letters act on what was chosen, the rest shows the help", a
   await done;
   expect(lab.done).toEqual(["kill p1-c", "kill p1-s", "hang -"]);
   expect(only(events, "table")).toHaveLength(4);
+});
+
+test("a key that sends several characters means nothing, not what its characters do", async () => {
+  const { stdin, lab, events, done } = setUp();
+  // Delete, F5, up, F1, Alt-k
+  for (const key of ["\u001b[3~", "\u001b[15~", "\u001b[A", "\u001bOP", "\u001bk"]) stdin.write(key);
+  stdin.write("kq");
+  await done;
+  expect(lab.done).toEqual(["kill p1-c"]);
+  expect(only(events, "note").map(({ text }) => text)).toEqual(["did kill"]);
+  expect(keysOf("a\u001b[1;5Cb\u001b\u0003")).toEqual(["a", "\u001b[1;5C", "b", "\u001b", "\u0003"]);
 });
 
 test("what is for sandboxes is done to the sandbox of the container that was chosen", async () => {
