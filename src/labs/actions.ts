@@ -31,7 +31,7 @@ export class LabRuns implements AsyncDisposable {
     return {
       client: place.client,
       folder: place.folder,
-      output: (name) => this.#kept.get(name)?.result ?? this.#results.get(name),
+      output: (name) => this.#kept.get(name)?.result ?? this.#results.get(name) ?? place.output(name),
       run: (line, signal) => place.runner.run(line, undefined, signal),
     };
   }

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { describeFileError } from "../util/files.js";
 import { LineCounter, parseDocument } from "../util/yaml.js";
 import { commandsInText, commandsOf } from "./commands.js";
-import { INJECTIONS } from "./injection-names.js";
+import { injectionProblems } from "./injection-names.js";
 import type { Lab } from "./lab.js";
 import { type Action, type Check, definition, type LabDefinition } from "./schema.js";
 import { CLOSING_OF, LANGUAGES, type LabText, type Language, parseLabText } from "./text.js";
@@ -107,12 +107,11 @@ function checkReferences(lab: LabDefinition, folder: string, problems: LabProble
       if (unknown.length > 0) add(`step ${step.id}: outcomes of choices that are none: ${unknown.join(", ")}`);
     }
   }
-  const outputs = new Set([...seen, ...actionsOf(lab).flatMap((one) => ("keep" in one ? [one.as] : []))]);
+  const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
+  const outputs = new Set([...seen, ...nodes, ...actionsOf(lab).flatMap((one) => ("keep" in one ? [one.as] : []))]);
   for (const name of outputsAskedFor(lab)) if (!outputs.has(name)) add(`${name}: no step or kept command of this name`);
   for (const one of actionsOf(lab)) {
-    if ("inject" in one && !INJECTIONS.has(one.inject)) {
-      add(`inject: ${one.inject} is not known: expected one of ${[...INJECTIONS].join(", ")}`);
-    }
+    if ("inject" in one) for (const problem of injectionProblems(one.inject, one.with)) add(problem);
   }
   const used = new Set([...JSON.stringify(lab).matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ""));
   for (const name of used) if (!isVariable(lab, name)) add(`{{${name}}}: there is no such variable`);
@@ -120,8 +119,12 @@ function checkReferences(lab: LabDefinition, folder: string, problems: LabProble
 
 /** Variables that every lab has, beside its own. */
 export const GIVEN_VARIABLES = ["server", "kubeconfig", "folder"] as const;
+/** Of each node: the addresses of its kubelet's server, of its runtime, and of that one's control. */
+const OF_NODE = /^(?:kubelet|runtime|control)(\d)$/;
 
 function isVariable(lab: LabDefinition, name: string): boolean {
+  const node = Number(OF_NODE.exec(name)?.[1] ?? 0);
+  if (node >= 1 && node <= lab.nodes) return true;
   return lab.vars[name] !== undefined || (GIVEN_VARIABLES as readonly string[]).includes(name);
 }
 

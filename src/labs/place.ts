@@ -1,6 +1,6 @@
 import type { KubeClient } from "../client/client.js";
 import type { Clock } from "../util/clock.js";
-import type { CommandRunner } from "./runner.js";
+import type { CommandResult, CommandRunner } from "./runner.js";
 import type { Values } from "./variables.js";
 
 export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
@@ -18,8 +18,14 @@ export interface LabPlace extends AsyncDisposable {
   /** ms of the wall's clock that a check with a time limit goes on in any case: 0 for learners */
   readonly patienceMs: number;
   readonly runner: CommandRunner;
-  /** `server`, `kubeconfig`, `folder` */
+  /** `server`, `kubeconfig`, `folder`; of nodes: `kubelet1`, `runtime1`, `control1` */
   readonly given: Values;
+  /** how many times as fast as the wall's the lab's clock runs */
+  readonly speed: number;
+  /** Time does not jump: it goes on from where it is. @throws LabError USAGE where time is not the lab's */
+  setSpeed(factor: number): Promise<void>;
+  /** What something of the place tells by itself: `node-1`. @returns undefined: there is nothing of this name */
+  output(name: string): CommandResult | undefined;
   /**
    * Does what no command does: see `injection-names.ts`.
    * @throws LabError USAGE on a cluster that is not the embedded one

@@ -229,8 +229,19 @@ export const definition = z.strictObject({
     .string()
     .regex(/^1\.\d+$/)
     .default("1.25"),
-  /** kubelets that the cluster starts with, named node-1, node-2, ... */
+  /**
+   * Kubelets that the cluster starts with, named node-1, node-2, ... Each has a folder of its name in the lab's: manifests/ with
+   * its static pods, kubelet.log. What it tells is an output of its name.
+   */
   nodes: z.number().int().min(0).max(5).default(0),
+  nodeOptions: z
+    .strictObject({
+      /** of what they tell: as -v */
+      verbosity: z.union([z.literal(1), z.literal(2), z.literal(3)]).default(2),
+      /** how long a pull takes, in ms of the lab's clock */
+      pullMs: z.number().int().min(0).default(400),
+    })
+    .prefault({}),
   vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/), variable).default({}),
   setup: z.array(action).default([]),
   /** what must be true before the first step */

@@ -1,32 +1,33 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startNodes } from "../../cli/cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
-  clusterNodesFolder,
   makeClustersFolder,
   removeClusterState,
   writeClusterState,
 } from "../../cli/cluster-state.js";
-import type { CliContext } from "../../cli/context.js";
+import type { CliContext, Target } from "../../cli/context.js";
+import type { RestConfig } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import { startControlPlane } from "../../controlplane/start.js";
 import type { LabPlace } from "../../labs/place.js";
+import type { LabDefinition } from "../../labs/schema.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { inject } from "./injections.js";
+import { LabNodes } from "./lab-nodes.js";
 import { LabRunner } from "./runner.js";
 
 export interface EmbeddedPlaceOptions {
   /** of the running cluster, as `kubelab --cluster` names it */
   readonly clusterName: string;
   readonly speed: number;
-  readonly kubeVersion: string;
-  readonly nodes: number;
+  /** release and nodes of the cluster */
+  readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
   readonly columns: number;
   readonly isColoured: boolean;
   /** see LabPlace; default 0 */
@@ -37,7 +38,8 @@ export interface EmbeddedPlaceOptions {
  * A cluster for one lab, in this process: control plane, nodes, a folder. Other processes find it as any `kubelab cluster up`.
  */
 export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPlaceOptions): Promise<LabPlace> {
-  const { clusterName, speed, kubeVersion, nodes, columns, isColoured } = options;
+  const { clusterName, speed, definition, columns, isColoured } = options;
+  const { kubeVersion } = definition;
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const one of closers.splice(0).reverse()) await one();
@@ -59,22 +61,14 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       kubeVersion,
       speed,
       epochMs: clock.epochMs,
-      nodes,
+      nodes: definition.nodes,
     };
-    if (nodes > 0) {
-      const none = async () => {};
-      const target = {
-        kind: "joined",
-        admin: controlPlane.admin,
-        description: `cluster ${clusterName}`,
-        kubeVersion,
-        close: none,
-        [Symbol.asyncDispose]: none,
-      } as const;
-      const nodesFolder = clusterNodesFolder(context.env, clusterName);
-      const running = await startNodes(context, { clock, trace }, { count: nodes, target, folder: nodesFolder });
-      closers.push(async () => running[Symbol.asyncDispose]());
-    }
+    const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
+    const nodes = await LabNodes.open(
+      { context, clock },
+      { count: definition.nodes, folder, target, columns, settings: definition.nodeOptions },
+    );
+    closers.push(() => nodes[Symbol.asyncDispose]());
     await makeClustersFolder(context.env);
     const names = { cluster: clusterName, user: `${clusterName}-admin`, context: clusterName };
     await writeFileAtomic(kubeconfig, kubeconfigText(controlPlane.admin, names), { mode: 0o600 });
@@ -85,6 +79,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
     const programs = await writePrograms(folder, context.self);
     const runner = new LabRunner({
       random: context.random,
+      clock,
       folder,
       self: context.self,
       columns,
@@ -96,6 +91,11 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
         PATH: `${programs}:${context.env["PATH"] ?? ""}`,
       },
     });
+    const setSpeed = async (factor: number) => {
+      clock.setSpeed(factor);
+      const { epochMs, epochClockMs } = clock;
+      await writeClusterState(context.env, { ...state, speed: factor, epochMs, epochClockMs });
+    };
     return {
       folder,
       client,
@@ -103,18 +103,26 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       wall: new SystemClock(),
       patienceMs: options.patienceMs ?? 0,
       runner,
-      given: { server: controlPlane.url, kubeconfig, folder },
+      given: { server: controlPlane.url, kubeconfig, folder, ...nodes.given },
       elsewhere: [`cd ${folder}`, `export KUBECONFIG=${kubeconfig} KUBELAB_CLUSTER=${clusterName}`],
-      inject: async (name, args, signal) => {
-        if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
-        throw new LabError("USAGE", `${name} cannot be done here`, "This lab needs a newer kubelab.");
+      get speed() {
+        return clock.speed;
       },
+      setSpeed,
+      output: (name) => nodes.output(name),
+      inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {
+  const close = async () => {};
+  const description = `cluster ${clusterName}`;
+  return { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
 }
 
 /** `kubelab` for lines that a shell runs. @returns the folder for PATH */

@@ -45,8 +45,7 @@ export async function openSession(
   const place = await openEmbeddedPlace(context, {
     clusterName: LEARN_CLUSTER,
     speed: speed ?? definition.speed,
-    kubeVersion: definition.kubeVersion,
-    nodes: definition.nodes,
+    definition,
     columns: Math.min(context.streams.stderr.columns ?? 80, 100),
     isColoured: env.isColoured("stderr"),
   });

@@ -9,12 +9,11 @@ const PATIENCE_MS = 15_000;
 
 /** Proves one lab on a cluster of its own, at the speed that the lab says. */
 export async function proveOnEmbedded(lab: Lab, context: CliContext, seed: number): Promise<Proof> {
-  const { id, proofSpeed, kubeVersion, nodes } = lab.definition;
+  const { id, proofSpeed } = lab.definition;
   await using place = await openEmbeddedPlace(context, {
     clusterName: id,
     speed: proofSpeed,
-    kubeVersion,
-    nodes,
+    definition: lab.definition,
     columns: COLUMNS,
     isColoured: false,
     patienceMs: PATIENCE_MS,

@@ -3,10 +3,13 @@ import { PassThrough } from "node:stream";
 import { runCli } from "../../cli/main.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "../../labs/runner.js";
 import { plainWords } from "../../labs/runner.js";
+import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 
 export interface RunnerDeps {
   readonly random: Random;
+  /** of the lab's cluster: commands in this process have the same */
+  readonly clock: Clock;
   /** of every command: PATH, KUBECONFIG, the state folder, which cluster */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
@@ -54,7 +57,7 @@ export class LabRunner implements CommandRunner {
   }
 
   #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {
-    const { random, env, folder, self, columns, isColoured } = this.deps;
+    const { random, clock, env, folder, self, columns, isColoured } = this.deps;
     const record = new Recording(onOutput);
     const stop = new AbortController();
     const stdin = new PassThrough();
@@ -73,6 +76,7 @@ export class LabRunner implements CommandRunner {
       random,
       self,
       signal: stop.signal,
+      clusterClock: clock,
     }).then((code) => record.end(code));
     return {
       get result() {
