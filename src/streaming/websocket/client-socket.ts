@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
 
 const MAX_MESSAGE_BYTES = 32 << 20;
@@ -13,8 +14,23 @@ interface Unconnected {
   setSocket(socket: Duplex, head: Buffer, options: object): void;
 }
 
+/** A mask of zeros changes nothing, and the library does not go through the bytes for it. */
+function noMask(mask: Buffer): void {
+  mask.fill(0);
+}
+
+/**
+ * Masks are there against proxies on the way that take a client's bytes for requests (RFC 6455 section 10.3): nobody is on
+ * the way inside of TLS or of this machine.
+ */
+function needsMask(socket: Duplex): boolean {
+  const { encrypted, remoteAddress = "" } = socket as Partial<TLSSocket>;
+  return encrypted !== true && !/^(::ffff:)?127\.|^::1$/.test(remoteAddress);
+}
+
 /**
  * The client's end of a WebSocket whose handshake is through. Paused: nothing is read before somebody listens.
+ * Differs: frames are masked with zeros where no proxy can be, which is some ten times as fast.
  * @param head what arrived with the answer
  */
 export function clientWebSocket(socket: Duplex, head: Buffer): WebSocket {
@@ -28,6 +44,7 @@ export function clientWebSocket(socket: Duplex, head: Buffer): WebSocket {
     maxBufferedChunks: 256 * 1024,
     maxFragments: 16 * 1024,
     skipUTF8Validation: false,
+    ...(needsMask(socket) ? {} : { generateMask: noMask }),
   });
   ws.pause();
   return ws;

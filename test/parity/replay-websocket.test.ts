@@ -1,0 +1,3 @@
+import { replaySuite } from "./replay-suite.js";
+
+replaySuite(["websocket"]);
