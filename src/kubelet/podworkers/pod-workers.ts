@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { isPodPhaseTerminal, type V1Pod } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
@@ -54,6 +55,8 @@ export class PodWorkers {
     readonly options: WorkerOptions,
   ) {
     this.#table = new PodTable(deps);
+    // Each worker listens to it.
+    setMaxListeners(0, this.#stop.signal);
   }
 
   /** Tells a pod's worker of a change; returns at once. Mirrors UpdatePod. */
