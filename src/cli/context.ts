@@ -65,9 +65,13 @@ export interface CliContext {
   session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
   /**
    * Starts or finds the cluster. Prints the header line that names it.
-   * @param embeddedTrace where a control plane that is started here reports; default: the command's own trace
+   * @param traceFor where a control plane that is started here reports; default: the command's own trace
    */
-  openTarget(command: string, options: TargetOptions, embeddedTrace?: Trace): Promise<Target>;
+  openTarget(
+    command: string,
+    options: TargetOptions,
+    traceFor?: (trace: Trace, clock: Clock) => Trace,
+  ): Promise<Target>;
   /** The exit code of a command that did what it was asked for: of `exec`, the remote command's. */
   exitWith(code: number): void;
   /** Starts a progress line; the caller stops it in `finally`. Trace lines that come meanwhile are printed above it. */

@@ -118,7 +118,11 @@ export class CliSession implements CliContext {
     this.#exitCode = code;
   }
 
-  async openTarget(command: string, options: TargetOptions, embeddedTrace?: Trace): Promise<Target> {
+  async openTarget(
+    command: string,
+    options: TargetOptions,
+    traceFor: (trace: Trace, clock: Clock) => Trace = (own) => own,
+  ): Promise<Target> {
     // Loaded here and not above: --help and usage errors need none of it.
     const { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } = await import("./target.js");
     const kind = chooseTarget(options);
@@ -140,7 +144,7 @@ export class CliSession implements CliContext {
     }
     return this.#announce(
       command,
-      await startEmbedded({ clock, random: this.random, trace: embeddedTrace ?? trace }, kubeVersion),
+      await startEmbedded({ clock, random: this.random, trace: traceFor(trace, clock) }, kubeVersion),
     );
   }
 
