@@ -19,7 +19,6 @@ export type SpecialHandler = (
 ) => Promise<{ readonly code: number; readonly body: KubeObject | Status }>;
 
 /**
- * By method, resource and subresource: `POST pods/binding`, `POST tokenreviews.authentication.k8s.io`,
- * `GET pods/log`. A row of the resource table says that the path exists; this says what it does.
+ * By method, resource and subresource: `POST pods/binding`, `POST tokenreviews.authentication.k8s.io`. A row of the resource table says that the path exists; this says what it does.
  */
 export type SpecialHandlers = ReadonlyMap<string, SpecialHandler>;

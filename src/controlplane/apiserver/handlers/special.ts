@@ -18,7 +18,7 @@ export function specialHandler(deps: HandlerDeps, method: string, target: Target
   return deps.specials.get(`${method} ${path}`);
 }
 
-/** Runs a review, a binding, an eviction, a token request, a stream. */
+/** Runs a review, a binding, an eviction, a token request. */
 export async function runSpecial(
   deps: HandlerDeps,
   exchange: Exchange,
@@ -33,7 +33,7 @@ export async function runSpecial(
     registry: deps.registry,
     namespace: target.namespace,
     name: target.name,
-    body: await bodyOf(exchange, target, kind),
+    body: await bodyOf(exchange, kind),
     query: exchange.query,
   });
   if (answer.code === 204) return writeBody(exchange, 204, "", undefined);
@@ -49,11 +49,8 @@ function isList(body: unknown): body is KubeList {
   return Array.isArray((body as { readonly items?: unknown }).items);
 }
 
-/** Streams take their arguments from the query, also with POST. */
-const BODILESS = new Set(["exec", "attach", "portforward", "log", "proxy"]);
-
-async function bodyOf(exchange: Exchange, target: Target, kind: KindRef): Promise<KubeObject | undefined> {
-  if (exchange.method === "GET" || BODILESS.has(target.subresource?.name ?? "")) return undefined;
+async function bodyOf(exchange: Exchange, kind: KindRef): Promise<KubeObject | undefined> {
+  if (exchange.method === "GET") return undefined;
   const options = writeOptions(exchange.query, "CreateOptions");
   const bytes = await readBody(exchange);
   return decodeInto(exchange, bytes, kind, options.fieldValidation);
