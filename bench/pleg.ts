@@ -15,6 +15,9 @@ const GO = [
   { pods: 5000, listMs: 77, relistMs: 89, firstMs: 2926, residentMb: 153 },
 ];
 
+/** So often everything but the idle seconds is measured; what is shown is the round whose first relist is in the middle. */
+const ROUNDS = 3;
+
 /** What is measured once, and what idle seconds cost: percent of one core; null: the runtime has no events. */
 interface Row extends Measured {
   readonly idlePercent: number | null;
@@ -44,9 +47,6 @@ async function serve(podCount: number): Promise<void> {
   await server.close();
   rmSync(folder, { recursive: true, force: true });
 }
-
-/** So often everything but the idle seconds is measured; what is shown is the round whose first relist is in the middle. */
-const ROUNDS = 3;
 
 async function measureSynthetic(): Promise<void> {
   const results: Row[] = [];
