@@ -45,6 +45,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/node.js")).addNodeCommand,
   },
   {
+    name: "exec",
+    summary: "run a command in a pod, and see every hop on the way there",
+    load: async () => (await import("../commands/exec.js")).addExecCommand,
+  },
+  {
     name: "runtime",
     summary: "run the embedded container runtime for a kubelet or crictl",
     load: async () => (await import("../commands/runtime.js")).addRuntimeCommand,

@@ -1,0 +1,71 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { TargetOptions } from "../../cli/context.js";
+import { addOutputOptions, addTargetOptions } from "../../cli/options.js";
+import type { RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
+
+/** Flags of everything that goes to a pod. */
+export interface PodOptions extends TargetOptions {
+  readonly namespace: string;
+  readonly container?: string;
+}
+
+/** Flags of exec and attach. */
+export interface RemoteOptions extends PodOptions {
+  readonly stdin?: boolean;
+  readonly tty?: boolean;
+  readonly protocol?: ProtocolFlag;
+  readonly frames?: boolean;
+}
+
+export type ProtocolFlag = "v5" | "v4" | "spdy";
+
+/** client-go's since 1.31. */
+const DEFAULT_PROTOCOLS: readonly RemoteCommandProtocol[] = ["v5", "spdy"];
+
+export function protocolsOf(flag: ProtocolFlag | undefined): readonly RemoteCommandProtocol[] {
+  return flag === undefined ? DEFAULT_PROTOCOLS : [flag];
+}
+
+export function addPodOptions(command: Command): Command {
+  return addTargetOptions(addOutputOptions(command)).addOption(
+    new Option("-n, --namespace <name>", "of the pod").default("default"),
+  );
+}
+
+export function addContainerOption(command: Command): Command {
+  return command.addOption(new Option("-c, --container <name>", "which of the pod's containers (the first)"));
+}
+
+export function addRemoteOptions(command: Command): Command {
+  return addContainerOption(addPodOptions(command))
+    .addOption(new Option("-i, --stdin", "send this command's stdin"))
+    .addOption(new Option("-t, --tty", "as a terminal: every key goes there, Ctrl-C too"))
+    .addOption(
+      new Option("--protocol <name>", "v5 or v4 (WebSocket), or spdy; default: v5, then spdy").choices([
+        "v5",
+        "v4",
+        "spdy",
+      ]),
+    )
+    .addOption(framesOption());
+}
+
+export function framesOption(): Option {
+  return new Option(
+    "--frames",
+    "print every frame: direction, channel, length, beginning. What is piped into stdin is shown as it is; of what is typed with -t only lengths are, as it may be a password",
+  );
+}
+
+/** @throws InvalidArgumentError: commander names the flag */
+export function parseCount(text: string): number {
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
+  throw new InvalidArgumentError("expected a whole number, 0 or more.");
+}
+
+/** @throws InvalidArgumentError */
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port from 0 to 65535.");
+}

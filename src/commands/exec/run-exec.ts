@@ -1,0 +1,80 @@
+import type { CliContext, TargetOptions } from "../../cli/context.js";
+import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import type { Trace } from "../../trace/trace.js";
+import { hasTerminal } from "./local-terminal.js";
+import { protocolsOf, type RemoteOptions } from "./options.js";
+import type { RemoteEnd } from "./outcome.js";
+import { openPlace, type StreamPlace } from "./place.js";
+import { checkNotCompleted, chooseContainer, getPod, type PodName, parsePodName, podPath } from "./pod.js";
+import { runRemote } from "./remote.js";
+
+const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/exec/exec.go", func: "Run" };
+
+export interface ExecRequest {
+  readonly pod: string;
+  readonly words: readonly string[];
+  readonly options: RemoteOptions;
+  readonly target: TargetOptions;
+}
+
+/** Opens the place, runs the command there and ends as it ends. @throws LabError */
+export async function runExec(context: CliContext, { pod: text, words, options, target }: ExecRequest): Promise<void> {
+  const name = parsePodName(text, options.namespace);
+  await using place = await openPlace(context, "exec", target, name);
+  await execIn(context, place, name, words, options);
+}
+
+/** Runs a command in a pod of a place that is open. */
+export async function execIn(
+  context: CliContext,
+  place: StreamPlace,
+  name: PodName,
+  words: readonly string[],
+  options: RemoteOptions,
+): Promise<void> {
+  const { client } = place;
+  const { trace } = client;
+  const title = `Run ${JSON.stringify(words.join(" ").slice(0, 60))} in ${name.name}`;
+  const end = await trace.chapter("exec", () =>
+    trace.step("user", title, { upstream: UPSTREAM }, async () => {
+      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      checkNotCompleted(pod);
+      const container = chooseContainer(pod, options.container, trace);
+      const streams = streamsOf(context, options, trace);
+      const path = `${podPath(name, "exec")}?${streamQuery(container, streams, words)}`;
+      const { frames = false, protocol } = options;
+      const request = { path, options: streams, protocols: protocolsOf(protocol), showsFrames: frames };
+      return runRemote(client, request, context.streams, context.signal);
+    }),
+  );
+  passOn(context, trace, end);
+}
+
+/** The remote command's exit code becomes this one's. What has none is told as a failure. */
+export function passOn(context: CliContext, trace: Trace, { exitCode, problem }: RemoteEnd): void {
+  if (problem !== undefined) trace.emit({ kind: "error", message: problem }, { actor: "user" });
+  context.exitWith(exitCode);
+}
+
+/** Mirrors SetupTTY in k8s.io/kubectl/pkg/cmd/exec/exec.go: without a terminal here there is none there. */
+export function streamsOf(
+  context: CliContext,
+  { stdin = false, tty = false }: Pick<RemoteOptions, "stdin" | "tty">,
+  trace: Trace,
+): RemoteCommandOptions {
+  const isTerminal = tty && stdin && hasTerminal(context.streams);
+  if (tty && !isTerminal) {
+    const why = stdin ? "stdin is no terminal" : "-t needs -i as well: nothing could be typed";
+    trace.emit({ kind: "note", text: `No terminal is made: ${why}.` }, { actor: "user", level: 0 });
+  }
+  return { stdin, stdout: true, stderr: !isTerminal, tty: isTerminal };
+}
+
+/** Mirrors PodExecOptions and PodAttachOptions in k8s.io/api/core/v1, in the order in which client-go writes them. */
+export function streamQuery(container: string, streams: RemoteCommandOptions, words: readonly string[] = []): string {
+  const query = new URLSearchParams();
+  for (const word of words) query.append("command", word);
+  if (container !== "") query.append("container", container);
+  for (const name of ["stderr", "stdin", "stdout", "tty"] as const) if (streams[name]) query.append(name, "true");
+  return query.toString();
+}

@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
+import type { CliContext, Target } from "../../cli/context.js";
+import type { KubeClient } from "../../client/client.js";
+import { createClient } from "../../client/create-client.js";
+import { collectionPath, EVENTS, PODS } from "../../client/paths.js";
+import type { Clock } from "../../util/clock.js";
+import { SystemClock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { JoinPlan } from "../bootstrap/plan.js";
+import { type RunningNode, startNode } from "../node/start-node.js";
+import type { Readiness } from "./place.js";
+import { PLAYED_PODS } from "./played-pods.js";
+import type { Story } from "./story.js";
+
+const NODE_NAME = "node-1";
+const NAMESPACE = "default";
+/** A pod starts in some tenths of a second; on a machine that is busy with other things, in some seconds. */
+const START_TIMEOUT_MS = 30_000;
+
+export interface ScenerySession {
+  readonly context: CliContext;
+  readonly clock: Clock;
+  readonly story: Story;
+}
+
+/** A node of this command's own, with pods. */
+export interface Scenery {
+  readonly node: RunningNode;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a node with an embedded runtime on a cluster of this command's own, and pods on it.
+ * @throws LabError as `startNode`; TIMED_OUT
+ */
+export async function startScenery(
+  { context, clock, story }: ScenerySession,
+  target: Target,
+  podNames: readonly string[],
+  readiness: Readiness,
+  options: { readonly port?: number; readonly pullMs?: number } = {},
+): Promise<Scenery> {
+  const { trace } = story;
+  const folder = await mkdtemp(join(tmpdir(), "kubelab-exec-"));
+  await using client = createClient(target.admin, { clock, trace, random: context.random, actor: "user" });
+  const starting = startNode(
+    { context, clock, trace },
+    // Nobody waits for a pull that is only played.
+    { plan: planOf(folder), kubeVersion: target.kubeVersion, target, port: options.port ?? 0, pullMs: 0 },
+  );
+  const close = async () => {
+    await (await starting.catch(() => undefined))?.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    // Made while the node joins: the scheduler binds them as soon as it is there.
+    const pods = Promise.all(podNames.map((name) => createPod(client, name, context.signal)));
+    const [node] = await Promise.all([starting, pods]);
+    await Promise.race([untilReady(client, podNames, readiness, context.signal), node.done]);
+    return { node, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function createPod(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: PLAYED_PODS.get(name) };
+  const path = collectionPath({ ...PODS, namespace: NAMESPACE });
+  await untilAccount(client, signal);
+  await client.expect({ method: "POST", path, body, signal });
+}
+
+/** A pod is admitted only when its namespace has the service account that the controller makes. */
+async function untilAccount(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`;
+  const query = { fieldSelector: "metadata.name=default", timeoutSeconds: START_TIMEOUT_MS / 1000 };
+  for await (const { type } of client.watch(path, query, signal)) if (type === "ADDED") return;
+}
+
+/** Waits for what the kubelet tells the API of each pod. @throws LabError TIMED_OUT */
+async function untilReady(
+  client: KubeClient,
+  podNames: readonly string[],
+  readiness: Readiness,
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = new Set(podNames);
+  const [path, isThere] = readiness === "started" ? [EVENTS, startedPod] : [PODS, runningPod];
+  const timeout = new AbortController();
+  const limit = new AbortController();
+  const onAbort = () => timeout.abort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  // On the wall's clock: a lab's clock may run fast, but this machine does not.
+  new SystemClock().sleep(START_TIMEOUT_MS, limit.signal).then(onAbort, () => {}); // ended: it was in time
+  try {
+    const events = client.watch(collectionPath({ ...path, namespace: NAMESPACE }), {}, timeout.signal);
+    for await (const { object } of events) {
+      waiting.delete(isThere(object) ?? "");
+      if (waiting.size === 0) return;
+    }
+    signal.throwIfAborted();
+    throw new LabError(
+      "TIMED_OUT",
+      `the pods ${[...waiting].join(", ")} did not start within ${START_TIMEOUT_MS / 1000} s`,
+      "Look with -v 3 at what their kubelet does.",
+    );
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    limit.abort();
+  }
+}
+
+/** The pod that an Event tells to have started. */
+function startedPod(object: object): string | undefined {
+  const { reason, involvedObject } = object as { reason?: string; involvedObject?: { name?: string } };
+  return reason === "Started" ? involvedObject?.name : undefined;
+}
+
+function runningPod(object: object): string | undefined {
+  const { metadata, status } = object as V1Pod;
+  return status.phase === "Running" ? metadata.name : undefined;
+}
+
+function planOf(folder: string): JoinPlan {
+  return {
+    nodeName: NODE_NAME,
+    folder,
+    token: undefined,
+    resources: { cpu: "100", memory: "32Gi", pods: "110" },
+    discovery: { kind: "by-target" },
+    approval: "auto",
+    timeoutMs: 3_600_000,
+    force: false,
+    expirationSeconds: undefined,
+    insecureSkipTlsVerify: false,
+    jitter: false,
+    yes: true,
+  };
+}
