@@ -16,6 +16,7 @@ import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { joinPlace } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
+import { checkHandlerOptions, openHandler } from "./node/handler.js";
 import { type NodeCommandOptions, toJoinOptions } from "./node/options.js";
 import { type RunningNode, startNode } from "./node/start-node.js";
 
@@ -33,6 +34,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
     "kubelab node --name n2 --manifest-dir ./manifests -v 2",
     "kubelab node --cri unix:///run/containerd/containerd.sock",
     "kubelab node --server HOST:PORT --token T --ca-cert-hash sha256:...",
+    "kubelab node --handler ./examples/handler.mjs --handler-timeout 5m",
   );
   addTargetOptions(addOutputOptions(command))
     .option("--name <name>", "name of the node", "node-1")
@@ -55,6 +57,11 @@ export function addNodeCommand(program: Command, context: CliContext): void {
         parsePort,
       ),
     )
+    .option("--handler <file>", "virtual pods: a module whose function does each pod's work, in place of containers")
+    .option("--handler-command <cmd>", "the same by a shell command: the pod on stdin, logs on stdout, exit code")
+    .addOption(
+      new Option("--handler-timeout <time>", "of each pod's work (default: the pod's own)").argParser(parseDuration),
+    )
     .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration))
     .action((options: NodeCommandOptions) => runNode(context, options));
 }
@@ -62,6 +69,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
   const plan = planJoin(toJoinOptions(options), joinPlace(context));
   checkUrl(options.manifestUrl);
+  checkHandlerOptions(options);
   const store = await openStore(plan);
   await using target =
     plan.discovery.kind === "by-target" ? await context.openTarget("node", targetOptions(options)) : undefined;
@@ -72,6 +80,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   const deps = { clock, trace, random: context.random };
   const kubeVersion = target === undefined ? OLDEST_RELEASE : await releaseOf(target, deps);
   await trace.chapter("node", async () => {
+    await using handler = await openHandler(context, { clock, trace }, options);
     await using node = await startNode(
       { context, clock, trace },
       {
@@ -81,6 +90,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         store,
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.cri === undefined ? {} : { cri: options.cri }),
+        ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isPlayed: true }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
       },

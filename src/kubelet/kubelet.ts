@@ -1,13 +1,13 @@
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
-import { allUntilOneEnds } from "../util/loops.js";
+import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
 import type { Random } from "../util/random.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import type { CriClient } from "./cri/create-cri-client.js";
 import { collectGarbage } from "./kubelet/garbage-collection.js";
 import { NodeImages } from "./kubelet/node-images.js";
-import { KubeletParts, type NodeMachine } from "./kubelet/parts.js";
+import { KubeletParts, type NodeMachine, type PartsHooks } from "./kubelet/parts.js";
 import { type PodSourceOptions, podSources } from "./kubelet/pod-sources.js";
 import { type OpenServer, openServer } from "./kubelet/serve.js";
 import type { NodeAgent } from "./node.js";
@@ -22,6 +22,8 @@ const FAST_STATUS_PERIOD_MS = 100;
 const NODE_READY_GRACE_PERIOD_MS = 120_000;
 /** How long the start waits for the node to be ready before it lets others go on. */
 const START_PATIENCE_MS = 2_000;
+/** How long its end waits for events that an API server does not take. */
+const END_PATIENCE_MS = 2_000;
 
 export interface KubeletDeps {
   /** with the node's own certificate; nothing of it has been started */
@@ -34,6 +36,7 @@ export interface KubeletDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
+  readonly hooks?: PartsHooks;
 }
 
 export interface KubeletOptions extends PodSourceOptions {
@@ -269,8 +272,9 @@ class Starting {
       if (isAbortError(error)) return;
       this.deps.trace.emit({ kind: "error", message: messageOf(error) }, { actor: "kubelet", level: 2 });
     }
-    await this.parts.containerDeletor.idle();
-    await this.parts.recorder.flush();
+    const { containerDeletor, recorder } = this.parts;
+    const left = containerDeletor.idle().then(() => recorder.flush());
+    await waitAtMost(this.deps.clock, END_PATIENCE_MS, left);
   }
 }
 

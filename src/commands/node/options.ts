@@ -17,6 +17,12 @@ export interface NodeCommandOptions extends TargetOptions {
   readonly port?: number;
   /** ms */
   readonly duration?: number;
+  /** a module whose function does the work of pods */
+  readonly handler?: string;
+  /** a shell command that does */
+  readonly handlerCommand?: string;
+  /** ms */
+  readonly handlerTimeout?: number;
 }
 
 /** As `kubelab bootstrap`: a request that nobody signs within the hour is given up. */
@@ -24,7 +30,8 @@ const JOIN_TIMEOUT_MS = 3_600_000;
 
 /** What of the flags is about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
-  const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...rest } = options;
+  const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...others } = options;
+  const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, ...rest } = others;
   return {
     ...rest,
     node: name,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { CliContext, Target } from "../../cli/context.js";
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type CriClient, createCriClient } from "../../kubelet/cri/create-cri-client.js";
-import type { NodeMachine } from "../../kubelet/kubelet/parts.js";
+import type { NodeMachine, PartsHooks } from "../../kubelet/kubelet/parts.js";
 import { type RunningKubelet, startKubelet } from "../../kubelet/kubelet.js";
 import type { RunningRuntime } from "../../runtime/start.js";
 import { quieterTrace } from "../../trace/quieter.js";
@@ -28,6 +28,9 @@ export interface StartNodeOptions {
   readonly cri?: string;
   /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
   readonly machineRuntime?: RunningRuntime;
+  /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
+  readonly isPlayed?: boolean;
+  readonly hooks?: PartsHooks;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
@@ -86,14 +89,17 @@ export async function startNode(
     if (joined === undefined) closers.push(() => prepared.agent.close());
     const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
-      { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random },
+      { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random, ...hooksOf(options) },
       {
         nodeName: plan.nodeName,
         kubeVersion,
         resources: plan.resources,
         rootDir,
         isNodeKept: joined !== undefined,
-        machine: runtime === undefined ? REAL_MACHINE : await playedMachine(rootDir, plan.nodeName),
+        machine:
+          runtime === undefined && options.isPlayed !== true
+            ? REAL_MACHINE
+            : await playedMachine(rootDir, plan.nodeName),
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
@@ -110,6 +116,10 @@ export async function startNode(
     await close();
     throw error;
   }
+}
+
+function hooksOf({ hooks }: StartNodeOptions) {
+  return hooks === undefined ? {} : { hooks };
 }
 
 const REAL_MACHINE: NodeMachine = {

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../api/pod.js";
 import type { KubeClient } from "../../client/client.js";
 import { collectionPath, NODES } from "../../client/paths.js";
 import type { Trace } from "../../trace/trace.js";
@@ -51,6 +51,24 @@ export interface NodeMachine {
   readonly resolvConf: string;
 }
 
+/** What workers ask of the cache. */
+export type WorkerPodCache = Pick<PodCache, "get" | "getNewerThan">;
+
+/** Where others may put something between the parts: windows that look on, and what runs pods without containers. */
+export interface PartsHooks {
+  /** called when all parts are there, before anything runs */
+  readonly made?: (parts: KubeletParts) => void;
+  /** between the pod workers and the cache */
+  readonly podCache?: (cache: WorkerPodCache) => WorkerPodCache;
+  /** of what the API shows of a pod; deadlines still have the last word */
+  readonly podStatus?: (pod: V1Pod, status: V1PodStatus) => V1PodStatus;
+}
+
+const NO_HOOKS: Required<Pick<PartsHooks, "podCache" | "podStatus">> = {
+  podCache: (cache) => cache,
+  podStatus: (_pod, status) => status,
+};
+
 export interface KubeletPartsDeps {
   /** as the node */
   readonly client: KubeClient;
@@ -60,6 +78,7 @@ export interface KubeletPartsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
+  readonly hooks?: PartsHooks;
 }
 
 export interface KubeletPartsOptions {
@@ -144,6 +163,7 @@ export class KubeletParts {
     this.containerDeletor = new ContainerDeletor({ runtime, trace, onDeleted: this.#relistSoon }, keep, signal);
     this.handlers = new PodHandlers({ ...this.#common(), containerDeletor: this.containerDeletor });
     this.loop = this.#makeLoop();
+    deps.hooks?.made?.(this);
   }
 
   /** This kubelet's Node as the API server has it; else as it would register it. Mirrors getNodeAnyWay. */
@@ -169,16 +189,17 @@ export class KubeletParts {
 
   #makePodWorkers(): PodWorkers {
     const { modules } = this;
+    const { podStatus, podCache: between } = { ...NO_HOOKS, ...this.deps.hooks };
     const syncer = new KubeletPodSyncer({
       ...this.#common(),
       generateApiPodStatus: (pod, status, podIsTerminal) =>
-        this.#deadline.apply(pod, modules.generateApiPodStatus(pod, status, podIsTerminal)),
+        this.#deadline.apply(pod, podStatus(pod, modules.generateApiPodStatus(pod, status, podIsTerminal))),
       podWorkers: { isPodTerminationRequested: (podUid) => this.podWorkers.isPodTerminationRequested(podUid) },
       mirrorClient: this.#mirrorClient,
       backOff: this.#backOff,
       onChanged: this.#relistSoon,
     });
-    const podCache: Pick<PodCache, "get" | "getNewerThan"> = {
+    const podCache = between({
       get: (podUid) => this.podCache.get(podUid),
       getNewerThan: (podUid, minTimeMs, signal) => {
         const found = this.podCache.getNewerThan(podUid, minTimeMs, signal);
@@ -186,7 +207,7 @@ export class KubeletParts {
         if (this.podCache.waiting(podUid) > 0) this.#relistSoon();
         return found;
       },
-    };
+    });
     const deps = { ...this.deps, syncer, podCache, workQueue: this.#workQueue, recorder: this.recorder };
     return new PodWorkers(deps, { kubeVersion: this.options.kubeVersion });
   }
