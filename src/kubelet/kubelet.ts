@@ -269,8 +269,8 @@ class Starting {
       await this.#running;
     } catch (error) {
       // Told by `done`; here it only ends.
-      if (isAbortError(error)) return;
-      this.deps.trace.emit({ kind: "error", message: messageOf(error) }, { actor: "kubelet", level: 2 });
+      const fact = { kind: "error", message: messageOf(error) } as const;
+      if (!isAbortError(error)) this.deps.trace.emit(fact, { actor: "kubelet", level: 2 });
     }
     const { containerDeletor, recorder } = this.parts;
     const left = containerDeletor.idle().then(() => recorder.flush());

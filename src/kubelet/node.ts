@@ -4,7 +4,7 @@ import { SwitchingClient } from "../client/switching-client.js";
 import { constantsFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
-import { allUntilOneEnds } from "../util/loops.js";
+import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
 import type { Random } from "../util/random.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { rotateCertificates } from "./certificate/rotation.js";
@@ -23,6 +23,9 @@ import {
   type StatusInputs,
   setNodeStatus,
 } from "./nodestatus/setters.js";
+
+/** How long an end waits for events that are not written yet. */
+const FLUSH_PATIENCE_MS = 2_000;
 
 export interface NodeDeps {
   readonly clock: Clock;
@@ -257,7 +260,8 @@ export class NodeAgent {
 
   /** Sends what is left to send, then closes the connections. Safe to call twice. */
   async close(): Promise<void> {
-    await this.#events.flush();
+    // An API server that does not answer must not keep a node from ending.
+    await waitAtMost(this.deps.clock, FLUSH_PATIENCE_MS, this.#events.flush());
     await this.client.close();
   }
 

@@ -1,3 +1,5 @@
+import type { Clock } from "./clock.js";
+
 /** Runs loops side by side; the first that ends, or fails, ends the others. */
 export async function allUntilOneEnds(
   signal: AbortSignal,
@@ -17,5 +19,16 @@ export async function allUntilOneEnds(
     }
   } finally {
     signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Waits for something, but no longer than `ms` of the clock: for what is good to have done before an end, and no more. */
+export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  try {
+    // An aborted timer has lost the race.
+    await Promise.race([work, clock.sleep(ms, timer.signal).catch(() => undefined)]);
+  } finally {
+    timer.abort();
   }
 }
