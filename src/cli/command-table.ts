@@ -50,6 +50,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/exec.js")).addExecCommand,
   },
   {
+    name: "attach",
+    summary: "see what a container's process writes, and type to it",
+    load: async () => (await import("../commands/attach.js")).addAttachCommand,
+  },
+  {
+    name: "logs",
+    summary: "print a container's log, and see from where it comes",
+    load: async () => (await import("../commands/logs.js")).addLogsCommand,
+  },
+  {
+    name: "port-forward",
+    summary: "let ports of this machine lead to ports of a pod",
+    load: async () => (await import("../commands/port-forward.js")).addPortForwardCommand,
+  },
+  {
     name: "runtime",
     summary: "run the embedded container runtime for a kubelet or crictl",
     load: async () => (await import("../commands/runtime.js")).addRuntimeCommand,

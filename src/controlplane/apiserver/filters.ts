@@ -72,7 +72,10 @@ export class Filters {
     const decision = await this.deps.authorizer.authorize(attributes);
     if (this.deps.trace.wants(LEVEL)) {
       const what = `${attributes.verb} ${attributes.path}`;
-      const why = decision.reason === "" ? "no authorizer allows it" : decision.reason;
+      const unsaid = decision.allowed
+        ? "of the group system:masters, which is asked nothing"
+        : "no authorizer allows it";
+      const why = decision.reason === "" ? unsaid : decision.reason;
       this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, why, AUTHORIZATION, exchange.auditId);
     }
     if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason);

@@ -1,0 +1,154 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { Option } from "commander";
+import type { V1Pod } from "../../api/pod.js";
+import { StreamError } from "../../streaming/bytes.js";
+import { connectPortForward, type PortForwardProtocol } from "../../streaming/port-forward/connect.js";
+import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
+import { LabError } from "../../util/errors.js";
+import { type Attempt, connectStreams, type StreamClient } from "./connect.js";
+import { carry } from "./forwarded-connection.js";
+import { frameObserver } from "./frames.js";
+import { podPath } from "./pod.js";
+
+export type ForwardFlag = PortForwardProtocol;
+
+export interface Forward {
+  /** 0: any free one */
+  readonly local: number;
+  readonly remote: number;
+}
+
+export interface ForwardRequest {
+  readonly pod: V1Pod;
+  /** of this machine */
+  readonly address: string;
+  readonly forwards: readonly Forward[];
+  readonly protocol: ForwardFlag | undefined;
+  readonly showsFrames: boolean;
+}
+
+/** kubectl's since 1.31. */
+const DEFAULT_PROTOCOLS: readonly PortForwardProtocol[] = ["tunnel", "spdy"];
+
+export function forwardProtocolOption(): Option {
+  const text = "tunnel (SPDY in a WebSocket) or spdy; default: tunnel, then spdy";
+  return new Option("--protocol <name>", text).choices(["tunnel", "spdy"]);
+}
+
+/**
+ * `80`, `8080:80`, `:80`.
+ *
+ * Mirrors client-go/tools/portforward/portforward.go (parsePorts).
+ * @throws LabError USAGE
+ */
+export function parseForwards(ports: readonly string[]): readonly Forward[] {
+  return ports.map((text) => {
+    const match = /^(?:(\d*):)?(\d+)$/.exec(text);
+    const remote = Number(match?.[2]);
+    const local = match?.[1] === undefined ? remote : Number(match[1]);
+    if (match !== null && remote >= 1 && remote <= 65_535 && local <= 65_535) return { local, remote };
+    const hint = "Write it as 80, 8080:80, or :80 for any free port here.";
+    throw new LabError("USAGE", `${JSON.stringify(text)} names no ports`, hint);
+  });
+}
+
+/** What was opened, as results are printed. */
+export type PrintLine = (line: { readonly text: string; readonly json: unknown }) => void;
+
+/**
+ * Listens, and carries each connection to the pod until `signal` aborts.
+ *
+ * Mirrors client-go/tools/portforward/portforward.go (ForwardPorts).
+ * @throws LabError USAGE for a port that is taken, FAILED when the way to the pod is lost; the signal's reason
+ */
+export async function portForward(
+  client: StreamClient,
+  request: ForwardRequest,
+  print: PrintLine,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pod, forwards, address } = request;
+  if (pod.status.phase !== "Running") {
+    const hint = "Wait until it runs: kubectl get pod shows what it waits for.";
+    const message = `unable to forward port because pod is not running. Current status=${pod.status.phase ?? ""}`;
+    throw new LabError("FAILED", message, hint);
+  }
+  await using session = await connect(client, request, signal);
+  const sockets = new Set<Socket>();
+  const carrying = new Set<Promise<void>>();
+  const servers: Server[] = [];
+  const cause = client.trace.cause;
+  try {
+    for (const forward of forwards) {
+      const server = createServer({ allowHalfOpen: true }, (socket) => {
+        sockets.add(socket);
+        socket.once("close", () => sockets.delete(socket));
+        const done = carry(client.trace, session, socket, forward.remote, cause).finally(() => carrying.delete(done));
+        carrying.add(done);
+      });
+      servers.push(server);
+      const local = await listen(server, address, forward.local);
+      const host = address.includes(":") ? `[${address}]` : address;
+      const text = `Forwarding from ${host}:${local} -> ${forward.remote}`;
+      print({ text, json: { address, local, remote: forward.remote } });
+    }
+    await Promise.race([session.closed, aborted(signal)]);
+    const hint = "The API server, the kubelet or the pod has ended: run the command again when it is back.";
+    throw new LabError("FAILED", "lost connection to pod", hint);
+  } finally {
+    for (const server of servers) server.close();
+    for (const socket of sockets) socket.destroy();
+    await session.close();
+    await Promise.allSettled(carrying);
+  }
+}
+
+function connect(
+  client: StreamClient,
+  { pod, protocol, showsFrames }: ForwardRequest,
+  signal: AbortSignal,
+): Promise<PortForwardClientSession> {
+  const { clock, trace } = client;
+  const observer = showsFrames ? { observer: frameObserver(trace, false) } : {};
+  const attempts = (protocol === undefined ? DEFAULT_PROTOCOLS : [protocol]).map(
+    (one): Attempt<PortForwardClientSession> => ({
+      method: one === "spdy" ? "POST" : "GET",
+      agreed: ({ protocol: { framing, subprotocol } }) =>
+        one === "tunnel" ? `WebSocket, ${framing} inside, ${subprotocol}` : `${framing}, ${subprotocol}`,
+      async connect({ url, headers, tls }) {
+        const { session, refused } = await connectPortForward(
+          url,
+          { clock, protocols: [one], headers, tls, ...observer },
+          signal,
+        );
+        if (session !== undefined) return { outcome: "connected", value: session };
+        const [first] = refused;
+        if (first === undefined) throw new StreamError("the server neither agreed nor refused");
+        return first.refusal;
+      },
+    }),
+  );
+  return connectStreams(client, podPath(pod.metadata, "portforward"), attempts, signal);
+}
+
+function listen(server: Server, address: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
+      const hint = "Name another local port, or none for any: :80";
+      reject(new LabError("USAGE", `unable to listen on ${address}:${port}: ${why}`, hint, { cause }));
+    });
+    server.listen(port, address, () => {
+      const bound = server.address();
+      resolve(typeof bound === "object" && bound !== null ? bound.port : port);
+    });
+  });
+}
+
+/** @throws the signal's reason */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,71 @@
+import { type Command, Option } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { parseDuration, targetOptions } from "../cli/options.js";
+import { addExamples } from "./examples.js";
+import { addContainerOption, addPodOptions, type PodOptions, parseCount } from "./exec/options.js";
+import { openPlace } from "./exec/place.js";
+import { chooseContainer, getPod, parsePodName, podPath } from "./exec/pod.js";
+import { streamLog } from "./exec/stream-log.js";
+
+interface LogsOptions extends PodOptions {
+  readonly follow?: boolean;
+  readonly previous?: boolean;
+  readonly timestamps?: boolean;
+  readonly tail?: number;
+  /** ms */
+  readonly since?: number;
+  readonly limitBytes?: number;
+}
+
+const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/logs/logs.go", func: "RunLogs" };
+
+/** `kubelab logs`: a container's log, from the file on its node. */
+export function addLogsCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("logs")
+    .summary("print a container's log, and see from where it comes")
+    .description(
+      "Asks the API server for a container's log, which asks the kubelet, which reads the file that the runtime writes. The log is on stdout, the hops are on stderr.",
+    )
+    .argument("<pod>", "name of the pod");
+  addExamples(command, "kubelab logs nginx", "kubelab logs nginx -f --tail 1", "kubelab logs mypod -c app --previous");
+  addContainerOption(addPodOptions(command))
+    .addOption(new Option("-f, --follow", "go on with what is written from now on, until Ctrl-C"))
+    .addOption(new Option("-p, --previous", "of the container that ran before this one"))
+    .addOption(new Option("--timestamps", "each line with the time at which it was written"))
+    .addOption(new Option("--tail <lines>", "only so many lines from the end").argParser(parseCount))
+    .addOption(new Option("--since <time>", "only what is younger: 30s, 5m").argParser(parseDuration))
+    .addOption(new Option("--limit-bytes <bytes>", "no more than this").argParser(parseCount))
+    .action((pod: string, options: LogsOptions) => runLogs(context, pod, options));
+}
+
+async function runLogs(context: CliContext, text: string, options: LogsOptions): Promise<void> {
+  const name = parsePodName(text, options.namespace);
+  await using place = await openPlace(context, "logs", targetOptions(options), name, "running");
+  const { client } = place;
+  const { trace } = client;
+  await trace.chapter("exec", () =>
+    trace.step("user", `Read the log of ${name.name}`, { upstream: UPSTREAM }, async () => {
+      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      const container = chooseContainer(pod, options.container, trace);
+      const path = `${podPath(name, "log")}?${logQuery(container, options)}`;
+      const bytes = await streamLog(client, path, context.streams.stdout, context.signal);
+      const to = `${bytes} bytes`;
+      trace.emit({ kind: "state", subject: `the log of ${container}`, what: "ended,", to }, { actor: "user" });
+    }),
+  );
+}
+
+/** Mirrors PodLogOptions in k8s.io/api/core/v1. A part of a second is a whole one, as kubectl rounds. */
+function logQuery(container: string, options: LogsOptions): URLSearchParams {
+  const { follow, previous, timestamps, tail, since, limitBytes } = options;
+  const query = new URLSearchParams();
+  if (container !== "") query.set("container", container);
+  if (follow === true) query.set("follow", "true");
+  if (limitBytes !== undefined) query.set("limitBytes", String(limitBytes));
+  if (previous === true) query.set("previous", "true");
+  if (since !== undefined) query.set("sinceSeconds", String(Math.ceil(since / 1000)));
+  if (tail !== undefined) query.set("tailLines", String(tail));
+  if (timestamps === true) query.set("timestamps", "true");
+  return query;
+}

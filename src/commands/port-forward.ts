@@ -1,0 +1,61 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { targetOptions } from "../cli/options.js";
+import { addExamples } from "./examples.js";
+import { type ForwardFlag, forwardProtocolOption, parseForwards, portForward } from "./exec/forward.js";
+import { addPodOptions, framesOption, type PodOptions } from "./exec/options.js";
+import { openPlace } from "./exec/place.js";
+import { getPod, parsePodName } from "./exec/pod.js";
+
+interface PortForwardOptions extends PodOptions {
+  readonly protocol?: ForwardFlag;
+  readonly frames?: boolean;
+  readonly address: string;
+}
+
+const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/portforward/portforward.go", func: "RunPortForward" };
+
+/** `kubelab port-forward`: ports of this machine that lead into a pod. */
+export function addPortForwardCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("port-forward")
+    .summary("let ports of this machine lead to ports of a pod")
+    .description(
+      "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Each connection is told: when it opens, what went through, how it ended.",
+    )
+    .argument("<pod>", "name of the pod")
+    .argument("<ports...>", "[LOCAL:]REMOTE; :REMOTE takes any free port here");
+  addExamples(
+    command,
+    "kubelab port-forward nginx 8080:80       # then: curl 127.0.0.1:8080",
+    "kubelab port-forward nginx :80 --frames",
+    "kubelab port-forward nginx 8080:80 --protocol spdy",
+  );
+  addPodOptions(command)
+    .option("--address <ip>", "listen at this address of the machine", "127.0.0.1")
+    .addOption(forwardProtocolOption())
+    .addOption(framesOption())
+    .action((pod: string, ports: readonly string[], options: PortForwardOptions) =>
+      runPortForward(context, pod, ports, options),
+    );
+}
+
+async function runPortForward(
+  context: CliContext,
+  text: string,
+  ports: readonly string[],
+  options: PortForwardOptions,
+): Promise<void> {
+  const name = parsePodName(text, options.namespace);
+  const forwards = parseForwards(ports);
+  await using place = await openPlace(context, "port-forward", targetOptions(options), name, "running");
+  const { client } = place;
+  await client.trace.chapter("exec", () =>
+    client.trace.step("user", `Forward ports to ${name.name}`, { upstream: UPSTREAM }, async () => {
+      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      const { address, protocol, frames = false } = options;
+      const request = { pod, address, forwards, protocol, showsFrames: frames };
+      await portForward(client, request, (line) => context.print(line), context.signal);
+    }),
+  );
+}
