@@ -165,7 +165,8 @@ function compared(comparison: Comparison, { what, value }: Found): Verdict {
   const text = value === undefined ? "-" : typeof value === "string" ? value : JSON.stringify(value);
   const seen = `${what} = ${text}`;
   const { is, isNot, matches, atLeast, atMost } = comparison;
-  const exists = comparison.exists ?? (Object.values(comparison).every((one) => one === undefined) ? true : undefined);
+  const isBare = [is, isNot, matches, atLeast, atMost].every((one) => one === undefined);
+  const exists = comparison.exists ?? (isBare ? true : undefined);
   const rules: [boolean, string][] = [
     [is === undefined || text === String(is), `= ${is}`],
     [isNot === undefined || text !== String(isNot), `!= ${isNot}`],

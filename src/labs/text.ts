@@ -96,10 +96,10 @@ function parseStep(title: string, section: Section, problems: TextProblem[]): St
     const line = section.line + part.line;
     switch (part.heading.trim()) {
       case "choices":
-        step.choices = Object.fromEntries(items(part.body, /^- ([a-z0-9-]+):\s+/));
+        step.choices = Object.fromEntries(items(part.body, /^- ([a-z0-9-]+):(?:\s+|$)/));
         break;
       case "hints":
-        step.hints = items(part.body, /^(\d+)\.\s+/).map(([, hint]) => hint);
+        step.hints = items(part.body, /^(\d+)\.(?:\s+|$)/).map(([, hint]) => hint);
         break;
       case "afterwards":
         step.afterwards = part.body.trim();

@@ -1,0 +1,156 @@
+import { commandsInText, commandsOf } from "./commands.js";
+import { injectionProblems } from "./injection-names.js";
+import type { Action, Check, LabDefinition } from "./schema.js";
+import { CLOSING_OF, type LabText } from "./text.js";
+
+/** Something that does not fit together. */
+export interface RuleProblem {
+  /** what stands in the line that it is about */
+  readonly near: string;
+  /** where the line is known already */
+  readonly line?: number;
+  readonly message: string;
+}
+
+/** Names that must name something: steps, outputs, injections, choices, variables. Pure. */
+export function referenceProblems(lab: LabDefinition): readonly RuleProblem[] {
+  const problems: RuleProblem[] = [];
+  const add = (near: string, message: string) => problems.push({ near, message });
+  const seen = new Set<string>();
+  for (const step of lab.steps) {
+    const near = `id: ${step.id}`;
+    if (seen.has(step.id)) add(near, `steps: two are named ${step.id}`);
+    seen.add(step.id);
+    if ("predict" in step) {
+      const missing = step.predict.filter((choice) => step.outcomes[choice] === undefined);
+      const unknown = Object.keys(step.outcomes).filter((choice) => !step.predict.includes(choice));
+      if (missing.length > 0) add(near, `step ${step.id}: no outcome for the choices ${missing.join(", ")}`);
+      if (unknown.length > 0) add(near, `step ${step.id}: outcomes of choices that are none: ${unknown.join(", ")}`);
+    }
+  }
+  const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
+  const kept = actionsOf(lab).flatMap((one) => ("keep" in one ? [one.as] : []));
+  const outputs = new Set([...seen, ...nodes, ...kept]);
+  for (const name of outputsAskedFor(lab)) {
+    if (!outputs.has(name)) add(`: ${name}`, `${name}: no step or kept command of this name`);
+  }
+  for (const one of actionsOf(lab)) {
+    if ("inject" in one) for (const problem of injectionProblems(one.inject, one.with)) add(one.inject, problem);
+  }
+  const used = new Set([...JSON.stringify(lab).matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ""));
+  for (const name of used) if (!isVariable(lab, name)) add(`{{${name}}}`, `{{${name}}}: there is no such variable`);
+  return problems;
+}
+
+/** Variables that every lab has, beside its own. */
+const GIVEN_VARIABLES = ["server", "kubeconfig", "folder"] as const;
+/** Of each node: the addresses of its kubelet's server, of its runtime, and of that one's control. */
+const OF_NODE = /^(?:kubelet|runtime|control)(\d)$/;
+
+function isVariable(lab: LabDefinition, name: string): boolean {
+  const node = Number(OF_NODE.exec(name)?.[1] ?? 0);
+  if (node >= 1 && node <= lab.nodes) return true;
+  return lab.vars[name] !== undefined || (GIVEN_VARIABLES as readonly string[]).includes(name);
+}
+
+function actionsOf(lab: LabDefinition): readonly Action[] {
+  return [
+    ...lab.setup,
+    ...lab.steps.flatMap((step) => ("predict" in step ? step.run : "solve" in step ? step.solve : [])),
+  ];
+}
+
+function outputsAskedFor(lab: LabDefinition): string[] {
+  const ofCheck = (check: Check): string[] => {
+    if ("all" in check) return check.all.flatMap(ofCheck);
+    if ("any" in check) return check.any.flatMap(ofCheck);
+    if ("not" in check) return ofCheck(check.not);
+    if ("output" in check) return [check.output];
+    return "exit" in check && !("command" in check) ? [check.exit] : [];
+  };
+  return [
+    ...lab.begin.flatMap(ofCheck),
+    ...actionsOf(lab).flatMap((one) => ("wait" in one ? ofCheck(one.wait) : "stop" in one ? [one.stop] : [])),
+    ...lab.steps.flatMap((step) => {
+      if ("predict" in step) return Object.values(step.outcomes).flatMap(ofCheck);
+      if ("observe" in step) return [step.observe];
+      if ("check" in step) return ofCheck(step.check);
+      return "do" in step && step.expect !== undefined ? ofCheck(step.expect) : [];
+    }),
+  ];
+}
+
+/** What a text must have to belong to its definition. Pure. */
+export function textProblems(lab: LabDefinition, text: LabText, markdown: string): readonly RuleProblem[] {
+  return [
+    ...lab.steps.flatMap((step) => stepTextProblems(step, text)),
+    ...sectionProblems(lab, text),
+    ...wordProblems(lab, markdown),
+  ];
+}
+
+function stepTextProblems(step: LabDefinition["steps"][number], text: LabText): RuleProblem[] {
+  const said = text.steps[step.id];
+  if (said === undefined) {
+    return [{ near: "# ", message: `no section for step ${step.id}: expected \`## ${step.id}: title\`` }];
+  }
+  const near = `## ${step.id}:`;
+  const out: RuleProblem[] = [];
+  if (said.body === "") out.push({ near, message: `step ${step.id} has no text` });
+  if ("predict" in step) {
+    const given = Object.keys(said.choices).sort().join(" ");
+    const wanted = [...step.predict].sort().join(" ");
+    if (given !== wanted) {
+      out.push({ near, message: `step ${step.id}: expected the choices ${wanted}, found ${given || "none"}` });
+    }
+    for (const [choice, words] of Object.entries(said.choices)) {
+      if (words.trim() === "")
+        out.push({ near: `- ${choice}:`, message: `step ${step.id}: choice ${choice} is empty` });
+    }
+  }
+  if ("check" in step && said.hints.length < 2) {
+    out.push({ near, message: `step ${step.id}: a check needs two hints or more` });
+  }
+  if (said.hints.some((hint) => hint.trim() === "")) out.push({ near, message: `step ${step.id}: a hint is empty` });
+  return out;
+}
+
+function sectionProblems(lab: LabDefinition, text: LabText): RuleProblem[] {
+  const ids = new Set(lab.steps.map((step) => step.id));
+  const known: readonly string[] = CLOSING_OF[lab.kind];
+  return [
+    ...Object.keys(text.steps)
+      .filter((id) => !ids.has(id))
+      .map((id) => ({ near: `## ${id}:`, message: `there is no step ${id}` })),
+    ...known
+      .filter((heading) => (text.closing[heading] ?? "") === "")
+      .map((heading) => ({ near: `## ${heading}`, message: `no section \`## ${heading}\`` })),
+    ...Object.keys(text.closing)
+      .filter((heading) => !known.includes(heading))
+      .map((heading) => ({
+        near: `## ${heading}`,
+        message: `unknown section ${heading}: expected \`step-id: title\``,
+      })),
+  ];
+}
+
+function wordProblems(lab: LabDefinition, markdown: string): RuleProblem[] {
+  const out: RuleProblem[] = [];
+  for (const match of markdown.matchAll(/\{\{(\w+)\}\}/g)) {
+    if (!isVariable(lab, match[1] ?? ""))
+      out.push({ near: match[0], message: `${match[0]}: there is no such variable` });
+  }
+  const real = commandsOf(lab);
+  for (const { line, command } of commandsInText(markdown)) {
+    // A text may quote a part of a long line, and speak of the walkthrough itself.
+    const isReal = command.startsWith("kubelab learn ") || real.some((one) => quotes(one, command));
+    if (!isReal) out.push({ near: command, line, message: `the lab never runs \`${command}\`` });
+  }
+  return out;
+}
+
+/** Whether a text that shows `part` shows what the lab runs: whole words of it. */
+function quotes(whole: string, part: string): boolean {
+  const at = whole.indexOf(part);
+  return at >= 0 && !/[\w-]/.test(whole[at + part.length] ?? " ");
+}

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+import { compileLabs } from "../../src/labs/compile.js";
+import { compileTiny, type LabFiles, TINY_EN, TINY_YAML, TINY_ZH, writeTinyLab } from "../support/tiny-lab.js";
+
+const LINES: Record<string, string> = { "lab.yaml": TINY_YAML, "en.md": TINY_EN, "zh.md": TINY_ZH };
+
+/** The line, counted from 1, in which a text of the tiny lab stands. */
+function lineOf(file: keyof LabFiles, part: string): number {
+  return (LINES[file] ?? "").split("\n").findIndex((line) => line.includes(part)) + 1;
+}
+
+test("the tiny lab has no mistakes", async () => {
+  const { lab, problems } = await compileTiny();
+  assert.deepEqual(problems, []);
+  assert.equal(lab?.text.zh.title, "小实验");
+  assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400 });
+});
+
+describe("a mistake is found, with its file and line", () => {
+  const table: readonly (readonly [keyof LabFiles, string, string, RegExp, number | undefined])[] = [
+    // file, what stands there, what is put in its place, the message, the line
+    ["lab.yaml", "format: 1", "format: 2", /format/, 1],
+    ["lab.yaml", "id: tiny", "id: Tiny_Lab", /id: expected lower-case/, 2],
+    ["lab.yaml", "id: tiny", "id: other", /the folder of other is named NN-other/, 2],
+    ["lab.yaml", 'number: "7"', 'number: "x"', /number: expected a number such as/, 3],
+    ["lab.yaml", "kind: chapter", "kind: story", /kind/, 4],
+    ["lab.yaml", "minutes: 5", "minutes: 500", /minutes/, 5],
+    ["lab.yaml", "minutes: 5", "minutes: 5\ncolour: red", /colour/i, undefined],
+    ["lab.yaml", "  node: {", "  node: [", /./, undefined],
+    ["lab.yaml", "oneOf: [atlas, draco]", "oneOf: []", /vars\.node/, lineOf("lab.yaml", "oneOf")],
+    ["lab.yaml", "begin:\n  - { list: /api/v1/nodes, is: 0 }", "begin: []", /begin/, undefined],
+    ["lab.yaml", "read: true", "reads: true", /steps\.0: expected a step: an object with one of read/, undefined],
+    ["lab.yaml", "do: kubelab join {{node}}", "do: ''", /steps\.1\.do: expected some text/, lineOf("lab.yaml", "do: ")],
+    [
+      "lab.yaml",
+      "join {{node}}\n    expect",
+      "join {{knot}}\n    expect",
+      /\{\{knot\}\}: there is no such variable/,
+      lineOf("lab.yaml", "do: "),
+    ],
+    [
+      "lab.yaml",
+      'expect: { object: "/api/v1/nodes/{{node}}" }',
+      "expect: { thing: x }",
+      /expected a check/,
+      lineOf("lab.yaml", "expect: "),
+    ],
+    ["lab.yaml", "observe: join", "observe: joined", /joined: no step or kept command/, lineOf("lab.yaml", "observe:")],
+    ["lab.yaml", '["joined \\\\w+"]', '["joined ("]', /expected a regular expression/, lineOf("lab.yaml", "lines: [")],
+    [
+      "lab.yaml",
+      "pkg/kubelet/kubelet.go syncLoop",
+      "kubelet.go",
+      /upstream: expected/,
+      lineOf("lab.yaml", "upstream:"),
+    ],
+    ["lab.yaml", "predict: [stays, goes]", "predict: [stays]", /predict/, lineOf("lab.yaml", "predict:")],
+    [
+      "lab.yaml",
+      "predict: [stays, goes]",
+      "predict: [stays, goes, burns]",
+      /no outcome for the choices burns/,
+      lineOf("lab.yaml", "id: guess"),
+    ],
+    [
+      "lab.yaml",
+      "predict: [stays, goes]",
+      "predict: [stays, leaves]",
+      /outcomes of choices that are none: goes/,
+      lineOf("lab.yaml", "id: guess"),
+    ],
+    ["lab.yaml", "within: 60s", "within: soon", /expected a duration/, lineOf("lab.yaml", "within:")],
+    ["lab.yaml", "id: back", "id: join", /two are named join/, lineOf("lab.yaml", "id: join")],
+    ["lab.yaml", "    solve:\n      - run: kubelab join {{node}}\n", "    solve: []\n", /solve/, undefined],
+    [
+      "lab.yaml",
+      "- run: kubelab lab begin",
+      "- inject: lightning",
+      /lightning is not known: expected one of time-passes/,
+      9,
+    ],
+    ["lab.yaml", "- run: kubelab lab begin", "- inject: kill-container", /kill-container needs pod/, 9],
+    [
+      "lab.yaml",
+      "- run: kubelab lab begin",
+      "- { inject: speed, with: { factor: fast } }",
+      /factor is "fast": expected a number/,
+      9,
+    ],
+    ["lab.yaml", "- run: kubelab lab begin", "- { inject: node-stop, with: { knot: x } }", /takes no knot/, 9],
+    ["lab.yaml", "- run: kubelab lab begin", "- { stop: witness }", /witness: no step or kept command/, 9],
+    ["en.md", "# A tiny lab", "A tiny lab", /expected `# Title` in the first line/, 1],
+    ["en.md", "## look: Look around\nThere is nothing yet.\n", "", /no section for step look/, undefined],
+    ["zh.md", "## look: 看一看\n现在什么都没有。\n", "", /no section for step look/, undefined],
+    ["en.md", "There is nothing yet.", "", /step look has no text/, lineOf("en.md", "## look")],
+    ["en.md", "## look: Look", "## lock: Look", /there is no step lock/, lineOf("en.md", "## look")],
+    [
+      "en.md",
+      "- goes: it goes",
+      "- left: it goes",
+      /expected the choices goes stays, found left stays/,
+      lineOf("en.md", "## guess"),
+    ],
+    ["en.md", "- goes: it goes", "- goes:", /choice goes is empty/, lineOf("en.md", "- goes")],
+    ["en.md", "1. Something made it come the first time.\n", "", /needs two hints or more/, lineOf("en.md", "## back")],
+    ["en.md", "1. Something made it come the first time.", "1.", /a hint is empty/, lineOf("en.md", "## back")],
+    [
+      "zh.md",
+      "2. `kubelab join {{node}}`",
+      "2. `kubelab join {{node}}`\n3. 再一个",
+      /step back has 3 hints, in English 2/,
+      undefined,
+    ],
+    ["en.md", "## debrief\nThat was all.", "", /no section `## debrief`/, undefined],
+    ["en.md", "## debrief", "## summary", /unknown section summary/, lineOf("en.md", "## debrief")],
+    [
+      "en.md",
+      "### afterwards",
+      "### later",
+      /unknown heading later: expected choices, hints or afterwards/,
+      lineOf("en.md", "### afterwards"),
+    ],
+    [
+      "en.md",
+      "What happens to {{node}}?",
+      "What happens to {{knot}}?",
+      /\{\{knot\}\}: there is no such variable/,
+      lineOf("en.md", "What happens"),
+    ],
+    [
+      "en.md",
+      "with `kubelab join`",
+      "with `kubelab leave`",
+      /the lab never runs `kubelab leave`/,
+      lineOf("en.md", "with `kubelab"),
+    ],
+    [
+      "en.md",
+      "See what it said.",
+      "```\n$ kubectl get pods\n```",
+      /the lab never runs `kubectl get pods`/,
+      lineOf("en.md", "See what") + 1,
+    ],
+    ["en.md", "## lines: Lines", "## look: Lines", /a second section for step look/, lineOf("en.md", "## lines")],
+  ];
+  for (const [file, from, to, message, line] of table) {
+    test(`${file}: ${JSON.stringify(to).slice(0, 60)}`, async () => {
+      const text = LINES[file] ?? "";
+      assert.ok(text.includes(from), `the tiny lab has no ${from}`);
+      const { lab, problems } = await compileTiny({ [file]: text.replace(from, to) });
+      assert.equal(lab, undefined);
+      const found = problems.find((one) => one.file.endsWith(`07-tiny/${file}`) && message.test(one.message));
+      assert.ok(found, problems.map((one) => `${one.file}:${one.line}: ${one.message}`).join("\n"));
+      if (line !== undefined) assert.equal(found.line, line, found.message);
+    });
+  }
+});
+
+test("all mistakes are told, not only the first", async () => {
+  const { problems } = await compileTiny({
+    "lab.yaml": TINY_YAML.replace("observe: join", "observe: nowhere"),
+    "en.md": TINY_EN.replace("## debrief", "## end"),
+    "zh.md": TINY_ZH.replace("{{node}} 会怎样", "{{knot}} 会怎样"),
+  });
+  assert.ok(problems.length >= 3, problems.map(({ message }) => message).join("\n"));
+  assert.deepEqual([...new Set(problems.map(({ file }) => file.split("/").at(-1)))].sort(), [
+    "en.md",
+    "lab.yaml",
+    "zh.md",
+  ]);
+});
+
+test("a file that is missing is said by name", async () => {
+  const root = writeTinyLab();
+  const { rmSync } = await import("node:fs");
+  rmSync(join(root, "07-tiny", "zh.md"));
+  const [compiled] = await compileLabs(root);
+  assert.equal(compiled?.lab, undefined);
+  assert.match(compiled?.problems[0]?.file ?? "", /zh\.md$/);
+});
+
+test("two labs with one id: the second is none", async () => {
+  const root = writeTinyLab();
+  cpSync(join(root, "07-tiny"), join(root, "08-tiny"), { recursive: true });
+  const compiled = await compileLabs(root);
+  assert.deepEqual(
+    compiled.map(({ lab }) => lab?.definition.id),
+    ["tiny", undefined],
+  );
+  assert.match(compiled[1]?.problems[0]?.message ?? "", /a second lab with the id tiny/);
+});
+
+test("variables and outputs of nodes are known as far as there are nodes", async () => {
+  const withNode = (count: number) =>
+    TINY_YAML.replace("minutes: 5", `minutes: 5\nnodes: ${count}`)
+      .replace("observe: join", "observe: node-2")
+      .replace("do: kubelab join", "do: kubelab join {{kubelet2}}");
+  assert.deepEqual((await compileTiny({ "lab.yaml": withNode(2) })).problems, []);
+  const { problems } = await compileTiny({ "lab.yaml": withNode(1) });
+  assert.deepEqual(
+    problems.map(({ message }) => message),
+    ["node-2: no step or kept command of this name", "{{kubelet2}}: there is no such variable"],
+  );
+});

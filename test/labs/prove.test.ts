@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { proveLab } from "../../src/labs/prove.js";
+import { MemoryPlace } from "../support/memory-place.js";
+import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
+
+const signal = new AbortController().signal;
+const options = { language: "en", seed: 1 } as const;
+
+async function prove(yaml: string, place = new MemoryPlace()) {
+  return { ...(await proveLab(await tinyLab(yaml), place, options, signal)), place };
+}
+
+test("a lab that holds: no problems, and all its commands were run", async () => {
+  const { problems, steps, place } = await prove(TINY_YAML);
+  assert.deepEqual(problems, []);
+  assert.equal(steps, 5);
+  const lines = place.lines.map((line) => line.replace(/atlas|draco/, "NODE"));
+  assert.deepEqual(lines, ["kubelab lab begin", "kubelab join NODE", "kubectl delete node NODE", "kubelab join NODE"]);
+});
+
+describe("a lab that is broken on purpose is caught", () => {
+  const table: readonly (readonly [string, string, string, RegExp])[] = [
+    // what is wrong, what stands there, what is put in its place, the problem
+    ["begins in another state", "is: 0 }", "is: 1 }", /look: tiny cannot begin: wants .*= 1, sees .*= 0/],
+    ["its set-up fails", "kubelab lab begin", "kubelab nonsense", /look: kubelab nonsense: exit 127, expected 0/],
+    ["a command ends otherwise than said", "do: kubelab join {{node}}", "do: kubelab nonsense {{node}}", /^join: /],
+    [
+      "a command's effect is another",
+      'expect: { object: "/api/v1/nodes/{{node}}" }',
+      'expect: { object: "/api/v1/nodes/other" }',
+      /^join: wants \/api\/v1\/nodes\/other != -, sees/,
+    ],
+    ["a line to look at is not there", "joined \\\\w+", "left \\\\w+", /^lines: wants \/left/],
+    ["two outcomes hold", "exists: true }", "exists: false }", /guess: tiny guess: these outcomes hold: stays, goes/],
+    ["no outcome holds", "exists: false }", "exists: true }", /guess: tiny guess: these outcomes hold: none/],
+    [
+      "a check holds before anything is done",
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      'check: { object: "/api/v1/nodes/{{node}}", exists: false }',
+      /^back: its check holds before it was done/,
+    ],
+    [
+      "a check does not hold after its solution",
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      'check: { object: "/api/v1/nodes/nobody", within: 60s }',
+      /^back: wants \/api\/v1\/nodes\/nobody/,
+    ],
+    [
+      "a path of a check cannot be read",
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      'check: { object: "/api/v1/nodes/{{node}}x", field: "a[[", within: 60s }',
+      /^back: /,
+    ],
+  ];
+  for (const [what, from, to, problem] of table) {
+    test(what, async () => {
+      assert.ok(TINY_YAML.includes(from), from);
+      const { problems } = await prove(TINY_YAML.replace(from, to));
+      assert.ok(
+        problems.some((one) => problem.test(one)),
+        problems.join("\n") || "no problems",
+      );
+    });
+  }
+});
+
+test("an abort is no problem of the lab", async () => {
+  const stop = new AbortController();
+  stop.abort();
+  await assert.rejects(proveLab(await tinyLab(), new MemoryPlace(), options, stop.signal), { name: "AbortError" });
+});
