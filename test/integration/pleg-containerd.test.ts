@@ -246,6 +246,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     assert.deepEqual(
       { events, failedRelists, runtime: runtime.name, pods },
       { events: { ContainerStarted: 2 }, failedRelists: 0, runtime: "containerd", pods: 1 },
+      stderr,
     );
     const calls = readFileSync(join(home, "t.ndjson"), "utf8")
       .trim()
