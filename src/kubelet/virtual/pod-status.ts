@@ -16,7 +16,8 @@ export function withWork(status: V1PodStatus, work: VirtualPod | undefined): V1P
   const { outcome, progress } = work;
   if (outcome === undefined) {
     if (progress === undefined || status.phase !== "Running") return status;
-    return { ...status, reason: "Progress", message: progressText(progress) };
+    // No reason: kubectl would show it in place of Running.
+    return { ...status, message: progressText(progress) };
   }
   const { phase, reason, message } = outcome;
   const conditions = (["Ready", "ContainersReady"] as const).reduce(

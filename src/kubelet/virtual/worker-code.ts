@@ -71,7 +71,7 @@ const textOf = (error) => {
   try {
     end({ kind: "returned", value: await handle({ ...task, signal: stop.signal, log, progress }) });
   } catch (error) {
-    if (error && error.stack) send("stderr", Buffer.from(String(error.stack) + "\\n"));
+    if (!stop.signal.aborted && error && error.stack) send("stderr", Buffer.from(String(error.stack) + "\\n"));
     end({ kind: "thrown", text: textOf(error), isAbort: stop.signal.aborted });
   }
 })();
