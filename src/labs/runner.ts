@@ -27,17 +27,19 @@ export interface CommandRunner {
 }
 
 /** Lines that a POSIX shell reads as one plain command: no pipe, no substitution, no redirection, no second command. */
-const SHELL_SIGNS = /[|&;<>$`\\\n*?[\]{}()~#=]/;
+const SHELL_SIGNS = /[|&;<>$`\\*?[\]{}()~#]/;
+const ASSIGNMENT = /^\w+=/;
 
 /**
  * The words of a plain command line, quotes taken away.
  * @returns undefined: it needs a shell
  */
 export function plainWords(line: string): readonly string[] | undefined {
+  if (line.trim().includes("\n") || ASSIGNMENT.test(line.trim())) return undefined;
   const words: string[] = [];
   for (const match of line.trim().matchAll(/(?:'([^']*)'|"([^"$`\\]*)"|([^\s'"]+))(?=\s|$)/g)) {
     const [, single, double, bare] = match;
-    if (bare !== undefined && SHELL_SIGNS.test(bare.replace(/^--?[\w-]+=/, ""))) return undefined;
+    if (bare !== undefined && SHELL_SIGNS.test(bare)) return undefined;
     words.push(single ?? double ?? bare ?? "");
   }
   // Something between the words was not understood: a quote in the middle of a word, an escape.

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { runCli } from "../../cli/main.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "../../labs/runner.js";
 import { plainWords } from "../../labs/runner.js";
-import type { Clock } from "../../util/clock.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 
 export interface RunnerDeps {
@@ -19,7 +19,13 @@ export interface RunnerDeps {
   readonly columns: number;
   /** whether output is coloured */
   readonly isColoured: boolean;
+  /** ms that a program has to end in when it is stopped, before it is ended harder; default 3000 */
+  readonly graceMs?: number;
 }
+
+const GRACE_MS = 3000;
+/** What a shell starts with & does not hear the first. */
+const HARDER = ["SIGINT", "SIGTERM", "SIGKILL"] as const;
 
 /** Flags whose value is a file or folder, maybe below the lab's folder: only a process of its own is in that folder. */
 const NAMES_FILE = /^(-o|--(trace|dir|out-dir|ca|kubeconfig|manifest-dir|root-dir|handler))(=|$)/;
@@ -117,19 +123,30 @@ export class LabRunner implements CommandRunner {
       ended,
       stop: async () => {
         record.isHushed = true;
-        if (record.result.code === undefined && child.pid !== undefined) interrupt(child.pid);
+        if (child.pid !== undefined) await end(child.pid, ended, this.deps.graceMs ?? GRACE_MS);
         await ended;
       },
     };
   }
 }
 
-/** As Ctrl-C in a terminal: the whole foreground group hears it. */
-function interrupt(pid: number): void {
-  try {
-    process.kill(-pid, "SIGINT");
-  } catch {
-    // It has just ended by itself.
+/** As Ctrl-C in a terminal: the whole group hears it. Harder, if that does not end it. */
+async function end(pid: number, ended: Promise<unknown>, graceMs: number): Promise<void> {
+  const waiting = new AbortController();
+  void ended.then(() => waiting.abort());
+  const wall = new SystemClock();
+  for (const signal of HARDER) {
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      return; // Nobody of the group is left.
+    }
+    // Rejects when it has ended.
+    const isOver = await wall.sleep(graceMs, waiting.signal).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return;
   }
 }
 

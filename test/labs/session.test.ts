@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+import type { LabMessage } from "../../src/labs/message.js";
+import { LabSession } from "../../src/labs/session.js";
+import { MemoryPlace } from "../support/memory-place.js";
+import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
+
+const signal = new AbortController().signal;
+
+async function begin(options: { done?: readonly string[]; yaml?: string; language?: "en" | "zh" } = {}) {
+  const place = new MemoryPlace();
+  const messages: LabMessage[] = [];
+  const session = new LabSession(await tinyLab(options.yaml ?? TINY_YAML), place, {
+    language: options.language ?? "en",
+    seed: 1,
+    done: options.done ?? [],
+    emit: (message) => void messages.push(message),
+  });
+  await session.begin(signal);
+  const take = () => messages.splice(0);
+  const kinds = () => take().map(({ kind }) => kind);
+  return { place, session, take, kinds };
+}
+
+test("a walk through a lab tells each thing in its order", async () => {
+  const { session, kinds, take } = await begin();
+  assert.deepEqual(kinds(), ["lab", "text"]);
+  session.present();
+  assert.deepEqual(kinds(), ["step", "text"]);
+  assert.equal(await session.perform(undefined, signal), true);
+  assert.deepEqual(kinds(), ["done"]);
+  session.present();
+  assert.deepEqual(kinds(), ["step", "text", "command"]);
+  await session.perform(undefined, signal);
+  assert.deepEqual(kinds(), ["running", "output", "exit", "verdict", "text", "done"]);
+  await session.perform(undefined, signal);
+  assert.deepEqual(take().slice(0, 2), [
+    { kind: "look", line: "joined draco" },
+    { kind: "upstream", place: "pkg/kubelet/kubelet.go syncLoop" },
+  ]);
+  session.present();
+  assert.deepEqual(kinds(), ["step", "text", "question"]);
+  assert.equal(await session.perform("stays", signal), true);
+  const answer = take().find(({ kind }) => kind === "answer");
+  assert.deepEqual(answer, { kind: "answer", given: "stays", right: "goes", text: "it goes" });
+  assert.equal(await session.solve(signal), true);
+  assert.equal(await session.perform(undefined, signal), true);
+  assert.equal(take().at(-1)?.kind, "finished");
+  assert.equal(session.step, undefined);
+  assert.equal(await session.perform(undefined, signal), false);
+});
+
+describe("what a step needs before it is done", () => {
+  test("a prediction without an answer, or with one that is none: nothing is run", async () => {
+    const { session, place, take } = await begin({ done: ["look", "join", "lines"] });
+    const before = place.lines.length;
+    for (const choice of [undefined, "burns"]) {
+      assert.equal(await session.perform(choice, signal), false);
+      assert.deepEqual(take().at(-1), { kind: "needs-answer", choices: ["stays", "goes"] });
+    }
+    assert.equal(place.lines.length, before);
+  });
+  test("a check that waits says what it waits for, then what it saw", async () => {
+    const { session, kinds } = await begin({ done: ["look", "join", "lines", "guess"] });
+    kinds();
+    assert.equal(await session.perform(undefined, signal), false);
+    const told = kinds();
+    assert.equal(told[0], "waiting");
+    assert.equal(told.at(-1), "verdict");
+    assert.equal(session.step?.id, "back");
+  });
+  test("a command that ends with another code than it should", async () => {
+    const yaml = TINY_YAML.replace(
+      'do: kubelab join {{node}}\n    expect: { object: "/api/v1/nodes/{{node}}" }',
+      "do: kubelab join {{node}}\n    exit: 4",
+    );
+    const { session } = await begin({ yaml, done: ["look"] });
+    assert.equal(await session.perform(undefined, signal), false);
+  });
+});
+
+test("hints come one after the other, then there is none", async () => {
+  const { session, take } = await begin({ done: ["look", "join", "lines", "guess"] });
+  take();
+  assert.deepEqual([session.hint(), session.hint(), session.hint()], [true, true, false]);
+  assert.deepEqual(take(), [
+    { kind: "hint", index: 1, count: 2, text: "Something made it come the first time." },
+    { kind: "hint", index: 2, count: 2, text: "`kubelab join draco`" },
+  ]);
+});
+
+test("only what asks for something can be solved", async () => {
+  const { session } = await begin();
+  assert.equal(await session.solve(signal), false);
+});
+
+test("in Chinese, with the same values", async () => {
+  const { session } = await begin({ language: "zh", done: ["look"] });
+  assert.equal(session.stepText.title, "加入");
+  assert.match(session.stepText.body, /draco/);
+});
+
+test("files are written below the lab's folder only", async () => {
+  const yaml = TINY_YAML.replace("  - run: kubelab lab begin", "  - { write: a/b.txt, text: hello, mode: '600' }");
+  const { place } = await begin({ yaml });
+  assert.equal(readFileSync(join(place.folder, "a/b.txt"), "utf8"), "hello");
+  const outside = TINY_YAML.replace("  - run: kubelab lab begin", "  - { write: ../out.txt, text: hello }");
+  await assert.rejects(begin({ yaml: outside }), { code: "USAGE" });
+  assert.equal(existsSync(join(place.folder, "..", "out.txt")), false);
+});
+
+test("what was kept running ends with the lab, and an injection reaches the place", async () => {
+  const setup = "  - { keep: kubelab watch, as: watcher, until: kept }\n  - { inject: speed, with: { factor: 5 } }";
+  const { place, session } = await begin({ yaml: TINY_YAML.replace("  - run: kubelab lab begin", setup) });
+  assert.equal(place.keptCount, 1);
+  assert.deepEqual(place.injected, [["speed", { factor: 5 }]]);
+  await session[Symbol.asyncDispose]();
+  assert.equal(place.keptCount, 0);
+});
