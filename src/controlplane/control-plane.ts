@@ -22,6 +22,13 @@ export interface ControlPlaneOptions {
    * no endpoints of the service `kubernetes` (upstream refuses loopback addresses).
    */
   readonly likeRecorded?: boolean;
+  /**
+   * Also listens there without TLS, on 127.0.0.1, where everybody is `system:unsecured` and may do everything; 0: a free
+   * port. Default: it does not.
+   */
+  readonly plainHttpPort?: number;
+  /** Kubelets are asked over plain HTTP. */
+  readonly kubeletPlainHttp?: boolean;
   /** PEM of the CA of kubelets' serving certificates; absent: they are not checked, as upstream without the flag */
   readonly kubeletCaPem?: string;
   /**
@@ -36,6 +43,8 @@ export interface ControlPlane {
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
   readonly caPem: string;
+  /** `http://127.0.0.1:PORT`, where it was asked for */
+  readonly plainUrl?: string;
   /** an administrator (system:masters) */
   readonly admin: RestConfig;
   /** Stops controllers, ends watches, closes sockets. Safe to call twice. */

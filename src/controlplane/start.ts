@@ -26,7 +26,7 @@ import { createBinder } from "./scheduler/binder.js";
 import { seedCluster, seedEndpoints } from "./seed.js";
 import { MemoryStorage } from "./storage/memory.js";
 
-const DEFAULT_HOST = "127.0.0.1";
+const DEFAULT_HOST = "127.0.0.1" as const;
 /** kubeadm's name for who may do everything. */
 const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
 /** Who the API server is to kubelets, as kubeadm names it. */
@@ -67,8 +67,10 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
     return closed;
   };
   const { ca, admin } = identities;
+  const { plainPort } = apiServer;
   return {
     url,
+    ...(plainPort === undefined ? {} : { plainUrl: `http://${DEFAULT_HOST}:${plainPort}` }),
     caPem: ca.certificatePem,
     admin: {
       server: url,
@@ -133,11 +135,12 @@ async function listen(
   options: ControlPlaneOptions,
   { ca, serving }: Identities,
   { storage, registry, auth, admission }: Parts,
-): Promise<ApiServer> {
+): Promise<ApiServer & { readonly plainPort?: number }> {
   const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
   const specials = new Map([...auth.handlers, ...createSpecialHandlers({ clock, tokens: auth.tokens, admission })]);
   const connections = new KubeletConnections({
     clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
+    ...(options.kubeletPlainHttp === undefined ? {} : { plainHttp: options.kubeletPlainHttp }),
     ...(options.kubeletCaPem === undefined ? {} : { kubeletCaPem: options.kubeletCaPem }),
     ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
   });
@@ -145,13 +148,16 @@ async function listen(
   const deps = { clock, random, trace, kubeVersion, registry, storage, auth, specials, connecters };
   const apiServer = createApiServer(deps);
   try {
-    return await apiServer.listen({
+    const { plainHttpPort } = options;
+    const secure = {
       host,
       port,
       servingCertificatePem: serving.certificatePem,
       servingKeyPem: serving.privateKeyPem,
       clientCaPem: ca.certificatePem,
-    });
+    };
+    const plain = plainHttpPort === undefined ? undefined : { host: DEFAULT_HOST, port: plainHttpPort };
+    return await apiServer.listen(secure, plain);
   } catch (cause) {
     await auth.close();
     const why = listenProblem(cause);

@@ -17,7 +17,7 @@ import { Metrics } from "./metrics.js";
 import { OpenApi, type OpenApiSource } from "./openapi.js";
 import { Routes } from "./routes.js";
 import { Serializer } from "./serialize.js";
-import { HttpsFace, type ListenOptions } from "./server.js";
+import { HttpsFace, type ListenOptions, type PlainListenOptions } from "./server.js";
 import { Presenter } from "./show.js";
 import type { SpecialHandlers } from "./special.js";
 import { versionInfo } from "./version.js";
@@ -43,23 +43,39 @@ export interface ApiServer {
 }
 
 /** Puts the API server together; nothing runs before `listen`. */
-export function createApiServer(deps: ApiServerDeps): { listen(options: ListenOptions): Promise<ApiServer> } {
+export function createApiServer(deps: ApiServerDeps): {
+  /** @param plain also there, without TLS: for a lab's own machine */
+  listen(options: ListenOptions, plain?: PlainListenOptions): Promise<ApiServer & { readonly plainPort?: number }>;
+} {
   const closing = new AbortController();
   // Every watch waits for it, and there may be any number of them.
   setMaxListeners(0, closing.signal);
   const requestDeps = requestHandlerDeps(deps, closing.signal);
   return {
-    async listen(options) {
+    async listen(options, plain) {
       const face = await HttpsFace.listen(requestDeps, options);
+      const open = () =>
+        HttpsFace.listenPlain({ ...requestDeps, filters: unsecured(deps) }, plain as PlainListenOptions);
+      const plainFace = plain === undefined ? undefined : await open();
       return {
         port: face.port,
-        close() {
+        ...(plainFace === undefined ? {} : { plainPort: plainFace.port }),
+        async close() {
           closing.abort();
-          return face.close();
+          await plainFace?.close();
+          await face.close();
         },
       };
     },
   };
+}
+
+/** Mirrors InsecureServingInfo, which upstream had until 1.24 (`--insecure-port`). */
+function unsecured({ auth, trace }: ApiServerDeps): Filters {
+  const user = { username: "system:unsecured", groups: ["system:masters", "system:authenticated"] };
+  const how = "it came over plain HTTP, where everybody may do everything";
+  const authenticate = async () => ({ outcome: "authenticated" as const, user, how });
+  return new Filters({ authenticator: { authenticate }, authorizer: auth.authorizer, trace });
 }
 
 function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestHandlerDeps {

@@ -1,9 +1,17 @@
 import { constants } from "node:crypto";
-import { type IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
+import { createServer as createPlainServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { methodNotAllowed } from "../errors.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
+
+/** Where to listen without TLS. */
+export interface PlainListenOptions {
+  /** an address of this machine only: whoever comes there may do everything */
+  readonly host: "127.0.0.1";
+  readonly port: number;
+  readonly timeouts?: Partial<Timeouts>;
+}
 
 export interface ListenOptions {
   readonly host: string;
@@ -47,35 +55,42 @@ export class HttpsFace {
   ) {}
 
   /** Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. */
-  static async listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
+  static listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
+    const server = createServer({
+      key: options.servingKeyPem,
+      cert: options.servingCertificatePem,
+      ca: options.clientCaPem,
+      requestCert: true,
+      rejectUnauthorized: false,
+      minVersion: "TLSv1.2",
+      // A resumed session does not show the client's certificate again.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+      handshakeTimeout: timeouts.headersMs,
+      ...httpOptions(timeouts),
+    });
+    return HttpsFace.#listen(server, deps, options);
+  }
+
+  /** Listens without TLS, where nobody can show who they are. */
+  static listenPlain(deps: RequestHandlerDeps, options: PlainListenOptions): Promise<HttpsFace> {
+    const timeouts = { ...TIMEOUTS, ...options.timeouts };
+    return HttpsFace.#listen(createPlainServer(httpOptions(timeouts)), deps, options);
+  }
+
+  static async #listen(
+    server: Server,
+    deps: RequestHandlerDeps,
+    options: Pick<ListenOptions, "host" | "port">,
+  ): Promise<HttpsFace> {
     const answering = new Set<ServerResponse>();
     const sockets = new Set<Socket>();
     const connections = new Set<Socket>();
-    const server = createServer(
-      {
-        key: options.servingKeyPem,
-        cert: options.servingCertificatePem,
-        ca: options.clientCaPem,
-        requestCert: true,
-        rejectUnauthorized: false,
-        minVersion: "TLSv1.2",
-        // A resumed session does not show the client's certificate again.
-        secureOptions: constants.SSL_OP_NO_TICKET,
-        headersTimeout: timeouts.headersMs,
-        requestTimeout: timeouts.requestMs,
-        keepAliveTimeout: timeouts.idleMs,
-        handshakeTimeout: timeouts.headersMs,
-        connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headersMs),
-        maxHeaderSize: MAX_HEADER_BYTES,
-        noDelay: true,
-      },
-      (request, response) => {
-        answering.add(response);
-        response.once("close", () => answering.delete(response));
-        void handleRequest(deps, request, response);
-      },
-    );
+    server.on("request", (request, response) => {
+      answering.add(response);
+      response.once("close", () => answering.delete(response));
+      void handleRequest(deps, request, response);
+    });
     server.on("upgrade", (request, socket: Socket, head) => answerUpgrade(deps, request, socket, head));
     server.on("clientError", answerBrokenRequest);
     // A tunnel is nothing that an API server makes.
@@ -113,6 +128,17 @@ export class HttpsFace {
     for (const connection of this.connections) connection.destroy();
     await ended;
   }
+}
+
+function httpOptions(timeouts: Timeouts) {
+  return {
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.idleMs,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headersMs),
+    maxHeaderSize: MAX_HEADER_BYTES,
+    noDelay: true,
+  };
 }
 
 /**

@@ -9,6 +9,8 @@ import { fields, items, text } from "../../registry/resources/access.js";
 import { joinHostPort } from "./go-url.js";
 
 export interface KubeletClientOptions {
+  /** kubelets are asked without TLS, as nobody; default false */
+  readonly plainHttp?: boolean;
   /** who the API server is to a kubelet: made when it is first needed */
   clientCertificate(): Promise<KeyPair>;
   /** PEM; absent: a kubelet's certificate is not checked, as upstream without `--kubelet-certificate-authority` */
@@ -28,6 +30,7 @@ export interface KubeletInfo {
   readonly mayDial: boolean;
   /** `InternalIP` */
   readonly addressType: string;
+  readonly scheme: "http" | "https";
 }
 
 /** kubeadm's `--kubelet-preferred-address-types`. */
@@ -60,12 +63,19 @@ export class KubeletConnections {
       port,
       mayDial: isLoopback(address) || (this.options.allowKubeletAddresses ?? []).includes(address),
       addressType: type,
+      scheme: this.scheme,
     };
+  }
+
+  /** `http` or `https` */
+  get scheme(): "http" | "https" {
+    return this.options.plainHttp === true ? "http" : "https";
   }
 
   /** @param skipVerify for a client that asked for a log with `insecureSkipTLSVerifyBackend` */
   async requestOptions({ host, port }: KubeletInfo, skipVerify = false): Promise<RequestOptions> {
-    const { kubeletCaPem } = this.options;
+    const { kubeletCaPem, plainHttp } = this.options;
+    if (plainHttp === true) return { host, port, agent: false };
     const rejectUnauthorized = kubeletCaPem !== undefined && !skipVerify;
     // Made once: to read key and certificate anew costs as much as half a handshake.
     if (rejectUnauthorized) this.#verifying ??= this.#context(kubeletCaPem);

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -41,7 +41,8 @@ export async function askKubelet(
     const fail = (error: Error) => {
       reject(new KubeletUnreachable(goConnectError(error, info.address), { cause: error }));
     };
-    const request = httpsRequest({ ...options, method, path, headers });
+    const send = connections.scheme === "http" ? httpRequest : httpsRequest;
+    const request = send({ ...options, method, path, headers });
     const abort = () => request.destroy(new Error("context canceled"));
     signal.addEventListener("abort", abort, { once: true });
     request.once("close", () => signal.removeEventListener("abort", abort));

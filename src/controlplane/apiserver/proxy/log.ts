@@ -60,7 +60,7 @@ async function ask(
     return await askKubelet(connections, info, request, signal);
   } catch (error) {
     if (!(error instanceof KubeletUnreachable)) throw error;
-    throw internalError(`Get "https://${info.address}${path}": ${error.message}`);
+    throw internalError(`Get "${info.scheme}://${info.address}${path}": ${error.message}`);
   }
 }
 

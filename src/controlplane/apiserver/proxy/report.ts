@@ -24,7 +24,7 @@ export function reportAsked(trace: Trace, exchange: Exchange, info: KubeletInfo,
   const where = `node ${info.nodeName} has ${info.addressType} ${info.host}`;
   const why = `${username} may ${verb} ${resource}/${subresource}; ${where}`;
   const what = info.mayDial
-    ? `ask the kubelet: ${method} https://${info.address}${path}`
+    ? `ask the kubelet: ${method} ${info.scheme}://${info.address}${path}`
     : `do not dial ${info.address}: it is not of this machine`;
   trace.emit(
     { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId },

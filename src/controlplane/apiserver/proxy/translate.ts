@@ -77,7 +77,7 @@ async function run(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const isSent = why.startsWith("dial ") || why.startsWith("x509") || why === "EOF";
-    const text = isSent ? `error sending request: Post "https://${info.address}${path}": ${why}` : why;
+    const text = isSent ? `error sending request: Post "${info.scheme}://${info.address}${path}": ${why}` : why;
     return internalErrorStatus(text);
   }
 }
