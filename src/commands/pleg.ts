@@ -10,11 +10,14 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
 import { allUntilOneEnds } from "../util/loops.js";
-import { hasKeys, serveKeys } from "./pleg/keys.js";
-import { type PageServer, servePage } from "./pleg/page/server.js";
-import { checkOptions, type PlegCommandOptions, parseHttpAddress, parseRelistPeriod } from "./pleg/plan.js";
+import { serveKeys } from "./pleg/keys.js";
+import { servePlegPage } from "./pleg/page/server.js";
+import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./pleg/plan.js";
 import { summaryResult, versionResult } from "./pleg/result.js";
 import { openRuntime, type RuntimeTarget } from "./pleg/runtime-target.js";
+import { parseHttpAddress } from "./window/http-address.js";
+import type { PageServer } from "./window/page-server.js";
+import { hasKeys } from "./window/terminal-keys.js";
 
 /** `kubelab pleg`: how the kubelet finds out what happened to its containers. */
 export function addPlegCommand(program: Command, context: CliContext): void {
@@ -95,7 +98,10 @@ async function watch(session: Session, pleg: Pleg, kubeVersion: string): Promise
 async function openPage({ client, trace, target, options }: Session, pleg: Pleg): Promise<PageServer> {
   const { runtimeName, runtimeVersion } = client.version;
   const address = options.http ?? { host: "127.0.0.1", port: 0 };
-  const page = await servePage({ pleg, trace, runtime: `${runtimeName} ${runtimeVersion}`, lab: target.lab }, address);
+  const page = await servePlegPage(
+    { pleg, trace, runtime: `${runtimeName} ${runtimeVersion}`, lab: target.lab },
+    address,
+  );
   trace.emit({ kind: "note", text: `Page: ${page.url}` }, { actor: "user" });
   return page;
 }

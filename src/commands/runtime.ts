@@ -8,7 +8,8 @@ import type { RunningRuntime } from "../runtime/start.js";
 import { parseCidr } from "../runtime/state/cidr.js";
 import type { Trace } from "../trace/trace.js";
 import { allUntilOneEnds } from "../util/loops.js";
-import { hasKeys, serveKeys } from "./pleg/keys.js";
+import { serveKeys } from "./pleg/keys.js";
+import { hasKeys } from "./window/terminal-keys.js";
 
 interface UpOptions {
   readonly listen?: string;

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../cli/options.js";
 import { LabError } from "../../util/errors.js";
+import type { HttpAddress } from "../window/page-server.js";
 
 export interface PlegCommandOptions {
   readonly mock?: boolean;
@@ -12,11 +13,6 @@ export interface PlegCommandOptions {
   readonly versionOnly?: boolean;
   readonly kubeVersion?: string;
   readonly speed?: number;
-}
-
-export interface HttpAddress {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** The relist period must leave the runtime some time. */
@@ -37,14 +33,4 @@ export function parseRelistPeriod(text: string): number {
   const ms = parseDuration(text);
   if (ms >= MIN_RELIST_PERIOD_MS) return ms;
   throw new InvalidArgumentError(`expected at least ${MIN_RELIST_PERIOD_MS}ms.`);
-}
-
-/** `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`, `8080`: this machine only, as the page can change the runtime. */
-export function parseHttpAddress(text: string): HttpAddress {
-  const match = /^(?:(\[::1\]|localhost|127(?:\.\d{1,3}){3}):)?(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (match === null || port > 65_535) {
-    throw new InvalidArgumentError("expected an address of this machine and a port, for example 127.0.0.1:8080.");
-  }
-  return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, ""), port };
 }

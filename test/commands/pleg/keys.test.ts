@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { hasKeys, keysOf, serveKeys } from "../../../src/commands/pleg/keys.js";
+import { serveKeys } from "../../../src/commands/pleg/keys.js";
+import { hasKeys, keysOf } from "../../../src/commands/window/terminal-keys.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";

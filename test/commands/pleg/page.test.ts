@@ -1,7 +1,8 @@
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import type { LabRuntime } from "../../../src/commands/pleg/lab-runtime.js";
-import { type PageServer, servePage } from "../../../src/commands/pleg/page/server.js";
+import { servePlegPage } from "../../../src/commands/pleg/page/server.js";
+import type { PageServer } from "../../../src/commands/window/page-server.js";
 import { Pleg } from "../../../src/kubelet/pleg/pleg.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -16,7 +17,7 @@ async function serve(lab: LabRuntime | undefined) {
   const clock = new SystemClock();
   const { trace, events } = recordingTrace(clock);
   const pleg = new Pleg({ service: NO_PODS, clock, trace }, { kubeVersion: "1.25", evented: false });
-  const page = await servePage({ pleg, trace, runtime: "fake 1", lab }, { host: "127.0.0.1", port: 0 });
+  const page = await servePlegPage({ pleg, trace, runtime: "fake 1", lab }, { host: "127.0.0.1", port: 0 });
   open.push(page);
   return { page, pleg, trace, events };
 }
@@ -170,7 +171,7 @@ test("a port that is taken is a usage error with a way out", async () => {
   const { trace } = recordingTrace(clock);
   const pleg = new Pleg({ service: NO_PODS, clock, trace }, { kubeVersion: "1.25", evented: false });
   const address = { host: "127.0.0.1", port: Number(new URL(page.url).port) };
-  await expect(servePage({ pleg, trace, runtime: "fake", lab: undefined }, address)).rejects.toMatchObject({
+  await expect(servePlegPage({ pleg, trace, runtime: "fake", lab: undefined }, address)).rejects.toMatchObject({
     code: "USAGE",
     hint: expect.stringContaining("--http 127.0.0.1:0"),
   });

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { Chalk } from "chalk";
-import type { TraceEvent } from "../../../trace/events.js";
-import { factText, type TerminalOptions } from "../../../trace/terminal.js";
-import type { TraceSink } from "../../../trace/trace.js";
+import type { TraceEvent } from "../../trace/events.js";
+import { factText, type TerminalOptions } from "../../trace/terminal.js";
+import type { TraceSink } from "../../trace/trace.js";
 
 /** Pages that are open at the same time; one more than that is refused. */
 const MAX_LISTENERS = 16;

@@ -1,0 +1,12 @@
+import { InvalidArgumentError } from "commander";
+import type { HttpAddress } from "./page-server.js";
+
+/** `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`, `8080`: this machine only, as the page can change the runtime. */
+export function parseHttpAddress(text: string): HttpAddress {
+  const match = /^(?:(\[::1\]|localhost|127(?:\.\d{1,3}){3}):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (match === null || port > 65_535) {
+    throw new InvalidArgumentError("expected an address of this machine and a port, for example 127.0.0.1:8080.");
+  }
+  return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, ""), port };
+}
