@@ -1,15 +1,17 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { targetOptions } from "../cli/options.js";
-import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
-import { addRemoteOptions, type RemoteOptions } from "./exec/options.js";
-import { runExec } from "./exec/run-exec.js";
+import { addRemoteOptions } from "./exec/options.js";
+import { type ExecOptions, runExec } from "./exec/run-exec.js";
+import { addServeCommand } from "./exec/serve.js";
 
 /** `kubelab exec`: a command in a container, and every hop on the way to it. */
 export function addExecCommand(program: Command, context: CliContext): void {
   const command = program
     .command("exec")
+    // What stands behind `serve` is meant for it, though exec has flags of the same names.
+    .enablePositionalOptions()
     .summary("run a command in a pod, and see every hop on the way there")
     .description(
       "Runs a command in a container of a pod: client, API server, kubelet, container runtime. Its output is on stdout, the hops are on stderr, its exit code is this command's. Where no cluster runs, one is started, with the pods nettool and nginx.",
@@ -22,10 +24,15 @@ export function addExecCommand(program: Command, context: CliContext): void {
     "kubelab exec nettool -it -- sh",
     "echo hello | kubelab exec nettool -i --frames -- cat",
     "kubelab exec nettool --protocol v4 -- sh -c 'exit 7'; echo $?",
-    "kubelab exec --kube-version 1.32 nettool -v 2 -- date",
+    "kubelab exec nettool --kube-version 1.32 -v 2 -- date",
+    "kubelab exec --cri unix:///run/containerd/containerd.sock ID -- ls",
   );
-  addRemoteOptions(command).action(async (pod: string, words: readonly string[], options: RemoteOptions) => {
-    if (words.length === 0) throw new LabError("USAGE", "there is no command to run", "kubelab exec POD -- COMMAND");
-    await runExec(context, { pod, words, options, target: targetOptions(options) });
-  });
+  addRemoteOptions(command)
+    .addOption(
+      new Option("--cri <endpoint>", "through an API server and a kubelet of this command's own to this real runtime"),
+    )
+    .action((pod: string, words: readonly string[], options: ExecOptions) =>
+      runExec(context, { pod, words, options, target: targetOptions(options) }),
+    );
+  addServeCommand(command, context);
 }

@@ -6,7 +6,6 @@ import { Story } from "./story.js";
 
 /** A cluster with the pod that is asked for, as far as this command can bring it there. */
 export interface StreamPlace extends AsyncDisposable {
-  readonly target: Target;
   readonly client: StreamClient;
   /** what to do when the pod is unknown */
   readonly unknownPodHint: string;
@@ -43,7 +42,7 @@ export async function openPlace(
       await scenery?.close();
       await target.close();
     };
-    return { target, client, unknownPodHint: unknownPodHint(target), [Symbol.asyncDispose]: close };
+    return { client, unknownPodHint: unknownPodHint(target), [Symbol.asyncDispose]: close };
   } catch (error) {
     await target.close();
     throw error;

@@ -1,6 +1,7 @@
 import type { CliContext, TargetOptions } from "../../cli/context.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { Trace } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
 import { hasTerminal } from "./local-terminal.js";
 import { protocolsOf, type RemoteOptions } from "./options.js";
 import type { RemoteEnd } from "./outcome.js";
@@ -10,18 +11,42 @@ import { runRemote } from "./remote.js";
 
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/exec/exec.go", func: "Run" };
 
+/** Flags of exec. */
+export interface ExecOptions extends RemoteOptions {
+  readonly cri?: string;
+}
+
 export interface ExecRequest {
   readonly pod: string;
   readonly words: readonly string[];
-  readonly options: RemoteOptions;
+  readonly options: ExecOptions;
   readonly target: TargetOptions;
 }
 
 /** Opens the place, runs the command there and ends as it ends. @throws LabError */
 export async function runExec(context: CliContext, { pod: text, words, options, target }: ExecRequest): Promise<void> {
+  const { cri } = options;
+  if (cri !== undefined) return runOnRuntime(context, cri, { pod: text, words, options, target });
   const name = parsePodName(text, options.namespace);
   await using place = await openPlace(context, "exec", target, name);
   await execIn(context, place, name, words, options);
+}
+
+/** The chain before a runtime of somebody's: `text` names a container there. */
+async function runOnRuntime(context: CliContext, endpoint: string, request: ExecRequest): Promise<void> {
+  const { pod: text, words, options, target } = request;
+  const other = (["kubeconfig", "context", "real", "cluster", "container"] as const).find(
+    (key) => options[key] !== undefined,
+  );
+  if (other !== undefined) {
+    const hint = `Leave out one of them: with --cri this command starts the API server, and CONTAINER names the container.`;
+    throw new LabError("USAGE", `--cri and --${other} contradict each other`, hint);
+  }
+  const { openCriPlace } = await import("./cri-place.js");
+  const { kubeVersion, speed } = target;
+  await using place = await openCriPlace(context, text, { endpoint, kubeVersion, speed });
+  const { pod, container } = place.found;
+  await execIn(context, place, pod, words, { ...options, container: container.name });
 }
 
 /** Runs a command in a pod of a place that is open. */

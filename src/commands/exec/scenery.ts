@@ -13,6 +13,7 @@ import type { JoinPlan } from "../bootstrap/plan.js";
 import { type RunningNode, startNode } from "../node/start-node.js";
 import type { Readiness } from "./place.js";
 import { PLAYED_PODS } from "./played-pods.js";
+import { untilAccount } from "./register.js";
 import type { Story } from "./story.js";
 
 const NODE_NAME = "node-1";
@@ -70,15 +71,8 @@ export async function startScenery(
 async function createPod(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
   const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: PLAYED_PODS.get(name) };
   const path = collectionPath({ ...PODS, namespace: NAMESPACE });
-  await untilAccount(client, signal);
+  await untilAccount(client, NAMESPACE, signal);
   await client.expect({ method: "POST", path, body, signal });
-}
-
-/** A pod is admitted only when its namespace has the service account that the controller makes. */
-async function untilAccount(client: KubeClient, signal: AbortSignal): Promise<void> {
-  const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`;
-  const query = { fieldSelector: "metadata.name=default", timeoutSeconds: START_TIMEOUT_MS / 1000 };
-  for await (const { type } of client.watch(path, query, signal)) if (type === "ADDED") return;
 }
 
 /** Waits for what the kubelet tells the API of each pod. @throws LabError TIMED_OUT */

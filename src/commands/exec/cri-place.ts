@@ -1,0 +1,85 @@
+import type { CliContext } from "../../cli/context.js";
+import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
+import { parseKubeVersion } from "../../release/facts.js";
+import { LabError } from "../../util/errors.js";
+import type { RunningContainerRef, SandboxPod } from "./cri-pods.js";
+import type { StreamPlace } from "./place.js";
+import { Story } from "./story.js";
+import { startTwoServers } from "./two-servers.js";
+
+export interface CriPlaceOptions {
+  readonly endpoint: string;
+  readonly kubeVersion: string | undefined;
+  /** `--speed` */
+  readonly speed: number | undefined;
+}
+
+export interface FoundContainer {
+  readonly pod: SandboxPod;
+  readonly container: RunningContainerRef;
+}
+
+/** A way to one container of somebody's runtime. */
+export interface CriPlace extends StreamPlace {
+  readonly found: FoundContainer;
+}
+
+/**
+ * Starts an API server and a kubelet's server before a runtime, for one command.
+ * @param wanted ID of a container, or how it begins, or its name
+ * @throws LabError RUNTIME_UNREACHABLE; USAGE when there is no such container or more than one
+ */
+export async function openCriPlace(
+  context: CliContext,
+  wanted: string,
+  { endpoint, kubeVersion: release, speed }: CriPlaceOptions,
+): Promise<CriPlace> {
+  const kubeVersion = parseKubeVersion(release ?? "1.25");
+  const { clock, trace } = context.session(speed === undefined ? {} : { speed });
+  const story = new Story(trace, clock);
+  const { random, signal } = context;
+  const cri = await createCriClient(endpoint, { clock, trace: story.trace, actor: "kubelet" }, {}, signal);
+  try {
+    const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp: false };
+    const servers = await startTwoServers({ clock, random, trace: story.trace, cri }, options, signal);
+    const close = async () => {
+      await servers[Symbol.asyncDispose]();
+      await cri.close();
+    };
+    try {
+      const { runtimeName, runtimeVersion } = cri.version;
+      const text = `kubelab exec through an API server at ${servers.url} and a kubelet's server at ${servers.kubeletUrl} to ${runtimeName} ${runtimeVersion} at ${endpoint}`;
+      trace.emit({ kind: "note", text }, { actor: "user" });
+      const client = { config: servers.controlPlane.admin, clock, random, trace, story };
+      const found = findContainer(servers.pods, wanted, endpoint);
+      const unknownPodHint = "The pod has gone since the runtime was asked: run the command again.";
+      return { client, unknownPodHint, found, [Symbol.asyncDispose]: close };
+    } catch (error) {
+      await servers[Symbol.asyncDispose]();
+      throw error;
+    }
+  } catch (error) {
+    await cri.close();
+    throw error;
+  }
+}
+
+/** @throws LabError USAGE */
+export function findContainer(pods: readonly SandboxPod[], wanted: string, endpoint: string): FoundContainer {
+  const all = pods.flatMap((pod) => pod.containers.map((container) => ({ pod, container })));
+  const matches = all.filter(({ container }) => container.name === wanted || container.containerId.startsWith(wanted));
+  const [first, second] = matches;
+  const label = ({ pod, container }: FoundContainer) =>
+    `${container.containerId.slice(0, 13)} (${container.name} of ${pod.namespace}/${pod.name})`;
+  if (first !== undefined && second === undefined) return first;
+  if (first !== undefined) {
+    const hint = `Name one by the beginning of its ID: ${matches.map(label).join(", ")}`;
+    throw new LabError("USAGE", `${JSON.stringify(wanted)} is more than one container at ${endpoint}`, hint);
+  }
+  const hint = all.length === 0 ? "No container runs there." : `There are: ${all.map(label).join(", ")}`;
+  throw new LabError(
+    "USAGE",
+    `no container that runs at ${endpoint} has the name or ID ${JSON.stringify(wanted)}`,
+    hint,
+  );
+}
