@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { isStatus, type KubeObject, type WatchEvent } from "../api/meta.js";
 import type { Actor, RequestFact } from "../trace/events.js";
@@ -40,12 +41,22 @@ export function createClient(config: RestConfig, deps: ClientDeps): KubeClient {
   return new TracedClient(config, deps);
 }
 
+/** Why a time limit is stopped: nobody sees it, and the error that `abort` makes for itself is dear. */
+const ANSWERED = "the answer came";
+
+/** Each request under way listens to it: many are no leak. */
+function newClosing(): AbortController {
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  return closing;
+}
+
 class TracedClient implements KubeClient {
   readonly #deps: ClientDeps;
   readonly #transport: HttpTransport;
   readonly #identity: string;
   readonly #userAgent: string;
-  readonly #closing = new AbortController();
+  readonly #closing = newClosing();
   /** A time limit is for people who wait: it runs on the wall's clock, however fast the lab's is. */
   readonly #wall = new SystemClock();
 
@@ -165,12 +176,12 @@ class TracedClient implements KubeClient {
     if (sources.some((one) => one?.aborted)) onAbort();
     return {
       signal: controller.signal,
-      headCame: () => timer.abort(),
+      headCame: () => timer.abort(ANSWERED),
       explain: (error: unknown): unknown =>
         controller.signal.aborted ? controller.signal.reason : explainTransportError(error, this.#context(request)),
       done: () => {
         for (const source of sources) source?.removeEventListener("abort", onAbort);
-        timer.abort();
+        timer.abort(ANSWERED);
       },
     };
   }

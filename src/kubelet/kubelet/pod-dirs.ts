@@ -13,11 +13,12 @@ const PODS_FOLDER_MODE = 0o750;
 export class PodDirs {
   constructor(readonly rootDir: string) {}
 
-  /** @throws LabError BAD_FILE for a uid that is no name of a folder */
+  /** Safe to call with each sync. @throws LabError BAD_FILE for a uid that is no name of a folder */
   async makePodDataDirs(podUid: string): Promise<void> {
     const dir = podDir(this.rootDir, podUid);
-    for (const path of [dir, podVolumesDir(this.rootDir, podUid), join(dir, "plugins")])
-      await makeFolder(path, PODS_FOLDER_MODE);
+    const paths = [podVolumesDir(this.rootDir, podUid), join(dir, "plugins")];
+    await makeFolder(dir, PODS_FOLDER_MODE);
+    await Promise.all(paths.map((path) => makeFolder(path, PODS_FOLDER_MODE)));
   }
 
   /** Names of all folders of pods: uids. */

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../util/clock.js";
 import { makeFolder } from "../../util/files.js";
@@ -50,10 +50,10 @@ export async function writeAtomically(deps: AtomicWriterDeps, targetDir: string,
     return false;
   }
   const newDir = await makeTimestampedDir(deps, targetDir);
-  for (const [path, file] of payload) await writeOne(join(targetDir, newDir, path), file);
+  // All that does not depend on each other at the same time: a pod waits for it.
+  await Promise.all([...payload].map(([path, file]) => writeOne(join(targetDir, newDir), path, file)));
   const temporary = join(targetDir, NEW_DATA_DIR);
-  await rm(temporary, { force: true });
-  await symlink(newDir, temporary);
+  await link(newDir, temporary);
   await rename(temporary, join(targetDir, DATA_DIR));
   await linkUserVisible(targetDir, payload);
   await removeStale(targetDir, payload, newDir);
@@ -82,11 +82,9 @@ function validatePath(path: string): void {
 async function isSame(dataDir: string, payload: Payload): Promise<boolean> {
   const present = await filesBelow(dataDir, "");
   if (present.length !== payload.size) return false;
-  for (const path of present) {
-    const wanted = payload.get(path);
-    if (wanted === undefined || !wanted.data.equals(await readFile(join(dataDir, path)))) return false;
-  }
-  return true;
+  if (present.some((path) => !payload.has(path))) return false;
+  const same = present.map(async (path) => payload.get(path)?.data.equals(await readFile(join(dataDir, path))));
+  return (await Promise.all(same)).every((isEqual) => isEqual === true);
 }
 
 async function filesBelow(dir: string, prefix: string): Promise<string[]> {
@@ -127,21 +125,31 @@ async function makeTimestampedDir({ clock, random }: AtomicWriterDeps, targetDir
   }
 }
 
-async function writeOne(path: string, { data, mode }: FileProjection): Promise<void> {
-  await makeFolder(dirname(path), 0o755);
-  await writeFile(path, data, { mode, flag: "wx" });
-  await chmod(path, mode); // the mode given before is cut by the umask
+async function writeOne(dir: string, path: string, { data, mode }: FileProjection): Promise<void> {
+  if (path.includes("/")) await makeFolder(dirname(join(dir, path)), 0o755);
+  const file = await open(join(dir, path), "wx", mode);
+  try {
+    await file.writeFile(data);
+    await file.chmod(mode); // the mode given before is cut by the umask
+  } finally {
+    await file.close();
+  }
 }
 
 /** One link for each first part of a path. Mirrors createUserVisibleFiles. */
 async function linkUserVisible(targetDir: string, payload: Payload): Promise<void> {
-  for (const name of firstParts(payload)) {
-    const target = `${DATA_DIR}/${name}`;
-    const link = join(targetDir, name);
-    const present = await readlinkOrNothing(link);
-    if (present === target) continue;
-    if (await exists(link)) await rm(link, { recursive: true, force: true });
-    await symlink(target, link);
+  await Promise.all([...firstParts(payload)].map((name) => link(`${DATA_DIR}/${name}`, join(targetDir, name))));
+}
+
+/** Makes a link; whatever else is in its place goes. */
+async function link(target: string, path: string): Promise<void> {
+  try {
+    await symlink(target, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if ((await readlinkOrNothing(path)) === target) return;
+    await rm(path, { recursive: true, force: true });
+    await symlink(target, path);
   }
 }
 
@@ -163,8 +171,4 @@ async function readlinkOrNothing(path: string): Promise<string | undefined> {
   } catch {
     return undefined; // There is nothing, or no link.
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
 }

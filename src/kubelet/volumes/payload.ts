@@ -117,13 +117,12 @@ export async function projectedPayload(
 ): Promise<Payload> {
   const payload = new Map<string, FileProjection>();
   const problems: string[] = [];
-  for (const source of sources) {
-    try {
-      for (const [path, file] of await sourcePayload(deps, pod, source, defaultMode, signal)) payload.set(path, file);
-    } catch (error) {
-      if (!(error instanceof VolumeSetUpError)) throw error;
-      problems.push(error.message);
-    }
+  // Each may have to ask the API server: all at the same time.
+  const parts = sources.map((source) => sourcePayload(deps, pod, source, defaultMode, signal));
+  for (const part of await Promise.allSettled(parts)) {
+    if (part.status === "fulfilled") for (const [path, file] of part.value) payload.set(path, file);
+    else if (part.reason instanceof VolumeSetUpError) problems.push(part.reason.message);
+    else throw part.reason;
   }
   if (problems.length > 0) throw new VolumeSetUpError(aggregated(problems));
   return payload;
