@@ -33,6 +33,16 @@ describe("wrong words: exit 2 before a folder is made or anybody is asked", () =
       /--server and --speed contradict/,
     ],
     [
+      "--server and --kube-version",
+      ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--kube-version", "1.30"],
+      /--server and --kube-version contradict/,
+    ],
+    [
+      "--server and --cluster",
+      ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--cluster", "mine"],
+      /--server and --cluster contradict/,
+    ],
+    [
       "--server and --approve ask",
       ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--approve", "ask"],
       /needs an administrator/,

@@ -100,17 +100,21 @@ export function planJoin(options: JoinOptions, place: { readonly home: string; r
 
 const JOIN_HINT = "`kubelab token create --print-join-command` prints the whole command.";
 
+/** Flags that choose a cluster another way, or are for embedded ones. */
+const OF_A_KNOWN_CLUSTER = ["kubeconfig", "context", "real", "mock", "cluster", "kubeVersion", "speed"] as const;
+
 function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
   const { server, caCertHash = [] } = options;
   if (server === undefined) {
     if (caCertHash.length > 0) throw usage("--ca-cert-hash is for --server", JOIN_HINT);
     return { kind: "by-target" };
   }
-  const other = (["kubeconfig", "context", "real", "mock", "speed"] as const).find((key) => options[key] !== undefined);
+  const other = OF_A_KNOWN_CLUSTER.find((key) => options[key] !== undefined);
   if (other !== undefined) {
+    const flag = other === "kubeVersion" ? "--kube-version" : `--${other}`;
     throw usage(
-      `--server and --${other} contradict each other`,
-      `Leave out --${other}: --server names a cluster of which nothing else is known.`,
+      `--server and ${flag} contradict each other`,
+      `Leave out ${flag}: --server names a cluster of which nothing else is known.`,
     );
   }
   const address = serverAddress(server);
