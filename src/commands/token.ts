@@ -13,7 +13,6 @@ import {
   checkGroup,
   DEFAULT_NODE_TOKEN_GROUP,
   TOKEN_USAGES,
-  type TokenSummary,
   type TokenUsage,
 } from "../kubelet/bootstraptoken/secret.js";
 import {
@@ -26,6 +25,7 @@ import {
 import { publicKeyHash } from "../pki/authority.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
+import { tokenTable } from "./token/table.js";
 
 interface CreateOptions extends TargetOptions {
   readonly ttl: number;
@@ -136,35 +136,8 @@ function joinCommandFor(target: Target, token: BootstrapToken): string {
 async function runList(context: CliContext, options: TargetOptions): Promise<void> {
   await withTokens(context, "token list", options, false, async (deps) => {
     const tokens = await listTokens(deps);
-    context.print({ text: tokens.length === 0 ? "no tokens" : table(tokens), json: tokens });
+    context.print({ text: tokens.length === 0 ? "no tokens" : tokenTable(tokens), json: tokens });
   });
-}
-
-function table(tokens: readonly TokenSummary[]): string {
-  const rows = [["ID", "TTL", "USAGES", "GROUPS", "DESCRIPTION"], ...tokens.map(row)];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((cells) => (cells[column] ?? "").length)));
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}
-
-function row(token: TokenSummary): string[] {
-  const groups = token.groups.join(",") || "-";
-  const description = token.invalid === undefined ? (token.description ?? "-") : `INVALID: ${token.invalid}`;
-  return [token.id, ttlInWords(token), token.usages.join(",") || "-", groups, description];
-}
-
-function ttlInWords({ ttlSeconds }: TokenSummary): string {
-  if (ttlSeconds === undefined) return "forever";
-  if (Number.isNaN(ttlSeconds)) return "?";
-  if (ttlSeconds <= 0) return "expired";
-  if (ttlSeconds < 3600) return `${Math.ceil(ttlSeconds / 60)}m`;
-  return `${Math.floor(ttlSeconds / 3600)}h${Math.floor((ttlSeconds % 3600) / 60)}m`;
 }
 
 async function runDelete(context: CliContext, text: string, options: TargetOptions): Promise<void> {

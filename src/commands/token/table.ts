@@ -1,0 +1,38 @@
+import type { TokenSummary } from "../../kubelet/bootstraptoken/secret.js";
+
+const MAX_WIDTH = 80;
+
+/**
+ * Tokens for people: a line each, and below it its groups, whose names are long. No line is wider than 80 columns: what
+ * does not fit ends in `…`, and `--json` has the whole.
+ */
+export function tokenTable(tokens: readonly TokenSummary[]): string {
+  const rows = [["ID", "TTL", "USAGES", "DESCRIPTION"], ...tokens.map(cellsOf)];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => (cells[column] ?? "").length)));
+  const indent = " ".repeat((widths[0] ?? 0) + 2);
+  return rows
+    .flatMap((cells, i) => {
+      const line = cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+      const groups = tokens[i - 1]?.groups ?? [];
+      return [line.trimEnd(), ...groups.map((group) => `${indent}in ${group}`)];
+    })
+    .map(cut)
+    .join("\n");
+}
+
+function cellsOf(token: TokenSummary): string[] {
+  const description = token.invalid === undefined ? (token.description ?? "-") : `INVALID: ${token.invalid}`;
+  return [token.id, ttlInWords(token), token.usages.join(",") || "-", description.replace(/\s+/g, " ")];
+}
+
+function cut(line: string): string {
+  return line.length <= MAX_WIDTH ? line : `${line.slice(0, MAX_WIDTH - 1)}…`;
+}
+
+function ttlInWords({ ttlSeconds }: TokenSummary): string {
+  if (ttlSeconds === undefined) return "forever";
+  if (Number.isNaN(ttlSeconds)) return "?";
+  if (ttlSeconds <= 0) return "expired";
+  if (ttlSeconds < 3600) return `${Math.ceil(ttlSeconds / 60)}m`;
+  return `${Math.floor(ttlSeconds / 3600)}h${Math.floor((ttlSeconds % 3600) / 60)}m`;
+}
