@@ -6,10 +6,11 @@ import { afterEach, beforeEach, describe, test } from "vitest";
 import { asPod, type V1Pod } from "../../src/api/pod.js";
 import type { KubeClient } from "../../src/client/client.js";
 import { createClient } from "../../src/client/create-client.js";
+import { collectionPath, SERVICES } from "../../src/client/paths.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
 import { makeEnvironmentVariables } from "../../src/kubelet/envvars/make.js";
-import { ServiceLister } from "../../src/kubelet/envvars/service-lister.js";
+import { Informer } from "../../src/kubelet/kubelet/informer.js";
 import { PodObjectManagers } from "../../src/kubelet/kubelet-pods/pod-objects.js";
 import { TokenManager } from "../../src/kubelet/volumes/token-manager.js";
 import { VolumeManager } from "../../src/kubelet/volumes/volume-manager.js";
@@ -129,14 +130,14 @@ describe("a pod's volumes and environment on a real API server, as the node itse
   test("the environment has the API server's service and the secret; a secret that no pod names stays closed", async () => {
     const pod = await createPod();
     const objects = new PodObjectManagers({ client, clock });
-    const lister = new ServiceLister({ client, clock, random, trace });
+    const lister = new Informer({ client, clock, random, trace }, { path: collectionPath(SERVICES) });
     const stop = new AbortController();
     const following = assert.rejects(lister.run(stop.signal), { name: "AbortError" });
-    while (lister.list() === undefined) await new Promise((resolve) => setImmediate(resolve));
+    while (lister.syncedObjects === undefined) await new Promise((resolve) => setImmediate(resolve));
     const deps = {
       configMaps: objects.configMaps,
       secrets: objects.secrets,
-      services: () => lister.list(),
+      services: () => lister.syncedObjects,
       recorder: new RecordedEvents(),
       allocatable: () => ({}),
       hostIps: () => [],

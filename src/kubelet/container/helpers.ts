@@ -32,7 +32,7 @@ export function expandContainerCommandAndArgs(
   return { command: expandAll(container.command), args: expandAll(container.args) };
 }
 
-/** What runs, or may run, of a pod. Mirrors ConvertPodStatusToRunningPod. */
+/** What runs, or may run, of a pod: running containers, and all sandboxes. Mirrors ConvertPodStatusToRunningPod. */
 export function convertPodStatusToRunningPod(podStatus: PodStatus): Pod {
   const { podUid, name, namespace } = podStatus;
   return {

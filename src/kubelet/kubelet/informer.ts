@@ -10,6 +10,12 @@ export interface InformerDeps extends ReflectDeps {
   readonly trace: Trace;
 }
 
+export interface InformerOptions<T> extends ReflectOptions {
+  readonly onChanged?: (object: T) => void;
+  /** said beside a refusal, as a sentence: what cannot go on before it is known */
+  readonly waiting?: string;
+}
+
 /**
  * What the API server has of one kind, followed by list and watch.
  *
@@ -25,7 +31,7 @@ export class Informer<T extends KubeObject = KubeObject> {
 
   constructor(
     readonly deps: InformerDeps,
-    readonly options: ReflectOptions & { readonly onChanged?: (object: T) => void },
+    readonly options: InformerOptions<T>,
   ) {
     this.synced = new Promise((resolve) => {
       this.#resolveSynced = resolve;
@@ -40,6 +46,11 @@ export class Informer<T extends KubeObject = KubeObject> {
     return [...this.#store.values()];
   }
 
+  /** The same; undefined until all has been listed once. */
+  get syncedObjects(): readonly T[] | undefined {
+    return this.#hasSynced ? this.objects : undefined;
+  }
+
   /** Follows until `signal` aborts: then it rejects with its reason. What is known stays while nothing can be had. */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, trace } = this.deps;
@@ -48,7 +59,8 @@ export class Informer<T extends KubeObject = KubeObject> {
         await this.#follow(signal);
       } catch (error) {
         if (signal.aborted || !(error instanceof LabError)) throw error;
-        const hint = `It is asked for again in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`;
+        const { waiting = "" } = this.options;
+        const hint = `${waiting} It is asked for again in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`.trim();
         trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
       }
       signal.throwIfAborted();

@@ -11,6 +11,7 @@ import { canAdmitPod } from "../lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "../lifecycle-admission/predicate.js";
 import { CriticalPodAdmissionHandler } from "../lifecycle-admission/preemption.js";
 import { DnsConfigurer } from "../network/dns.js";
+import { NODE_OS } from "../nodestatus/machine.js";
 import { killPodNow } from "../podworkers/kill-pod.js";
 import { ProbeManager } from "../prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "../prober/probe-dialer.js";
@@ -60,7 +61,7 @@ export function createModules(parts: KubeletParts): Modules {
       killPodNow({ podWorkers: parts.podWorkers, recorder, clock }, pod, { isEvicted: true, statusFunc }, parts.signal),
   });
   const predicates = { getNode: () => parts.node, admissionFailureHandler };
-  const admission = [new PredicateAdmitHandler(predicates, { os: process.platform, kubeVersion })];
+  const admission = [new PredicateAdmitHandler(predicates, { os: NODE_OS, kubeVersion })];
   const reasonCache = new ReasonCache();
   const objects: PodObjects = {
     registerPod: (pod) => managers.registerPod(pod),
@@ -127,7 +128,7 @@ function createRuntimeHelper(parts: KubeletParts, managers: PodObjectManagers, v
     {
       configMaps,
       secrets,
-      services: () => services.list(),
+      services: () => services.syncedObjects,
       recorder,
       allocatable: () => parts.node.status?.allocatable ?? {},
       hostIps: () => [nodeIp],

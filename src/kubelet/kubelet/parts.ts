@@ -1,6 +1,6 @@
 import type { V1Pod, V1PodStatus } from "../../api/pod.js";
 import type { KubeClient } from "../../client/client.js";
-import { collectionPath, NODES } from "../../client/paths.js";
+import { collectionPath, NODES, SERVICES } from "../../client/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
@@ -9,7 +9,7 @@ import { SourcesReady } from "../config/sources.js";
 import { Backoff } from "../container/backoff.js";
 import type { PodCache } from "../container/cache.js";
 import type { CriClient } from "../cri/create-cri-client.js";
-import { ServiceLister } from "../envvars/service-lister.js";
+import type { ServiceObject } from "../envvars/service-env.js";
 import { ApiPodEventRecorder } from "../events/pod-recorder.js";
 import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
@@ -107,7 +107,7 @@ export class KubeletParts {
   readonly podManager = new PodManager();
   readonly podDirs: PodDirs;
   readonly nodes: Informer<NodeObject>;
-  readonly services: ServiceLister;
+  readonly services: Informer<ServiceObject>;
   readonly pleg: Pleg;
   readonly podCache: PodCache;
   readonly runtimeState: RuntimeState;
@@ -142,7 +142,7 @@ export class KubeletParts {
       fieldSelector: `metadata.name=${nodeName}`,
       onChanged: (node) => this.#podCidrOf(node),
     });
-    this.services = new ServiceLister(deps);
+    this.services = new Informer(deps, { path: collectionPath(SERVICES), waiting: "Containers wait for services." });
     const service = new RemotePodReader((deps.polling ?? cri).runtime);
     this.pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented: false });
     this.podCache = this.pleg.cache;

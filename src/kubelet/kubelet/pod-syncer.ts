@@ -1,6 +1,7 @@
 import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Backoff } from "../container/backoff.js";
+import { convertPodStatusToRunningPod } from "../container/helpers.js";
 import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
@@ -229,22 +230,4 @@ function throwUnlessBackingOff({ error: text, syncResults }: PodSyncResult): voi
   if (text === undefined) return;
   if (syncResults.every(({ error }) => error === "CrashLoopBackOff" || error === "ImagePullBackOff")) return;
   throw new Error(text);
-}
-
-/** Mirrors ConvertPodStatusToRunningPod in pkg/kubelet/container/helpers.go: running containers, and all sandboxes. */
-export function convertPodStatusToRunningPod(podStatus: PodStatus): Pod {
-  const { podUid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
-  return {
-    podUid,
-    name,
-    namespace,
-    createdAtMs: sandboxStatuses[0]?.createdAtMs ?? 0,
-    containers: containerStatuses
-      .filter(({ state }) => state === "running")
-      .map(({ containerId, name, state }) => ({ containerId, name, state })),
-    sandboxes: sandboxStatuses.map(({ sandboxId, state }) => ({
-      containerId: sandboxId,
-      state: state === "ready" ? "running" : "exited",
-    })),
-  };
 }

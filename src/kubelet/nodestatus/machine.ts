@@ -13,6 +13,12 @@ export interface MachineFacts {
   readonly internalIp: string;
 }
 
+/**
+ * What pods run on, in Go's words. The embedded runtime plays a Linux machine wherever it runs, and a runtime that is
+ * reached over a Unix socket or TCP is one of Linux; the machine under this process may be any.
+ */
+export const NODE_OS = "linux";
+
 /** Go's names for what Node calls x64 and so on. */
 const GO_ARCH: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
@@ -27,7 +33,7 @@ export function readMachineFacts(nodeName: string): MachineFacts {
     bootId: readLine("/proc/sys/kernel/random/boot_id") ?? nodeName,
     kernelVersion: release(),
     osImage: osImage(),
-    operatingSystem: process.platform,
+    operatingSystem: NODE_OS,
     architecture: GO_ARCH[process.arch] ?? process.arch,
     internalIp: "127.0.0.1",
   };
