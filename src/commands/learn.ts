@@ -46,9 +46,11 @@ export function addLearnCommand(program: Command, context: CliContext): void {
       // The parent takes its options wherever they stand in the line.
       const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
       const env = await openLearn(context, flags);
-      await run(env, flags, word);
-      if (env.store.keptAs !== undefined) {
-        context.streams.stderr.write(`${env.say("progressBroken", { kept: env.store.keptAs })}\n`);
+      try {
+        await run(env, flags, word);
+      } finally {
+        const kept = env.store.keptAs;
+        if (kept !== undefined) context.streams.stderr.write(`${env.say("progressBroken", { kept })}\n`);
       }
     };
   const add = (name: string, description: string) => learn.command(name).description(description);
@@ -77,9 +79,13 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     ["hint", "the next hint for the present step"],
     ["solution", "let the present step be done for you"],
     ["status", "show the present step"],
+    ["stop", "end the lab under way; its progress is kept"],
   ] as const) {
     add(name, text).action(open(async (env) => (await import("./learn/operations.js"))[name](env)));
   }
+  add("speed", "change the speed of time of the lab under way")
+    .argument("<factor>", "how many times as fast")
+    .action(open(async (env, _flags, factor) => (await import("./learn/operations.js")).speed(env, factor)));
   add("reset", "forget the progress in one lab, or in all")
     .argument("[id]")
     .action(open(async (env, _flags, id) => (await import("./learn/operations.js")).reset(env, id)));
@@ -111,7 +117,7 @@ async function startLab(env: LearnEnvironment, flags: LearnFlags, word: string):
     return runUnattended(env, lab, options);
   }
   if (flags.answers !== undefined) {
-    throw new LabError("USAGE", "--answers is for a run without questions", "Add --yes.");
+    throw new LabError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
   const { canAsk } = await import("./learn/prompt.js");
   if (flags.detach === true || !canAsk(env)) {

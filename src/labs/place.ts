@@ -22,6 +22,7 @@ export interface LabPlace extends AsyncDisposable {
   readonly given: Values;
   /** how many times as fast as the wall's the lab's clock runs */
   readonly speed: number;
+  readonly canSetSpeed: boolean;
   /** Time does not jump: it goes on from where it is. @throws LabError USAGE where time is not the lab's */
   setSpeed(factor: number): Promise<void>;
   /** What something of the place tells by itself: `node-1`. @returns undefined: there is nothing of this name */

@@ -2,8 +2,7 @@ import { LabBroken } from "./actions.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
-import type { CheckStep, DoStep, PredictStep } from "./schema.js";
-import { LabSession } from "./session.js";
+import { checkOf, LabSession } from "./session.js";
 import type { Language } from "./text.js";
 
 export interface ProofOptions {
@@ -53,16 +52,11 @@ export async function proveLab(lab: Lab, place: LabPlace, options: ProofOptions,
 /** A check that holds before anything was done teaches nothing. */
 async function proveBefore(session: LabSession, problems: string[], signal: AbortSignal): Promise<void> {
   const { step } = session;
+  if (step === undefined) return;
   const check = checkOf(step);
-  if (step === undefined || check === undefined) return;
+  if (check === undefined) return;
   const verdict = await session.runs.check({ ...check, within: undefined }, signal);
   if (verdict.ok) problems.push(`${step.id}: its check holds before it was done: ${verdict.seen}`);
-}
-
-function checkOf(step: LabSession["step"]): CheckStep["check"] | DoStep["expect"] | PredictStep["outcomes"][string] {
-  if (step === undefined) return undefined;
-  if ("check" in step) return step.check;
-  return "do" in step ? step.expect : undefined;
 }
 
 function failureOf(messages: readonly LabMessage[]): string {

@@ -5,7 +5,7 @@ import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
 import type { OutputListener } from "./runner.js";
-import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
+import type { Action, Check, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
 import type { LabText, Language, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 
@@ -202,17 +202,40 @@ export class LabSession implements AsyncDisposable {
     return true;
   }
 
+  /** Whether the present step asks for something that the lab can do by itself. */
+  get isSolvable(): boolean {
+    const { step } = this;
+    return step !== undefined && ("solve" in step || ("do" in step && step.where === "elsewhere"));
+  }
+
   /** Does for the learner what the present step asks for. @returns false when the step is none that can be solved */
   async solve(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
-    if (step === undefined || !("solve" in step)) return false;
-    await this.#act(step.solve, `${step.id}-solution`, signal);
+    if (step === undefined || !this.isSolvable) return false;
+    if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
+    else if ("do" in step) await this.#runHere(step, signal);
     return true;
+  }
+
+  /**
+   * Asks the check of the present step, and does nothing else.
+   * @returns undefined: the step has none
+   */
+  async ask(signal: AbortSignal): Promise<boolean | undefined> {
+    const { step } = this;
+    const check = step === undefined ? undefined : checkOf(step);
+    return check === undefined ? undefined : this.#verdict(check, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.runs[Symbol.asyncDispose]();
   }
+}
+
+/** What says whether a step is done. */
+export function checkOf(step: Step): Check | undefined {
+  if ("check" in step) return step.check;
+  return "do" in step ? step.expect : undefined;
 }
 
 function typeOf(step: Step): "read" | "do" | "predict" | "observe" | "check" {

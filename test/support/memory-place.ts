@@ -50,6 +50,7 @@ export class MemoryPlace implements LabPlace, CommandRunner {
   readonly elsewhere = ["cd somewhere"];
   readonly runner: CommandRunner = this;
   speed = 1;
+  readonly canSetSpeed = true;
   isClosed = false;
   keptCount = 0;
 

@@ -1,5 +1,4 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type ClusterState,
@@ -20,6 +19,7 @@ import { SystemClock } from "../../util/clock.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
 import { inject } from "./injections.js";
 import { LabNodes } from "./lab-nodes.js";
+import { labFolderPrefix } from "./leftovers.js";
 import { LabRunner } from "./runner.js";
 
 export interface EmbeddedPlaceOptions {
@@ -47,7 +47,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
   try {
     const clock = new SystemClock(speed);
     const trace = new Trace(clock);
-    const folder = await mkdtemp(join(tmpdir(), `kubelab-${clusterName}-`));
+    const folder = await mkdtemp(labFolderPrefix());
     closers.push(() => rm(folder, { recursive: true, force: true }));
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
     closers.push(() => controlPlane.close());
@@ -108,6 +108,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       get speed() {
         return clock.speed;
       },
+      canSetSpeed: true,
       setSpeed,
       output: (name) => nodes.output(name),
       inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),

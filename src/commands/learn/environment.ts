@@ -26,23 +26,32 @@ export interface LearnEnvironment {
   /** what a lab tells goes to this stream */
   renderer(stream: "stdout" | "stderr"): LabRenderer;
   isColoured(stream: "stdout" | "stderr"): boolean;
+  /** the same, saying everything in another language */
+  inLanguage(language: Language): LearnEnvironment;
 }
 
 const PLAIN_WIDTH = 80;
 
 export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnEnvironment> {
-  const language = options.lang ?? languageOf(context.env);
-  const say = sayIn(language);
   const wall = new SystemClock();
+  const shared = { context, library: await openLibrary(), store: new ProgressStore(context.env, wall), wall };
+  return environmentIn(options.lang ?? languageOf(context.env), shared, options);
+}
+
+function environmentIn(
+  language: Language,
+  shared: Pick<LearnEnvironment, "context" | "library" | "store" | "wall">,
+  options: LearnOptions,
+): LearnEnvironment {
+  const { context } = shared;
+  const say = sayIn(language);
   const chalk = (stream: keyof CliStreams & ("stdout" | "stderr")) =>
     chalkFor(stream, { env: context.env, isTTY: context.streams[stream].isTTY, wanted: options.color });
   return {
-    context,
-    library: await openLibrary(),
-    store: new ProgressStore(context.env, wall),
+    ...shared,
     language,
     say,
-    wall,
+    inLanguage: (other) => environmentIn(other, shared, options),
     isColoured: (stream) => chalk(stream).level > 0,
     renderer: (stream) => {
       const out = context.streams[stream];

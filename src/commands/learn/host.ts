@@ -1,23 +1,42 @@
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { LabBroken } from "../../labs/actions.js";
+import type { Say } from "../../labs/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { LabSession } from "../../labs/session.js";
-import { LabError } from "../../util/errors.js";
+import { LabError, type LabErrorCode } from "../../util/errors.js";
 
 /** What a learner can ask of a lab that runs in the background. */
 export type LabOperation =
-  | { readonly op: "present" | "hint" | "solve" | "leave" }
-  | { readonly op: "perform"; readonly choice?: string };
+  | { readonly op: "present" | "hint" | "solve" | "ask" | "leave" }
+  | { readonly op: "perform"; readonly choice?: string }
+  | { readonly op: "speed"; readonly factor: number };
+
+const OPERATIONS = ["present", "hint", "solve", "ask", "leave", "perform", "speed"];
 
 /** The last line of an answer. */
 export type LabOutcome =
-  | { readonly kind: "outcome"; readonly ok: boolean; readonly step: string | null; readonly type: string | null }
-  | { readonly kind: "failed"; readonly message: string; readonly hint: string };
+  | {
+      readonly kind: "outcome";
+      /** undefined: there was nothing to do of this kind */
+      readonly ok?: boolean;
+      /** where the lab stands now; null: at its end */
+      readonly step: string | null;
+      readonly type: string | null;
+    }
+  | { readonly kind: "failed"; readonly code: LabErrorCode; readonly message: string; readonly hint: string };
 
 /** Where the session's messages go: the one who asks now. */
 export interface Speaker {
   emit: (message: LabMessage) => void;
+}
+
+export interface HostOptions {
+  /** path of the socket */
+  readonly socket: string;
+  /** resolves when progress is on the disk */
+  readonly written: () => Promise<void>;
+  readonly say: Say;
 }
 
 const MAX_BODY_BYTES = 4096;
@@ -29,25 +48,29 @@ const MAX_BODY_BYTES = 4096;
 export async function hostLab(
   session: LabSession,
   speaker: Speaker,
-  { socket, written }: { readonly socket: string; readonly written: () => Promise<void> },
+  { socket, written, say }: HostOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await rm(socket, { force: true });
   const leave = new AbortController();
   const until = AbortSignal.any([signal, leave.signal]);
-  // One after the other: a lab has one learner.
+  // One after the other: a lab has one learner. Leaving does not wait for its turn.
   let turn: Promise<void> = Promise.resolve();
   const server = createServer((request, response) => {
-    turn = turn
-      .then(() => answer(request, response))
-      .catch(() => {
-        response.destroy();
-      });
+    readOperation(request)
+      .then((operation) => {
+        if (operation.op === "leave") return answer(operation, response);
+        turn = turn.then(() => answer(operation, response)).catch(() => void response.destroy());
+        return turn;
+      })
+      .catch(() => void response.destroy());
   });
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const operation = await readOperation(request);
-    speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);
-    const outcome = await operate(session, operation, until);
+  const answer = async (operation: LabOperation, response: ServerResponse): Promise<void> => {
+    // Who has gone away does not wait any more: what they asked for is not waited for either.
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    if (operation.op !== "leave") speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);
+    const outcome = await operate(session, operation, say, AbortSignal.any([until, gone.signal]));
     await written();
     response.end(`${JSON.stringify(outcome)}\n`);
     if (operation.op === "leave" || session.step === undefined) response.once("close", () => leave.abort());
@@ -73,23 +96,36 @@ async function listen(server: Server, socket: string): Promise<void> {
   await chmod(socket, 0o600);
 }
 
-async function operate(session: LabSession, operation: LabOperation, signal: AbortSignal): Promise<LabOutcome> {
+async function operate(
+  session: LabSession,
+  operation: LabOperation,
+  say: Say,
+  signal: AbortSignal,
+): Promise<LabOutcome> {
   try {
     const ok = await perform(session, operation, signal);
     const { step } = session;
     const type =
       step === undefined ? null : (["do", "predict", "observe", "check"].find((key) => key in step) ?? "read");
-    return { kind: "outcome", ok, step: step?.id ?? null, type };
+    return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type };
   } catch (error) {
-    if (error instanceof LabError) return { kind: "failed", message: error.message, hint: error.hint };
+    const { id } = session.definition;
+    if (error instanceof LabError) {
+      return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
+    }
     if (error instanceof LabBroken) {
-      return { kind: "failed", message: error.message, hint: "Start the lab anew: kubelab learn reset" };
+      const message = `${say("labBroken")}: ${error.message}`;
+      return { kind: "failed", code: "FAILED", message, hint: say("resetHint", { id }) };
     }
     throw error;
   }
 }
 
-async function perform(session: LabSession, operation: LabOperation, signal: AbortSignal): Promise<boolean> {
+async function perform(
+  session: LabSession,
+  operation: LabOperation,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
   switch (operation.op) {
     case "present":
       session.present();
@@ -97,9 +133,14 @@ async function perform(session: LabSession, operation: LabOperation, signal: Abo
     case "hint":
       return session.hint();
     case "solve":
-      return (await session.solve(signal)) && (await session.perform(undefined, signal));
+      return (await session.solve(signal)) ? session.perform(undefined, signal) : undefined;
+    case "ask":
+      return session.ask(signal);
     case "perform":
       return session.perform(operation.choice, signal);
+    case "speed":
+      await session.place.setSpeed(operation.factor);
+      return true;
     case "leave":
       return true;
   }
@@ -112,6 +153,6 @@ async function readOperation(request: IncomingMessage): Promise<LabOperation> {
     if (text.length > MAX_BODY_BYTES) throw new Error("the operation is too long");
   }
   const value = JSON.parse(text) as LabOperation;
-  if (!["present", "hint", "solve", "leave", "perform"].includes(value.op)) throw new Error("no such operation");
+  if (!OPERATIONS.includes(value.op)) throw new Error("no such operation");
   return value;
 }

@@ -1,11 +1,14 @@
 import type { MessageKey } from "../../labs/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
-import type { LabSession } from "../../labs/session.js";
+import { isAbortError, LabError } from "../../util/errors.js";
+import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
 import { standingInWords } from "./list.js";
-import { openSession } from "./open-session.js";
-import { type Choice, choose } from "./prompt.js";
+import { type OpenSession, openSession } from "./open-session.js";
+import { askText, type Choice, choose } from "./prompt.js";
+import { parseFactor, speedByKey } from "./speed.js";
+import { WaitingLine } from "./waiting.js";
 
 export interface InteractiveOptions {
   readonly speed?: number;
@@ -47,74 +50,144 @@ async function chooseLab(env: LearnEnvironment): Promise<LabSummary | undefined>
 export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<void> {
   const { context, say, store } = env;
   const renderer = env.renderer("stderr");
-  const progress = context.progress(say("preparing"));
+  const preparing = context.progress(say("preparing"));
+  const waiting = new WaitingLine(env, say("speedKeys"));
   const onMessage = (message: LabMessage) => {
-    if (message.kind === "waiting") progress.update(waitingText(env, message));
-    else {
-      progress.stop();
-      renderer.write(message);
-    }
+    if (message.kind === "waiting") return waiting.update(message);
+    preparing.stop();
+    waiting.stop();
+    renderer.write(message);
   };
-  await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => progress.stop());
-  while (open.session.step !== undefined) {
-    open.session.present();
-    if (!(await runStep(env, open.session))) break;
+  await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => preparing.stop());
+  try {
+    while (open.session.step !== undefined) {
+      open.session.present();
+      if (!(await runStep(env, open))) break;
+    }
+  } finally {
+    waiting.stop();
+    await open.written();
   }
-  await open.written();
   const done = (await store.of(lab))?.done.length ?? 0;
   if (open.session.step === undefined) return;
   context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: lab.id })}\n`);
 }
 
-function waitingText({ say }: LearnEnvironment, { want, seen, leftMs }: LabMessage & { kind: "waiting" }): string {
-  return say("waitingFor", { want, seen, seconds: Math.ceil(leftMs / 1000) });
-}
-
 /** @returns false: the learner leaves */
-async function runStep(env: LearnEnvironment, session: LabSession): Promise<boolean> {
-  const { signal } = env.context;
+async function runStep(env: LearnEnvironment, open: OpenSession): Promise<boolean> {
+  const { session } = open;
   for (;;) {
     const { step } = session;
     if (step === undefined) return true;
-    if ("predict" in step) {
-      const answer = await choose(env, env.say("pressWhat"), predictionChoices(env, session));
-      if (answer === LEAVE) return false;
-      if (await session.perform(answer, signal)) return true;
-      continue;
-    }
-    switch (await choose(env, env.say("pressWhat"), actionChoices(env, session))) {
+    const answer = await choose(
+      env,
+      env.say("pressWhat"),
+      "predict" in step ? predictions(env, open) : actions(env, open),
+    );
+    switch (answer) {
       case LEAVE:
         return false;
-      case "hint":
+      case SPEED:
+        await askSpeed(env, open);
+        break;
+      case HINT:
         session.hint();
         break;
-      case "solve":
-        await session.solve(signal);
-        if (await session.perform(undefined, signal)) return true;
+      case SOLVE:
+        if (
+          await attempt(
+            env,
+            open,
+            async (signal) => (await session.solve(signal)) && session.perform(undefined, signal),
+          )
+        ) {
+          return true;
+        }
         break;
       default:
-        if (await session.perform(undefined, signal)) return true;
+        if (await attempt(env, open, (signal) => session.perform("predict" in step ? answer : undefined, signal))) {
+          return true;
+        }
     }
   }
 }
 
-const LEAVE = "leave";
+/** Does something that may wait; meanwhile keys change the speed of time. */
+async function attempt(
+  env: LearnEnvironment,
+  { place }: OpenSession,
+  body: (signal: AbortSignal) => Promise<boolean>,
+): Promise<boolean> {
+  const { streams, signal } = env.context;
+  if (!hasKeys(streams)) return body(signal);
+  const over = new AbortController();
+  const interrupted = new AbortController();
+  const both = AbortSignal.any([signal, interrupted.signal]);
+  const press = async (key: string) => {
+    const factor = await speedByKey(key, place).catch((error: unknown) => tell(env, error));
+    if (factor !== undefined) streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
+  };
+  // `q` and the end of the input end the reading of keys; only Ctrl-C ends what is under way.
+  const reading = readKeys(streams.stdin, press, over.signal).catch((error: unknown) => interrupted.abort(error));
+  try {
+    return await body(both);
+  } finally {
+    over.abort();
+    await reading;
+  }
+}
 
-function predictionChoices({ say }: LearnEnvironment, session: LabSession): Choice[] {
+async function askSpeed(env: LearnEnvironment, { place }: OpenSession): Promise<void> {
+  try {
+    const factor = parseFactor(await askText(env, env.say("askSpeed"), String(place.speed)), env.say);
+    await place.setSpeed(factor);
+    env.context.streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
+  } catch (error) {
+    tell(env, error);
+  }
+}
+
+/** What the learner can mend by trying again. */
+function tell(env: LearnEnvironment, error: unknown): undefined {
+  if (!(error instanceof LabError) || isAbortError(error)) throw error;
+  env.context.streams.stderr.write(`${error.message}\n`);
+  return undefined;
+}
+
+// Choices of predictions begin with a letter or a digit.
+const LEAVE = ".leave";
+const SPEED = ".speed";
+const HINT = ".hint";
+const SOLVE = ".solve";
+
+function predictions(env: LearnEnvironment, { session, place }: OpenSession): Choice[] {
+  const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
+  return [...answers, ...always(env, place.canSetSpeed)];
+}
+
+function actions(env: LearnEnvironment, { session, place }: OpenSession): Choice[] {
+  const { say } = env;
+  const { step, stepText, isSolvable } = session;
+  const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";
+  const main: MessageKey =
+    step === undefined || !("do" in step || "check" in step)
+      ? "actionNext"
+      : "check" in step
+        ? "actionCheck"
+        : isElsewhere
+          ? "actionDone"
+          : "actionRun";
   return [
-    ...session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` })),
-    { value: LEAVE, name: say("actionLeave") },
+    { value: "go", name: say(main) },
+    ...(stepText.hints.length > 0 ? [{ value: HINT, name: say("actionHint") }] : []),
+    ...(isSolvable ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }] : []),
+    ...always(env, place.canSetSpeed),
   ];
 }
 
-function actionChoices({ say }: LearnEnvironment, session: LabSession): Choice[] {
-  const { step, stepText } = session;
-  const main: MessageKey =
-    step === undefined ? "actionNext" : "do" in step ? "actionRun" : "check" in step ? "actionCheck" : "actionNext";
+function always({ say }: LearnEnvironment, canSetSpeed: boolean): Choice[] {
   return [
-    { value: "go", name: say(main) },
-    ...(stepText.hints.length > 0 ? [{ value: "hint", name: say("actionHint") }] : []),
-    ...(step !== undefined && "solve" in step ? [{ value: "solve", name: say("actionSolution") }] : []),
+    ...(canSetSpeed ? [{ value: SPEED, name: say("actionSpeed") }] : []),
     { value: LEAVE, name: say("actionLeave") },
   ];
 }

@@ -107,7 +107,9 @@ export class LabMachine {
     const { serveControl } = await import("../../runtime/control/http.js");
     const { clock, context } = session;
     const { pullMs } = options.settings;
+    const rootDir = join(folder, "runtime");
     const runtime = await startRuntime({
+      rootDir,
       clock,
       trace: new Trace(clock),
       random: context.random,

@@ -1,3 +1,7 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { isRunning, readClusterState } from "../../cli/cluster-state.js";
+import type { CliContext } from "../../cli/context.js";
 import { LabBroken } from "../../labs/actions.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
@@ -6,6 +10,7 @@ import { LabSession } from "../../labs/session.js";
 import { LabError } from "../../util/errors.js";
 import { openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
+import { clearLeftovers } from "./leftovers.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions {
@@ -21,7 +26,7 @@ export interface OpenSession extends AsyncDisposable {
 }
 
 /** As other commands find the lab's cluster: `kubelab --cluster learn`. */
-export const LEARN_CLUSTER = "learn";
+const LEARN_CLUSTER = "learn";
 const MAX_SEED = 1_000_000;
 
 /**
@@ -37,13 +42,18 @@ export async function openSession(
   const { context, store, library, language } = env;
   const lab = await library.load(summary.id);
   if (lab === undefined) throw new LabError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
+  for (const program of lab.definition.needs) {
+    if (isOnPath(program, context.env)) continue;
+    throw new LabError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
+  }
+  await clearLeftovers();
   const before = await store.of(summary);
   const isAnew = before === undefined || before.finishedAtMs !== undefined;
   const seed = wantedSeed ?? (isAnew ? Math.floor(context.random.float() * MAX_SEED) : before.seed);
   const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
   const { definition } = lab;
   const place = await openEmbeddedPlace(context, {
-    clusterName: LEARN_CLUSTER,
+    clusterName: await freeClusterName(context),
     speed: speed ?? definition.speed,
     definition,
     columns: Math.min(context.streams.stderr.columns ?? 80, 100),
@@ -65,7 +75,7 @@ export async function openSession(
   try {
     await session.begin(context.signal);
     isQuiet = true;
-    for (const step of done) await redo(session, step, context.signal);
+    for (const step of done) await redo(env, session, step);
     isQuiet = false;
     return { session, place, written, [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -78,9 +88,29 @@ export async function openSession(
 }
 
 /** Does a step again that was done in an earlier run, so that the cluster is as the learner left it. */
-async function redo(session: LabSession, step: string, signal: AbortSignal): Promise<void> {
+async function redo({ say, context: { signal } }: LearnEnvironment, session: LabSession, step: string): Promise<void> {
   if (session.step?.id !== step) return;
   await session.solve(signal);
   const [first] = session.choices();
-  await session.perform(first?.key, signal);
+  if (!(await session.perform(first?.key, signal))) throw new LabBroken(say("cannotRedo", { step }));
+}
+
+/** `learn`, or `learn-2` where another lab is under way in another terminal. */
+async function freeClusterName({ env }: CliContext): Promise<string> {
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? LEARN_CLUSTER : `${LEARN_CLUSTER}-${count}`;
+    const state = await readClusterState(env, name);
+    if (state === undefined || !(await isRunning(state))) return name;
+  }
+}
+
+function isOnPath(program: string, env: CliContext["env"]): boolean {
+  return (env["PATH"] ?? "").split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }

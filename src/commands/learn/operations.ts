@@ -1,46 +1,70 @@
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
 import { LabError } from "../../util/errors.js";
-import { ask, backgroundLab } from "./background.js";
+import { ask, backgroundLab, endBackground, openBackground } from "./background.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
+import { parseFactor } from "./speed.js";
 
 /** Does the present step, and shows the one after it. @throws LabError FAILED when it is not done */
-export async function next(env: LearnEnvironment, choice: string): Promise<void> {
-  const outcome = await ask(env, choice === "" ? { op: "perform" } : { op: "perform", choice });
-  if (!outcome.ok) {
-    const hint = outcome.type === "predict" ? "kubelab learn next CHOICE" : "kubelab learn hint";
-    throw new LabError("FAILED", env.say("checkFailed"), hint);
+export async function next(here: LearnEnvironment, choice: string): Promise<void> {
+  const lab = await openBackground(here);
+  const { say } = lab.env;
+  const outcome = await ask(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
+  if (outcome.ok !== true) {
+    throw new LabError("FAILED", say("checkFailed"), say(outcome.type === "predict" ? "nextNeedsChoice" : "nextHint"));
   }
-  if (outcome.step !== null) await ask(env, { op: "present" });
+  if (outcome.step !== null) await ask(lab, { op: "present" });
 }
 
-/** As `next`, for steps that ask for something to be brought about. */
-export async function check(env: LearnEnvironment): Promise<void> {
-  await next(env, "");
+/** Asks whether the present step is done, and does nothing else. @throws LabError FAILED when it is not */
+export async function check(here: LearnEnvironment): Promise<void> {
+  const lab = await openBackground(here);
+  const { say } = lab.env;
+  const { ok } = await ask(lab, { op: "ask" });
+  if (ok === false) throw new LabError("FAILED", say("checkFailed"), say("nextHint"));
+  lab.env.context.streams.stdout.write(`${say(ok === true ? "checkHolds" : "nothingToCheck")}\n`);
 }
 
-export async function hint(env: LearnEnvironment): Promise<void> {
-  const { ok } = await ask(env, { op: "hint" });
-  if (!ok) env.context.streams.stdout.write(`${env.say("noMoreHints")}\n`);
+export async function hint(here: LearnEnvironment): Promise<void> {
+  const lab = await openBackground(here);
+  const { ok } = await ask(lab, { op: "hint" });
+  if (ok !== true) lab.env.context.streams.stdout.write(`${lab.env.say("noMoreHints")}\n`);
 }
 
-export async function solution(env: LearnEnvironment): Promise<void> {
-  const { ok, step } = await ask(env, { op: "solve" });
-  if (!ok) throw new LabError("USAGE", env.say("nothingToSolve"), "kubelab learn next");
-  if (step !== null) await ask(env, { op: "present" });
+/** @throws LabError USAGE for a step that has nothing to solve; FAILED when the solution did not do it */
+export async function solution(here: LearnEnvironment): Promise<void> {
+  const lab = await openBackground(here);
+  const { say } = lab.env;
+  const { ok, step } = await ask(lab, { op: "solve" });
+  if (ok === undefined) throw new LabError("USAGE", say("nothingToSolve"), "kubelab learn next");
+  if (!ok) throw new LabError("FAILED", say("checkFailed"), say("stepFailedHint"));
+  if (step !== null) await ask(lab, { op: "present" });
 }
 
-export async function status(env: LearnEnvironment): Promise<void> {
-  await ask(env, { op: "present" });
+export async function status(here: LearnEnvironment): Promise<void> {
+  await ask(await openBackground(here), { op: "present" });
+}
+
+/** Time of the lab under way runs so many times as fast from now on. @throws LabError USAGE */
+export async function speed(here: LearnEnvironment, word: string): Promise<void> {
+  const lab = await openBackground(here);
+  const { say, context } = lab.env;
+  const factor = parseFactor(word, say);
+  await ask(lab, { op: "speed", factor });
+  context.streams.stdout.write(`${say("speedNow", { factor })}\n`);
+}
+
+/** Ends the lab under way; its progress is kept. @throws LabError FAILED when there is none */
+export async function stop(here: LearnEnvironment): Promise<void> {
+  const { env, state } = await openBackground(here);
+  await endBackground(env);
+  env.context.streams.stdout.write(`${env.say("labStopped", { id: state.lab })}\n`);
 }
 
 /** Forgets one lab, or all; a lab that runs in the background ends. */
 export async function reset(env: LearnEnvironment, word: string): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
   const running = await backgroundLab(env);
-  if (running !== undefined && (lab === undefined || running.lab === lab.id)) {
-    // It may have been killed: then there is nothing to end.
-    await ask(env, { op: "leave" }).catch(() => undefined);
-  }
+  if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endBackground(env);
   if (lab === undefined) await env.store.save(EMPTY_PROGRESS);
   else await env.store.change(lab.id, () => undefined);
   env.context.streams.stdout.write(

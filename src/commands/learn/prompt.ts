@@ -10,6 +10,23 @@ export function canAsk({ context }: LearnEnvironment): boolean {
   return context.streams.stdin.isTTY === true && context.streams.stderr.isTTY === true;
 }
 
+async function openPrompt({ context }: LearnEnvironment) {
+  const { streams, signal } = context;
+  const { default: inquirer } = await import("inquirer");
+  return inquirer.createPromptModule({
+    input: streams.stdin as NodeJS.ReadStream,
+    output: streams.stderr as NodeJS.WriteStream,
+    signal,
+  } as Parameters<typeof inquirer.createPromptModule>[0]);
+}
+
+/** Asks for a line; Enter alone means `usual`. */
+export async function askText(env: LearnEnvironment, message: string, usual: string): Promise<string> {
+  const prompt = await openPrompt(env);
+  const { answer } = await prompt([{ type: "input", name: "answer", message, default: usual } as never]);
+  return String(answer);
+}
+
 /**
  * Lets the learner choose with the arrow keys; on a terminal that cannot move the cursor (TERM=dumb, as with screen readers) by
  * typing a number.
@@ -17,19 +34,9 @@ export function canAsk({ context }: LearnEnvironment): boolean {
  */
 export async function choose(env: LearnEnvironment, message: string, choices: readonly Choice[]): Promise<string> {
   if (!canAsk(env)) {
-    throw new LabError(
-      "USAGE",
-      "there is no terminal to ask on",
-      "Use kubelab learn list, start, next, check, hint and solution, or --yes.",
-    );
+    throw new LabError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
-  const { streams, signal, env: environment } = env.context;
-  const { default: inquirer } = await import("inquirer");
-  const prompt = inquirer.createPromptModule({
-    input: streams.stdin as NodeJS.ReadStream,
-    output: streams.stderr as NodeJS.WriteStream,
-    signal,
-  } as Parameters<typeof inquirer.createPromptModule>[0]);
+  const prompt = await openPrompt(env);
   const items = choices.map((one) =>
     "heading" in one
       ? { type: "separator" as const, separator: one.heading }
@@ -39,7 +46,7 @@ export async function choose(env: LearnEnvironment, message: string, choices: re
           ...(one.description === undefined ? {} : { description: one.description }),
         },
   );
-  const type = environment["TERM"] === "dumb" ? "rawlist" : "select";
+  const type = env.context.env["TERM"] === "dumb" ? "rawlist" : "select";
   const { answer } = await prompt([{ type, name: "answer", message, choices: items, loop: false } as never]);
   return String(answer);
 }

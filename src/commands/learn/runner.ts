@@ -5,6 +5,7 @@ import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "
 import { plainWords } from "../../labs/runner.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
+import { noteRunning } from "./leftovers.js";
 
 export interface RunnerDeps {
   readonly random: Random;
@@ -106,6 +107,7 @@ export class LabRunner implements CommandRunner {
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
+    if (child.pid !== undefined) void noteRunning(this.deps.folder, child.pid);
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => record.add(name, text));
     }

@@ -1,70 +1,97 @@
 import { readFile } from "node:fs/promises";
-import type { LabSummary } from "../../labs/library.js";
+import type { Lab } from "../../labs/lab.js";
+import { type LabSummary, nearest } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/files.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { openSession } from "./open-session.js";
+import { WaitingLine } from "./waiting.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
   /** YAML or JSON: the choice by step */
   readonly answersFile?: string;
 }
 
+type Answers = Readonly<Record<string, string>>;
+
 /**
  * A whole lab without questions: commands are run, checks solved, predictions answered from a file.
- * @throws LabError USAGE when a prediction has no answer; FAILED when a step is not done
+ * @throws LabError USAGE before anything is begun when a prediction has no answer; FAILED when a step is not done
  */
 export async function runUnattended(
   env: LearnEnvironment,
-  lab: LabSummary,
+  summary: LabSummary,
   { answersFile, ...options }: UnattendedOptions,
 ): Promise<void> {
-  const answers = answersFile === undefined ? {} : await readAnswers(answersFile);
+  const answers = answersFile === undefined ? {} : await readAnswers(env, answersFile);
+  const lab = await env.library.load(summary.id);
+  if (lab !== undefined) checkAnswers(env, lab, answers);
   const renderer = env.renderer("stdout");
-  const onMessage = (message: LabMessage) => renderer.write(message);
-  await using open = await openSession(env, lab, { ...options, onMessage });
+  const waiting = new WaitingLine(env);
+  const onMessage = (message: LabMessage) => {
+    if (message.kind === "waiting") return waiting.update(message);
+    waiting.stop();
+    renderer.write(message);
+  };
+  await using open = await openSession(env, summary, { ...options, onMessage });
   const { session } = open;
-  while (session.step !== undefined) {
-    session.present();
-    const { step } = session;
-    const choice = answers[step.id];
-    if ("predict" in step && choice === undefined) {
-      throw new LabError(
-        "USAGE",
-        `${lab.id}: no answer for step ${step.id}`,
-        `Add a line to the --answers file: ${step.id}: ${step.predict.join(" | ")}`,
-      );
+  try {
+    while (session.step !== undefined) {
+      session.present();
+      const { step } = session;
+      await session.solve(env.context.signal);
+      if (await session.perform(answers[step.id], env.context.signal)) continue;
+      throw new LabError("FAILED", env.say("stepFailed", { id: summary.id, step: step.id }), env.say("stepFailedHint"));
     }
-    await session.solve(env.context.signal);
-    if (!(await session.perform(choice, env.context.signal))) {
-      throw new LabError("FAILED", `${lab.id}: step ${step.id} is not done`, "See above what was seen and wanted.");
+  } finally {
+    waiting.stop();
+  }
+}
+
+/** Every question has an answer that is one of its choices, and every answer a question. @throws LabError USAGE */
+function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: Answers): void {
+  const { id } = definition;
+  const questions = definition.steps.flatMap((step) => ("predict" in step ? [step] : []));
+  const names = questions.map((step) => step.id);
+  for (const step of Object.keys(answers)) {
+    if (names.includes(step)) continue;
+    const like = nearest(names, step);
+    const message =
+      like === undefined ? say("unknownStep", { id, step }) : say("unknownStepNearest", { id, step, nearest: like });
+    throw new LabError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
+  }
+  for (const { id: step, predict } of questions) {
+    const given = answers[step];
+    if (given === undefined) {
+      const hint = say("noAnswerHint", { step, choices: predict.join(" | ") });
+      throw new LabError("USAGE", say("noAnswer", { id, step }), hint);
+    }
+    if (!predict.includes(given)) {
+      const hint = say("badAnswerHint", { choices: predict.join(", ") });
+      throw new LabError("USAGE", say("badAnswer", { id, step, given }), hint);
     }
   }
 }
 
-async function readAnswers(file: string): Promise<Readonly<Record<string, string>>> {
+async function readAnswers({ say }: LearnEnvironment, file: string): Promise<Answers> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
   } catch (cause) {
-    throw new LabError("BAD_FILE", `cannot read ${file}: ${describeFileError(cause)}`, "Name a file of answers.", {
-      cause,
-    });
+    const message = say("fileUnreadable", { file, why: describeFileError(cause) });
+    throw new LabError("BAD_FILE", message, say("answersFileHint"), { cause });
   }
+  const misread = (cause?: unknown) =>
+    new LabError("BAD_FILE", say("noAnswersFile", { file }), say("noAnswersFileHint"), { cause });
   const { parse } = await import("../../util/yaml.js");
   let value: unknown;
   try {
     value = parse(text);
   } catch (cause) {
-    throw misread(file, cause);
+    throw misread(cause);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw misread(file);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw misread();
   return Object.fromEntries(Object.entries(value).map(([step, choice]) => [step, String(choice)]));
-}
-
-function misread(file: string, cause?: unknown): LabError {
-  const what = `${file} is no file of answers: expected one line \`step: choice\` for each prediction`;
-  return new LabError("BAD_FILE", what, "`kubelab learn start ID` shows the choices of each step.", { cause });
 }

@@ -1,0 +1,22 @@
+import type { Say } from "../../labs/catalogue.js";
+import type { LabPlace } from "../../labs/place.js";
+import { LabError } from "../../util/errors.js";
+
+const SLOWEST = 0.01;
+const FASTEST = 10_000;
+
+/** @throws LabError USAGE for what is no speed */
+export function parseFactor(word: string, say: Say): number {
+  const factor = Number(word);
+  if (word.trim() !== "" && factor >= SLOWEST && factor <= FASTEST) return factor;
+  throw new LabError("USAGE", say("speedBad", { given: word }), "kubelab learn speed 20");
+}
+
+/** `+`: twice as fast; `-`: half. @returns the new speed; undefined: another key */
+export async function speedByKey(key: string, place: LabPlace): Promise<number | undefined> {
+  const change = key === "+" || key === "=" ? 2 : key === "-" ? 0.5 : undefined;
+  if (change === undefined) return undefined;
+  const factor = Math.min(FASTEST, Math.max(SLOWEST, place.speed * change));
+  await place.setSpeed(factor);
+  return factor;
+}
