@@ -126,14 +126,23 @@ async function takeInput(
   { stdin, terminal }: Streams,
   signal: AbortSignal,
 ): Promise<void> {
+  // Together: what goes wrong with one of them must not wait, unseen, for the end of the other.
   const sizes = terminal === undefined ? undefined : followSize(session.resizes, terminal);
-  if (terminal !== undefined && session.stdin !== undefined) {
+  await Promise.all([sizes, takeKeys(session, { stdin, terminal }, signal)]);
+}
+
+async function takeKeys(
+  session: RemoteCommandServerSession,
+  { stdin, terminal }: Pick<Streams, "stdin" | "terminal">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (session.stdin === undefined) return;
+  if (terminal !== undefined) {
     await fromClient(session.stdin, (bytes) => terminal.input(bytes, signal), signal);
-  } else if (stdin !== undefined && session.stdin !== undefined) {
+  } else if (stdin !== undefined) {
     await fromClient(session.stdin, (bytes) => stdin.writer.write(bytes, signal), signal);
     stdin.writer.release();
   }
-  await sizes;
 }
 
 async function giveOutput(session: RemoteCommandServerSession, streams: Streams, signal: AbortSignal): Promise<void> {

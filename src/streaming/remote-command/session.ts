@@ -31,7 +31,7 @@ export interface RemoteCommandServerSession extends AsyncDisposable {
   readonly stdin: ByteReader | undefined;
   readonly stdout: ByteWriter | undefined;
   readonly stderr: ByteWriter | undefined;
-  /** ends with the session; empty without a terminal */
+  /** ends with the session, also when the connection broke; empty without a terminal */
   readonly resizes: AsyncIterable<TerminalSize>;
   /** aborts when the client is gone, or has been silent for longer than the idle timeout; not by `finish` or `close` */
   readonly signal: AbortSignal;

@@ -1,4 +1,4 @@
-import type { ByteReader } from "../bytes.js";
+import { type ByteReader, StreamError } from "../bytes.js";
 import type { TerminalSize } from "./session.js";
 
 /** A size is some 30 bytes: more without an end is none. */
@@ -12,11 +12,20 @@ export function terminalSizeText({ width, height }: TerminalSize): string {
 
 /**
  * The sizes in a resize stream: JSON objects one after the other, however they are cut into pieces. Ends with the stream,
- * and at the first thing that is no size: the terminal keeps its size then.
+ * with its connection, and at the first thing that is no size: the terminal keeps its size then. That the connection broke
+ * is told by the session's signal: who only follows sizes need not know.
  *
  * Mirrors handleResizeEvents in pkg/kubelet/cri/streaming/remotecommand/httpstream.go.
  */
 export async function* terminalSizes(reader: ByteReader): AsyncGenerator<TerminalSize> {
+  try {
+    yield* sizesIn(reader);
+  } catch (error) {
+    if (!(error instanceof StreamError)) throw error;
+  }
+}
+
+async function* sizesIn(reader: ByteReader): AsyncGenerator<TerminalSize> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of reader) {

@@ -147,6 +147,24 @@ test("sizes of a terminal arrive in order, and end with the session", async () =
   assert.deepEqual(sizes, ["80x24", "200x50", "end"]);
 });
 
+test("a connection that breaks ends the sizes: who follows them, and looks at nothing, throws nothing", async () => {
+  const sizes: string[] = [];
+  const ended = deferred<unknown>();
+  await using setup = await serve(TERMINAL, async (session) => {
+    for await (const { width } of session.resizes) sizes.push(String(width));
+    const isGone = session.signal.aborted;
+    await session.close();
+    ended.resolve(isGone);
+  });
+  const session = await setup.open();
+  await session.resize({ width: 80, height: 24 });
+  while (sizes.length === 0) await settle();
+  session.status.catch(() => {}); // it broke
+  await session.close();
+  assert.equal(await ended.promise, true);
+  assert.deepEqual([sizes, setup.refusals], [["80"], []]);
+});
+
 test("megabytes of output all reach a client that is slow, before the status does", async () => {
   const bytes = Buffer.alloc(65_536, 5);
   await using setup = await serve({ ...PIPES, stdin: false }, async (session) => {

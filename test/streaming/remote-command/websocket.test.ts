@@ -165,6 +165,22 @@ for (const [text, want] of sizes) {
   });
 }
 
+test("a connection that breaks ends the sizes: who follows them, and looks at nothing, throws nothing", async () => {
+  const seen = deferred<unknown>();
+  await using one = await lab(
+    async (session) => {
+      const all: unknown[] = [];
+      for await (const { width } of session.resizes) all.push(width);
+      seen.resolve([...all, session.signal.aborted]);
+    },
+    { options: TERMINAL },
+  );
+  const ws = new WebSocket(one.server.url, "v4.channel.k8s.io");
+  await once(ws, "open");
+  ws.send(Buffer.from('\x04{"Width":1,"Height":2}'), () => ws.terminate());
+  assert.deepEqual(await seen.promise, [1, true]);
+});
+
 const handshakes = [
   // offered                     supported                              answer
   ["v5.channel.k8s.io", ["v4.channel.k8s.io"], 403],
