@@ -65,6 +65,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/port-forward.js")).addPortForwardCommand,
   },
   {
+    name: "static-pod",
+    summary: "watch a file become a static pod, with its mirror pod and status",
+    load: async () => (await import("../commands/static-pod.js")).addStaticPodCommand,
+  },
+  {
+    name: "pod-manager",
+    summary: "see which pods a kubelet should have: a page, and /pods as JSON",
+    load: async () => (await import("../commands/pod-manager.js")).addPodManagerCommand,
+  },
+  {
+    name: "pod-worker",
+    summary: "watch pod workers sync, wait, merge updates and end pods",
+    load: async () => (await import("../commands/pod-worker.js")).addPodWorkerCommand,
+  },
+  {
     name: "runtime",
     summary: "run the embedded container runtime for a kubelet or crictl",
     load: async () => (await import("../commands/runtime.js")).addRuntimeCommand,

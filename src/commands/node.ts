@@ -113,13 +113,13 @@ async function stay(
   await allUntilOneEnds(context.signal, loops);
 }
 
-interface OpenKubeconfig extends AsyncDisposable {
+export interface OpenKubeconfig extends AsyncDisposable {
   /** undefined: this process has no identity but the node's */
   readonly path: string | undefined;
 }
 
 /** For a cluster of this process, which nobody else has a kubeconfig of, one is written; it goes with the cluster. */
-async function openKubeconfig(plan: JoinPlan, target: Target | undefined): Promise<OpenKubeconfig> {
+export async function openKubeconfig(plan: JoinPlan, target: Target | undefined): Promise<OpenKubeconfig> {
   if (target?.kind !== "embedded") {
     return { path: target?.kubeconfigPath, [Symbol.asyncDispose]: async () => {} };
   }

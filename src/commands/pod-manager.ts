@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "./examples.js";
+import {
+  followTranslations,
+  podManagerKeys,
+  podManagerResult,
+  servePods,
+  showsPodManager,
+} from "./pod-manager/window.js";
+import { addHttpOption, addWindowOptions, type WindowOptions } from "./window/options.js";
+import { runWindow } from "./window/run-window.js";
+
+/** `kubelab pod-manager`: the pods that a kubelet should have, and which mirror pod belongs to which static pod. */
+export function addPodManagerCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("pod-manager")
+    .summary("see which pods a kubelet should have: a page, and /pods as JSON")
+    .description(
+      "Runs a kubelet and serves what its pod manager knows: regular, static and mirror pods, and the\ntranslation of their UIDs. GET /pods is the list as JSON; the page follows live.",
+    );
+  addExamples(
+    command,
+    "kubelab pod-manager --http 127.0.0.1:8080",
+    "kubelab pod-manager --manifest-dir ./manifests",
+    "curl -s http://127.0.0.1:8080/pods | jq '.items[].metadata.name'",
+  );
+  addHttpOption(addWindowOptions(command, "manager-node"), "where the page is (a free port of 127.0.0.1)");
+  command.action((options: WindowOptions) =>
+    runWindow(context, {
+      command: "pod-manager",
+      options,
+      levelOf: showsPodManager,
+      loops: (window) => [
+        (signal) => servePods(window, options.http, signal),
+        (signal) => followTranslations(window, signal),
+      ],
+      keys: podManagerKeys,
+      result: podManagerResult,
+    }),
+  );
+}

@@ -1,0 +1,46 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "./examples.js";
+import { showsPodWorkers, WorkerWindow } from "./pod-worker/window.js";
+import { addHttpOption, addWindowOptions, type WindowOptions } from "./window/options.js";
+import { runWindow } from "./window/run-window.js";
+
+interface PodWorkerOptions extends WindowOptions {
+  readonly holdCache?: boolean;
+}
+
+/** `kubelab pod-worker`: one worker per pod, what it does, what waits for it, and what it waits for. */
+export function addPodWorkerCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("pod-worker")
+    .summary("watch pod workers sync, wait, merge updates and end pods")
+    .description(
+      "Runs a kubelet and shows its pod workers: which state each pod is in, which updates are merged while\na worker is busy, what a worker waits for. With --hold-cache each worker waits before GetNewerThan until\nyou release it: by a key, or by POST /setcache?id=UID.",
+    );
+  addExamples(
+    command,
+    "kubelab pod-worker",
+    "kubelab pod-worker --hold-cache --http 127.0.0.1:8080",
+    "curl -X POST 'http://127.0.0.1:8080/setcache?id=UID'",
+    "kubelab pod-worker --cri unix:///run/containerd/containerd.sock",
+  );
+  addHttpOption(addWindowOptions(command, "worker-node"), "workers as JSON, and POST /setcache, there")
+    .option("--hold-cache", "workers wait for their pod's status until they are released by hand")
+    .action((options: PodWorkerOptions) => runPodWorker(context, options));
+}
+
+async function runPodWorker(context: CliContext, { holdCache, ...options }: PodWorkerOptions): Promise<void> {
+  let workers: WorkerWindow | undefined;
+  await runWindow(context, {
+    command: "pod-worker",
+    options,
+    levelOf: showsPodWorkers,
+    hooks: (deps) => {
+      workers = new WorkerWindow(deps, { isHolding: holdCache === true, http: options.http });
+      return workers.hooks;
+    },
+    loops: (window) => workers?.loops(window) ?? [],
+    keys: (window) => workers?.keys(window) ?? [],
+    result: (window) => workers?.result(window) ?? { text: "", json: {} },
+  });
+}

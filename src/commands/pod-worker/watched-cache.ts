@@ -1,0 +1,98 @@
+import type { CachedStatus } from "../../kubelet/container/cache.js";
+import type { WorkerPodCache } from "../../kubelet/kubelet/parts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+
+const UPSTREAM = { file: "pkg/kubelet/container/cache.go", func: "GetNewerThan" };
+
+export interface WatchedCacheDeps {
+  readonly inner: WorkerPodCache;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** `namespace/name` of a pod; undefined: nobody knows it any more */
+  readonly podName: (podUid: string) => string | undefined;
+}
+
+interface Held {
+  readonly release: () => void;
+  readonly newerThanMs: number;
+}
+
+/**
+ * Stands between the pod workers and the cache: tells when a worker waits for news of its pod, and, if it holds, lets it wait
+ * until somebody releases it by hand. The answer is the cache's own, asked for after the release.
+ */
+export class WatchedCache implements WorkerPodCache {
+  readonly #held = new Map<string, Held>();
+
+  constructor(
+    readonly deps: WatchedCacheDeps,
+    readonly options: { readonly isHolding: boolean },
+  ) {}
+
+  /** pods of which a worker is held, in the order in which they came */
+  get held(): readonly string[] {
+    return [...this.#held.keys()];
+  }
+
+  get(podUid: string): CachedStatus {
+    return this.deps.inner.get(podUid);
+  }
+
+  async getNewerThan(podUid: string, minTimeMs: number, signal?: AbortSignal): Promise<CachedStatus> {
+    if (this.options.isHolding) await this.#hold(podUid, minTimeMs, signal);
+    const startMs = this.deps.clock.now();
+    const answer = this.deps.inner.getNewerThan(podUid, minTimeMs, signal);
+    if (await isSettled(answer)) return answer;
+    this.#tell(podUid, "goes on", `waits for a status newer than ${timeText(minTimeMs)}`);
+    const found = await answer;
+    const tookMs = this.deps.clock.now() - startMs;
+    this.#tell(podUid, "waits", `goes on after ${tookMs} ms: the cache has a newer status`);
+    return found;
+  }
+
+  /** Lets the worker of a pod go on. @returns false: it is not held */
+  release(podUid: string): boolean {
+    const held = this.#held.get(podUid);
+    if (held === undefined) return false;
+    this.#held.delete(podUid);
+    this.#tell(podUid, "is held", "released by hand");
+    held.release();
+    return true;
+  }
+
+  #hold(podUid: string, newerThanMs: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#held.delete(podUid);
+        reject(signal?.reason);
+      };
+      const release = () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      this.#held.set(podUid, { release, newerThanMs });
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#tell(podUid, "goes on", `is held before GetNewerThan(${timeText(newerThanMs)})`);
+    });
+  }
+
+  #tell(podUid: string, from: string, to: string): void {
+    const subject = `worker of ${this.deps.podName(podUid) ?? podUid}`;
+    const fact = { kind: "state", subject, what: "GetNewerThan", from, to, upstream: UPSTREAM } as const;
+    this.deps.trace.emit(fact, { actor: "kubelet" });
+  }
+}
+
+/** `12:01:02.345`, or that anything is newer. */
+export function timeText(ms: number): string {
+  return Number.isFinite(ms) ? new Date(ms).toISOString().slice(11, 23) : "anything";
+}
+
+/** After what is ready has run: is it there without waiting? */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const waiting = Symbol("waiting");
+  const first = await Promise.race([promise, Promise.resolve(waiting)]);
+  return first !== waiting;
+}

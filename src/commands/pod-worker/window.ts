@@ -1,0 +1,176 @@
+import type { KubeletParts, PartsHooks } from "../../kubelet/kubelet/parts.js";
+import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
+import type { PodWork } from "../../kubelet/podworkers/update.js";
+import { podText } from "../../kubelet/types/pod-update.js";
+import type { Fact } from "../../trace/events.js";
+import type { Level, Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { deleteRegular } from "../pod-manager/window.js";
+import type { WindowKey } from "../window/key-table.js";
+import { type HttpAddress, servePage } from "../window/page-server.js";
+import { newestPod, shortUid } from "../window/pod-list.js";
+import type { OpenWindow } from "../window/run-window.js";
+import { untilAborted } from "../window/until-aborted.js";
+import { fileOf } from "../window/window-trace.js";
+import { timeText, WatchedCache } from "./watched-cache.js";
+
+/** So many changes at once cannot all be seen by a worker that is busy with the first. */
+const FLOOD = 10;
+const TABLE_PERIOD_MS = 500;
+
+/** Workers, what drives them, and what they wait for. */
+export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
+  const isOfWorkers = fileOf(fact) === "pkg/kubelet/pod_workers.go";
+  // What is merged, and which sync comes next, is what this window is for.
+  if (isOfWorkers) return level === 2 ? 1 : level;
+  if (
+    fact.kind === "note" &&
+    /^SyncLoop (\(PLEG\): event for pod|\(SYNC\)|ADD|UPDATE|DELETE|REMOVE|RECONCILE)/.test(fact.text)
+  )
+    return Math.min(level, 1) as Level;
+  return fileOf(fact).startsWith("pkg/kubelet/container/") ? level : undefined;
+}
+
+/** A window's view of the workers: made before the kubelet is. */
+export class WorkerWindow {
+  cache: WatchedCache | undefined;
+  readonly hooks: PartsHooks;
+  #parts: KubeletParts | undefined;
+
+  constructor(
+    deps: { readonly clock: Clock; readonly trace: Trace },
+    readonly options: { readonly isHolding: boolean; readonly http: HttpAddress | undefined },
+  ) {
+    const podName = (podUid: string) => {
+      const pod = this.#parts?.podManager.getPodByUid(podUid);
+      return pod === undefined ? undefined : podText(pod);
+    };
+    this.hooks = {
+      made: (parts) => {
+        this.#parts = parts;
+      },
+      podCache: (inner) => {
+        this.cache = new WatchedCache({ ...deps, inner, podName }, options);
+        return this.cache;
+      },
+    };
+  }
+
+  /** What a POST of /setcache does. @param id a pod's UID, its mirror pod's, or its name @throws LabError USAGE */
+  release(id: string): string {
+    const held = this.cache?.held ?? [];
+    const parts = this.#parts;
+    const byName = parts?.podManager.getPods().find((pod) => [podText(pod), pod.metadata.name].includes(id));
+    const podUid = byName?.metadata.uid ?? parts?.podManager.translatePodUid(id) ?? id;
+    if (this.cache?.release(podUid) === true) return podUid;
+    const known = held.length === 0 ? "No worker is held now." : `Held are: ${held.join(", ")}.`;
+    throw new LabError("USAGE", `no worker of a pod ${JSON.stringify(id)} is held`, known);
+  }
+
+  loops(window: OpenWindow): readonly ((signal: AbortSignal) => Promise<void>)[] {
+    const { http, isHolding } = this.options;
+    const loops: ((signal: AbortSignal) => Promise<void>)[] = [];
+    if (http !== undefined || isHolding) loops.push((signal) => this.#serve(window, signal));
+    if (window.trace.wants(3)) loops.push((signal) => this.#followTable(window, signal));
+    return loops;
+  }
+
+  async #serve(window: OpenWindow, signal: AbortSignal): Promise<void> {
+    const { trace } = window;
+    const content = {
+      files: {},
+      state: () => ({ node: window.nodeName, workers: this.#rows(window), held: this.cache?.held ?? [] }),
+      post: (url: URL) => {
+        if (url.pathname !== "/setcache") return undefined;
+        return async () => ({ status: 200, body: { released: this.release(url.searchParams.get("id") ?? "") } });
+      },
+    };
+    await using page = await servePage(trace, content, this.options.http ?? { host: "127.0.0.1", port: 0 });
+    const text = `Workers as JSON: ${page.url}state; release one: curl -X POST '${page.url}setcache?id=UID'`;
+    trace.emit({ kind: "note", text }, { actor: "user" });
+    await untilAborted(signal);
+  }
+
+  /** Under -v 3 the table comes whenever something in it is another. */
+  async #followTable(window: OpenWindow, signal: AbortSignal): Promise<void> {
+    let before = "";
+    while (!signal.aborted) {
+      const rows = this.#rows(window);
+      const now = JSON.stringify(rows.map(({ sinceMs: _, ...row }) => row));
+      if (now !== before && rows.length > 0) this.#tell(window, 3);
+      before = now;
+      await window.clock.sleep(TABLE_PERIOD_MS, signal);
+    }
+  }
+
+  keys(window: OpenWindow): readonly WindowKey[] {
+    const { scenery, parts } = window;
+    const change = async (times: number, signal: AbortSignal) => {
+      const pod = newestPod(parts, "regular");
+      if (pod === undefined) throw new LabError("USAGE", "there is no pod to change", "Create one first: key p.");
+      return scenery.changePod(pod, times, signal);
+    };
+    const release = async () => {
+      const [podUid] = this.cache?.held ?? [];
+      if (podUid === undefined) throw new LabError("USAGE", "no worker is held", "Create or change a pod first.");
+      this.release(podUid);
+      return undefined;
+    };
+    return [
+      { key: "p", label: "create a pod through the API", run: (signal) => scenery.createPod(signal) },
+      { key: "u", label: "change the newest pod", run: (signal) => change(1, signal) },
+      { key: "f", label: `change it ${FLOOD} times in one go`, run: (signal) => change(FLOOD, signal) },
+      { key: "d", label: "delete the newest pod", run: (signal) => deleteRegular(window, signal) },
+      ...(this.options.isHolding
+        ? [{ key: "s", label: "set the cache: release the worker held longest", run: release }]
+        : []),
+      {
+        key: "t",
+        label: "show all workers",
+        run: async () => {
+          this.#tell(window, 1);
+          return undefined;
+        },
+      },
+    ];
+  }
+
+  result(window: OpenWindow): { readonly text: string; readonly json: unknown } {
+    const workers = this.#rows(window);
+    const lines = workers.map(({ pod, phase, doing }) => `${pod} ${phase}, ${doing}`);
+    const text = lines.length === 0 ? "no pod has a worker" : lines.join("\n");
+    return { text, json: { node: window.nodeName, workers } };
+  }
+
+  #tell(window: OpenWindow, level: Level): void {
+    const rows = this.#rows(window).map((row) => [row.pod, shortUid(row.uid), row.phase, row.doing, row.queued]);
+    const columns = ["pod", "uid", "state", "worker", "next"];
+    const title = `${rows.length} pod workers`;
+    window.trace.emit({ kind: "table", title, columns, rows }, { actor: "kubelet", level });
+  }
+
+  #rows({ parts }: OpenWindow) {
+    return parts.podWorkers.views().map((view) => ({
+      pod: view.fullName.replace(/^(.*)_(.*)$/, "$2/$1"),
+      uid: view.podUid,
+      phase: view.phase,
+      doing: this.#doing(view),
+      queued: view.pending === undefined ? "" : workText(view.pending),
+      sinceMs: view.activity.kind === "idle" ? null : view.activity.sinceMs,
+      flags: { evicted: view.evicted, deleted: view.deleted, restartRequested: view.restartRequested },
+    }));
+  }
+
+  #doing({ podUid, activity }: PodWorkerView): string {
+    if (activity.kind === "idle") return "idle";
+    if (activity.kind === "sync") return workText(activity.work);
+    const isHeld = this.cache?.held.includes(podUid) === true;
+    return `${isHeld ? "held" : "waits"} for > ${timeText(activity.newerThanMs)}`;
+  }
+}
+
+function workText({ workType, updateType, merged }: PodWork): string {
+  const what = { sync: "syncPod", terminating: "syncTerminatingPod", terminated: "syncTerminatedPod" }[workType];
+  return `${what} (${merged > 1 ? `${merged} merged, ` : ""}${updateType})`;
+}

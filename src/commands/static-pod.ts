@@ -1,0 +1,32 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "./examples.js";
+import { showsStaticPods, staticPodKeys, staticPodResult } from "./static-pod/window.js";
+import { addWindowOptions, type WindowOptions } from "./window/options.js";
+import { runWindow } from "./window/run-window.js";
+
+/** `kubelab static-pod`: a file becomes a static pod, which gets a mirror pod, which shows its status. */
+export function addStaticPodCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command("static-pod")
+    .summary("watch a file become a static pod, with its mirror pod and status")
+    .description(
+      "Runs a kubelet with a folder of manifests and shows what becomes of them: static pods, their\nmirror pods in the API, their status. Without --manifest-dir the folder is a temporary one with one\nmanifest in it, and keys write, change, break and remove more.",
+    );
+  addExamples(
+    command,
+    "kubelab static-pod",
+    "kubelab static-pod --manifest-dir ./manifests --duration 1m",
+    "kubelab static-pod --cri unix:///run/containerd/containerd.sock",
+  );
+  addWindowOptions(command, "static-node").action((options: WindowOptions) =>
+    runWindow(context, {
+      command: "static-pod",
+      options,
+      levelOf: showsStaticPods,
+      firstManifest: "web",
+      keys: staticPodKeys,
+      result: staticPodResult,
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+import type { Fact } from "../../trace/events.js";
+import type { Level } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
+import type { WindowKey } from "../window/key-table.js";
+import { listPods, newestPod, shortUid } from "../window/pod-list.js";
+import type { OpenWindow } from "../window/run-window.js";
+import { fileOf } from "../window/window-trace.js";
+
+/** Of the kubelet's packages those that a manifest goes through on its way. */
+const STORY = [
+  "pkg/kubelet/config/",
+  "pkg/kubelet/pod/",
+  "pkg/kubelet/pod_workers.go",
+  "pkg/kubelet/status/status_manager.go",
+];
+
+/** File, static pod, mirror pod, status: and the events of the pods. */
+export function showsStaticPods(fact: Fact, level: Level): Level | undefined {
+  if (fact.kind === "event") return fact.object.startsWith("Pod/") ? level : undefined;
+  const file = fileOf(fact);
+  if (STORY.some((start) => file.startsWith(start))) return level;
+  // Where the sync of a static pod decides about its mirror pod.
+  return fact.kind === "decision" && fact.upstream?.func === "syncPod" ? level : undefined;
+}
+
+export function staticPodKeys(window: OpenWindow): readonly WindowKey[] {
+  const { scenery } = window;
+  const onMirror: readonly WindowKey[] = [
+    { key: "m", label: "delete the newest mirror pod through the API", run: (signal) => deleteMirror(window, signal) },
+    {
+      key: "t",
+      label: "show static pods and mirror pods side by side",
+      run: async () => {
+        tellStaticPods(window);
+        return undefined;
+      },
+    },
+  ];
+  if (!scenery.isOwnFolder) return onMirror;
+  return [
+    { key: "n", label: "write another manifest", run: () => scenery.writeManifest() },
+    { key: "s", label: "write another with a pod of the first one's name", run: () => scenery.writeManifest("web") },
+    { key: "c", label: "change the newest manifest", run: () => scenery.changeManifest() },
+    { key: "b", label: "break the newest manifest: half written", run: () => scenery.breakManifest() },
+    { key: "r", label: "remove the newest manifest", run: () => scenery.removeManifest() },
+    ...onMirror,
+  ];
+}
+
+/** @throws LabError */
+export async function deleteMirror({ parts, scenery }: OpenWindow, signal: AbortSignal): Promise<string> {
+  const mirror = newestPod(parts, "mirror");
+  if (mirror === undefined) throw new LabError("USAGE", "there is no mirror pod", "Write a manifest first.");
+  return `mirror ${await scenery.deletePod(mirror, signal)}`;
+}
+
+function rowsOf({ parts }: OpenWindow) {
+  return listPods(parts).filter(({ kind }) => kind === "static");
+}
+
+export function tellStaticPods(window: OpenWindow): void {
+  const rows = rowsOf(window).map(({ pod, uid, mirrorUid, isMirrorUpToDate, phase }) => [
+    pod,
+    shortUid(uid),
+    mirrorUid === null ? "none" : `${shortUid(mirrorUid)}${isMirrorUpToDate === true ? "" : " (old)"}`,
+    phase,
+  ]);
+  const columns = ["static pod", "uid", "mirror pod", "phase"];
+  window.trace.emit({ kind: "table", title: `${rows.length} static pods`, columns, rows }, { actor: "user" });
+}
+
+export function staticPodResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {
+  const pods = rowsOf(window);
+  const lines = pods.map(
+    ({ pod, uid, mirrorUid, phase }) => `${pod} ${phase} uid ${uid} mirror ${mirrorUid ?? "none"}`,
+  );
+  const text = pods.length === 0 ? "no static pod is left" : lines.join("\n");
+  return { text, json: { node: window.nodeName, manifestDir: window.scenery.folder, staticPods: pods } };
+}

@@ -1,0 +1,45 @@
+import type { CliStreams } from "../../cli/context.js";
+import type { Trace } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
+import { readKeys } from "./terminal-keys.js";
+
+/** One key of a window, and what it does. */
+export interface WindowKey {
+  readonly key: string;
+  /** `delete the mirror pod of the newest file` */
+  readonly label: string;
+  /** @returns what was done, as a sentence; undefined: it has told so itself @throws LabError */
+  run(signal: AbortSignal): Promise<string | undefined>;
+}
+
+/**
+ * Does what keys stand for until `q`, Ctrl-C, the end of the input or `signal`; a key that stands for nothing shows them all.
+ * @throws AbortError for Ctrl-C
+ */
+export async function serveKeyTable(
+  deps: { readonly keys: readonly WindowKey[]; readonly trace: Trace; readonly stdin: CliStreams["stdin"] },
+  signal: AbortSignal,
+): Promise<void> {
+  const { keys, trace, stdin } = deps;
+  tellKeys(keys, trace);
+  const press = async (pressed: string) => {
+    const found = keys.find(({ key }) => key === pressed);
+    if (found === undefined) {
+      tellKeys(keys, trace);
+      return;
+    }
+    try {
+      const did = await found.run(signal);
+      if (did !== undefined) trace.emit({ kind: "note", text: did }, { actor: "user" });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
+    }
+  };
+  await readKeys(stdin, press, signal);
+}
+
+function tellKeys(keys: readonly WindowKey[], trace: Trace): void {
+  const rows = keys.map(({ key, label }) => [key, label]);
+  trace.emit({ kind: "table", title: "Keys (q ends):", columns: ["key", "what"], rows }, { actor: "user" });
+}

@@ -1,0 +1,28 @@
+import { type Command, Option } from "commander";
+import type { TargetOptions } from "../../cli/context.js";
+import { addOutputOptions, addTargetOptions, parseDuration } from "../../cli/options.js";
+import { parseHttpAddress } from "./http-address.js";
+import type { HttpAddress } from "./page-server.js";
+
+/** The flags of a window into a kubelet. */
+export interface WindowOptions extends TargetOptions {
+  readonly name: string;
+  readonly manifestDir?: string;
+  readonly cri?: string;
+  readonly http?: HttpAddress;
+  /** ms */
+  readonly duration?: number;
+}
+
+/** Adds what all windows take. @param nodeName the node that is joined for as long as the window is open */
+export function addWindowOptions(command: Command, nodeName: string): Command {
+  return addTargetOptions(addOutputOptions(command))
+    .option("--name <name>", "name of the node that the kubelet joins as", nodeName)
+    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest")
+    .option("--cri <endpoint>", "run pods there: unix:///path or tcp://host:port (default: embedded)")
+    .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration));
+}
+
+export function addHttpOption(command: Command, what: string): Command {
+  return command.addOption(new Option("--http <address>", what).argParser(parseHttpAddress));
+}

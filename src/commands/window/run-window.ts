@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CliContext, Target } from "../../cli/context.js";
+import { targetOptions } from "../../cli/options.js";
+import { isSuccess, statusMessage } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { createClient } from "../../client/create-client.js";
+import { NODES, objectPath } from "../../client/paths.js";
+import type { KubeletParts, PartsHooks } from "../../kubelet/kubelet/parts.js";
+import { quieterTrace } from "../../trace/quieter.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { isAbortError } from "../../util/errors.js";
+import { allUntilOneEnds } from "../../util/loops.js";
+import { planJoin } from "../bootstrap/plan.js";
+import { releaseOf } from "../bootstrap/release.js";
+import { joinPlace } from "../bootstrap.js";
+import { startNode } from "../node/start-node.js";
+import { openKubeconfig } from "../node.js";
+import { serveKeyTable, type WindowKey } from "./key-table.js";
+import type { WindowOptions } from "./options.js";
+import { Scenery } from "./scenery.js";
+import { hasKeys } from "./terminal-keys.js";
+import { untilAborted } from "./until-aborted.js";
+import { type LevelInWindow, windowTrace } from "./window-trace.js";
+
+/** A kubelet that runs, and what a window does with it. */
+export interface OpenWindow {
+  readonly context: CliContext;
+  readonly clock: Clock;
+  /** of the window itself */
+  readonly trace: Trace;
+  readonly nodeName: string;
+  readonly parts: KubeletParts;
+  /** as the administrator */
+  readonly admin: KubeClient;
+  readonly scenery: Scenery;
+}
+
+export interface WindowPlan {
+  /** `static-pod` */
+  readonly command: string;
+  readonly options: WindowOptions;
+  readonly levelOf: LevelInWindow;
+  /** between the kubelet's parts; made before they are */
+  readonly hooks?: (deps: { readonly clock: Clock; readonly trace: Trace }) => PartsHooks;
+  /** name of the pod that a folder of the window's own begins with */
+  readonly firstManifest?: string;
+  /** @returns what runs as long as the window is open; each ends when its signal aborts */
+  readonly loops?: (window: OpenWindow) => readonly ((signal: AbortSignal) => Promise<void>)[];
+  readonly keys: (window: OpenWindow) => readonly WindowKey[];
+  readonly result: (window: OpenWindow) => { readonly text: string; readonly json: unknown };
+}
+
+const JOIN_TIMEOUT_MS = 3_600_000;
+const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
+
+/**
+ * Opens a window: joins a node, runs a kubelet on it, and shows of its trace what the window is about. Until Ctrl-C, `q` or
+ * the end of --duration; then it prints what it has come to, and takes the node away again.
+ * @throws LabError as `startNode`
+ */
+export async function runWindow(context: CliContext, plan: WindowPlan): Promise<void> {
+  const { command, options } = plan;
+  const folder = await mkdtemp(join(tmpdir(), `kubelab-${command}-`));
+  try {
+    const { name, manifestDir: _m, cri: _c, http: _h, duration: _d, ...rest } = options;
+    const joinOptions = { ...rest, ...RESOURCES, node: name, approve: "auto", dir: join(folder, "node") } as const;
+    const joinPlan = planJoin({ ...joinOptions, timeout: JOIN_TIMEOUT_MS }, joinPlace(context));
+    const { nodeName } = joinPlan;
+    await using target = await context.openTarget(command, targetOptions(options));
+    const { clock, trace } = context.session({});
+    await trace.chapter(command, async () => {
+      const quiet = quieterTrace(trace, clock, 2);
+      const kubeVersion = await releaseOf(target, { clock, trace: quiet, random: context.random });
+      await using admin = createClient(target.admin, { clock, trace: quiet, random: context.random, actor: "user" });
+      const scenery = await Scenery.open({ admin, nodeName }, options.manifestDir, folder);
+      if (scenery.isOwnFolder && plan.firstManifest !== undefined) await scenery.writeManifest(plan.firstManifest);
+      await using _node = { [Symbol.asyncDispose]: () => takeNodeAway(target, admin, nodeName, trace) };
+      await using node = await startNode(
+        { context, clock, trace: windowTrace(trace, clock, plan.levelOf) },
+        {
+          plan: joinPlan,
+          kubeVersion,
+          target,
+          port: 0,
+          manifestDir: scenery.folder,
+          ...(options.cri === undefined ? {} : { cri: options.cri }),
+          ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace }) }),
+        },
+      );
+      await using kubeconfig = await openKubeconfig(joinPlan, target);
+      sayHow(trace, nodeName, kubeconfig.path);
+      const { parts } = node.kubelet;
+      await stay({ context, clock, trace, nodeName, parts, admin, scenery }, plan, node.done);
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Until Ctrl-C, `q`, the end of the time, or of the kubelet; what was seen is told in any case. */
+async function stay(window: OpenWindow, plan: WindowPlan, done: Promise<void>): Promise<void> {
+  const { context, clock, trace } = window;
+  const { duration } = plan.options;
+  const loops: ((signal: AbortSignal) => Promise<void>)[] = [
+    (signal) => Promise.race([done, untilAborted(signal)]),
+    ...(plan.loops?.(window) ?? []),
+  ];
+  if (duration !== undefined) loops.push((signal) => clock.sleep(duration, signal));
+  const { stdin } = context.streams;
+  if (hasKeys(context.streams)) {
+    loops.push((signal) => serveKeyTable({ keys: plan.keys(window), trace, stdin }, signal));
+  }
+  let end: unknown;
+  try {
+    await allUntilOneEnds(context.signal, loops);
+  } catch (error) {
+    if (!isAbortError(error)) throw error;
+    end = error;
+  }
+  context.print(plan.result(window));
+  if (end !== undefined) throw end;
+}
+
+/** On a cluster that goes on without us nothing is left: the node's mirror pods go with it. */
+async function takeNodeAway(target: Target, admin: KubeClient, nodeName: string, trace: Trace): Promise<void> {
+  if (target.kind === "embedded") return;
+  const answer = await admin.request({ method: "DELETE", path: objectPath(NODES, nodeName) });
+  if (answer.status === 404) return;
+  const text = isSuccess(answer)
+    ? `node ${nodeName} has been taken out of the cluster again`
+    : `node ${nodeName} is still in the cluster: ${statusMessage(answer)}`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
+}
+
+function sayHow(trace: Trace, nodeName: string, kubeconfig: string | undefined): void {
+  const kubectl = kubeconfig === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfig}`;
+  const text = `node ${nodeName} is up; elsewhere: ${kubectl} get pods -A`;
+  trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+}
