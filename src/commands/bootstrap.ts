@@ -14,8 +14,10 @@ interface BootstrapCommandOptions extends JoinOptions {
   readonly keep?: boolean;
 }
 
-/** Where folders of nodes are kept: `$XDG_STATE_HOME/kubelab/nodes`. */
+/** Where folders of nodes are kept: `$KUBELAB_NODES` (a lab has its own), else `$XDG_STATE_HOME/kubelab/nodes`. */
 export function nodesFolder(env: Readonly<Record<string, string | undefined>>): string {
+  const own = env["KUBELAB_NODES"];
+  if (own !== undefined && own !== "") return own;
   const state = env["XDG_STATE_HOME"] || join(env["HOME"] ?? homedir(), ".local", "state");
   return join(state, "kubelab", "nodes");
 }

@@ -76,6 +76,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
     closers.push(() => removeClusterState(context.env, clusterName));
     const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
     closers.push(() => client.close());
+    const nodesFolder = join(folder, "nodes");
     const programs = await writePrograms(folder, context.self);
     const runner = new LabRunner({
       random: context.random,
@@ -88,6 +89,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
         ...context.env,
         KUBECONFIG: kubeconfig,
         KUBELAB_CLUSTER: clusterName,
+        KUBELAB_NODES: nodesFolder,
         PATH: `${programs}:${context.env["PATH"] ?? ""}`,
       },
     });
@@ -104,7 +106,11 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       patienceMs: options.patienceMs ?? 0,
       runner,
       given: { server: controlPlane.url, kubeconfig, folder, ...nodes.given },
-      elsewhere: [`cd ${folder}`, `export KUBECONFIG=${kubeconfig} KUBELAB_CLUSTER=${clusterName}`],
+      elsewhere: [
+        `cd ${folder}`,
+        `export KUBECONFIG=${kubeconfig} PATH=${programs}:$PATH`,
+        `export KUBELAB_CLUSTER=${clusterName} KUBELAB_NODES=${nodesFolder}`,
+      ],
       get speed() {
         return clock.speed;
       },

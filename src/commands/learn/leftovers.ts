@@ -24,7 +24,7 @@ export async function clearLeftovers(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1] ?? Number.NaN);
-    if (!Number.isInteger(pid) || isAlive(pid)) continue;
+    if (!Number.isInteger(pid) || (await isAlive(pid))) continue;
     const folder = join(tmpdir(), name);
     await endGroups(folder);
     await rm(folder, { recursive: true, force: true }).catch(() => {
@@ -47,11 +47,13 @@ async function endGroups(folder: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** One that has ended and that nobody has asked about is not. */
+async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/\) [ZX] /.test(stat);
 }
