@@ -58,6 +58,15 @@ export function isAbortError(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || (error as { code?: unknown }).code === "ABORT_ERR");
 }
 
+/**
+ * True for what only a mistake in this code throws: nothing that came from outside may end in one. A loop that goes on
+ * after failures must not go on after these, or they hide among them.
+ */
+export function isOwnBug(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof ReferenceError) return true;
+  return error instanceof Error && (error as { code?: unknown }).code === "ERR_ASSERTION";
+}
+
 /** Never reached when a union was handled completely; tsc checks it at the call. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected ${JSON.stringify(value)}`);

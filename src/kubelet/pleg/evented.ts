@@ -4,7 +4,7 @@ import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
-import { isAbortError } from "../../util/errors.js";
+import { isAbortError, isOwnBug } from "../../util/errors.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
 import { toMs } from "../kuberuntime/convert.js";
@@ -109,7 +109,7 @@ export class EventedPleg {
       try {
         for await (const event of service.getContainerEvents(signal)) await this.#process(event);
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (signal.aborted || isOwnBug(error)) throw error;
         why = messageOf(error);
       }
       signal.throwIfAborted();

@@ -2,6 +2,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
 import { Bag } from "../../util/bag.js";
 import type { Clock } from "../../util/clock.js";
+import { isOwnBug } from "../../util/errors.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodRef, Runtime } from "../container/runtime.js";
@@ -156,7 +157,7 @@ export class GenericPleg {
 
   /**
    * Lists all pods, tells what changed since the last time, and brings the cache up to date. One at a time.
-   * Mirrors Relist. @throws the signal's reason; what the runtime answers is in the report
+   * Mirrors Relist. @throws the signal's reason, or a bug of ours; what the runtime answers is in the report
    */
   relist(signal: AbortSignal): Promise<RelistReport> {
     return this.#lock.run(async () => {
@@ -173,7 +174,7 @@ export class GenericPleg {
     try {
       pods = await this.#asking("list its pods", () => runtime.getPods(true, signal));
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || isOwnBug(error)) throw error;
       this.#lastError = error;
       this.#narrator.failed(error);
       return { outcome: "failed", startedMs, durationMs: clock.now() - startedMs, error };

@@ -1,10 +1,11 @@
 import type { Clock } from "../../util/clock.js";
+import { isOwnBug } from "../../util/errors.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { InspectionOutcome } from "./report.js";
 
 /**
- * Asks the runtime for a pod's status and stores what comes, an error too.
+ * Asks the runtime for a pod's status and stores what comes, an error of the runtime too.
  *
  * Mirrors updateCache in pkg/kubelet/pleg/generic.go.
  * @param asListedMs inspect what a list of that moment (Unix ms) has shown, where the runtime can do so
@@ -27,7 +28,7 @@ export async function inspectPod(
       status = await runtime.getPodStatus(pod, signal);
     }
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal.aborted || isOwnBug(error)) throw error;
     cache.set(podUid, undefined, error, modifiedMs);
     return { kind: "failed", error };
   }

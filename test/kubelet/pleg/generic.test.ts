@@ -119,6 +119,12 @@ describe("a runtime that hangs", () => {
     expect(lab.pleg.healthy()).toMatchObject({ cause: expect.stringContaining("the kubelet's own") });
   });
 
+  test("a bug of ours in a list ends the loop", async () => {
+    const lab = setUp();
+    lab.runtime.listError = new TypeError("Cannot read properties of undefined");
+    await expect(running(lab).done).rejects.toThrow(TypeError);
+  });
+
   test("a failing runtime is told once, not every second, and its recovery too", async () => {
     const lab = setUp();
     lab.runtime.listError = new Error("no socket");
@@ -177,6 +183,15 @@ describe("inspections", () => {
     await lab.relist();
     expect(lab.told()).toEqual(["ContainerStarted p1-c", "ContainerStarted p1-s"]);
     expect(lab.pleg.podsToReinspect).toEqual([]);
+  });
+
+  test("that end in a bug of ours end the loop: they are no failure of the pod's, to be tried again", async () => {
+    const lab = setUp();
+    lab.runtime.pods = [podOf("p1"), podOf("p2")];
+    lab.runtime.statusErrors.set("p1", new TypeError("Cannot read properties of undefined"));
+    await expect(running(lab).done).rejects.toThrow(TypeError);
+    expect(lab.pleg.podsToReinspect).toEqual([]);
+    expect(lab.cache.get("p1").error).toBeUndefined();
   });
 
   test("end with the abort, which is no error of the pod's", async () => {
