@@ -10,7 +10,7 @@ import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { writeFileAtomic } from "../../util/files.js";
+import { makeFolder, writeFileAtomic } from "../../util/files.js";
 import { addExamples } from "../examples.js";
 import { parsePort } from "./options.js";
 import { PLAYED_PODS } from "./played-pods.js";
@@ -73,12 +73,22 @@ async function runServe(context: CliContext, options: ServeOptions): Promise<voi
 /** The embedded runtime with the pods that are known by name, made behind everybody's back. */
 async function startPlayedRuntime(context: CliContext, clock: Clock, trace: Trace) {
   const { startRuntime } = await import("../../runtime/start.js");
-  const runtime = await startRuntime({ clock, trace, random: context.random, traceLevel: 2 });
+  const { random } = context;
+  const logs = await mkdtemp(join(tmpdir(), "kubelab-serve-logs-"));
+  const runtime = await startRuntime({ clock, trace, random, traceLevel: 2 });
   for (const [name, { containers }] of PLAYED_PODS) {
-    const seeds = (containers ?? []).map(({ name: container, image = name }) => ({ name: container, image }));
-    runtime.control.runPod({ name, namespace: "default", uid: context.random.uuid(), containers: seeds });
+    const seeds = (containers ?? []).map(({ name: container, image = name }) => {
+      return { name: container, image, logPath: `${container}.log` };
+    });
+    const logDirectory = join(logs, name);
+    await makeFolder(logDirectory);
+    runtime.control.runPod({ name, namespace: "default", uid: random.uuid(), logDirectory, containers: seeds });
   }
-  return runtime;
+  const close = async () => {
+    await runtime.close();
+    await rm(logs, { recursive: true, force: true });
+  };
+  return { endpoint: runtime.endpoint, [Symbol.asyncDispose]: close };
 }
 
 /** For kubectl: goes with the servers. */
