@@ -4,7 +4,7 @@ import { LabError } from "../../util/errors.js";
 import { deleteMirror } from "../static-pod/window.js";
 import type { WindowKey } from "../window/key-table.js";
 import { type HttpAddress, servePage } from "../window/page-server.js";
-import { listPods, newestPod, shortUid } from "../window/pod-list.js";
+import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
 import type { OpenWindow } from "../window/run-window.js";
 import { untilAborted } from "../window/until-aborted.js";
 import { fileOf } from "../window/window-trace.js";
@@ -149,7 +149,7 @@ function tellPods({ parts, trace }: OpenWindow): void {
     phase,
   ]);
   const columns = ["pod", "kind", "uid", "mirror", "phase"];
-  trace.emit({ kind: "table", title: `${rows.length} pods`, columns, rows }, { actor: "user" });
+  trace.emit({ kind: "table", title: counted(rows.length, "pod"), columns, rows }, { actor: "user" });
 }
 
 export function podManagerResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {

@@ -9,7 +9,7 @@ import { LabError } from "../../util/errors.js";
 import { deleteRegular } from "../pod-manager/window.js";
 import type { WindowKey } from "../window/key-table.js";
 import { type HttpAddress, servePage } from "../window/page-server.js";
-import { newestPod, shortUid } from "../window/pod-list.js";
+import { counted, newestPod } from "../window/pod-list.js";
 import type { OpenWindow } from "../window/run-window.js";
 import { untilAborted } from "../window/until-aborted.js";
 import { fileOf } from "../window/window-trace.js";
@@ -138,15 +138,15 @@ export class WorkerWindow {
 
   result(window: OpenWindow): { readonly text: string; readonly json: unknown } {
     const workers = this.#rows(window);
-    const lines = workers.map(({ pod, phase, doing }) => `${pod} ${phase}, ${doing}`);
+    const lines = workers.map(({ pod, phase, doing }) => `${pod} ${phase}, worker: ${doing}`);
     const text = lines.length === 0 ? "no pod has a worker" : lines.join("\n");
     return { text, json: { node: window.nodeName, workers } };
   }
 
   #tell(window: OpenWindow, level: Level): void {
-    const rows = this.#rows(window).map((row) => [row.pod, shortUid(row.uid), row.phase, row.doing, row.queued]);
-    const columns = ["pod", "uid", "state", "worker", "next"];
-    const title = `${rows.length} pod workers`;
+    const rows = this.#rows(window).map((row) => [row.pod, row.phase, row.short, row.queued]);
+    const columns = ["pod", "state", "worker", "next"];
+    const title = counted(rows.length, "pod worker");
     window.trace.emit({ kind: "table", title, columns, rows }, { actor: "kubelet", level });
   }
 
@@ -156,10 +156,17 @@ export class WorkerWindow {
       uid: view.podUid,
       phase: view.phase,
       doing: this.#doing(view),
+      short: this.#short(view),
       queued: view.pending === undefined ? "" : workText(view.pending),
       sinceMs: view.activity.kind === "idle" ? null : view.activity.sinceMs,
       flags: { evicted: view.evicted, deleted: view.deleted, restartRequested: view.restartRequested },
     }));
+  }
+
+  /** For a column. */
+  #short({ podUid, activity }: PodWorkerView): string {
+    if (activity.kind === "cache") return this.cache?.held.includes(podUid) === true ? "held" : "waits";
+    return activity.kind === "idle" ? "idle" : workText(activity.work);
   }
 
   #doing({ podUid, activity }: PodWorkerView): string {
@@ -171,6 +178,5 @@ export class WorkerWindow {
 }
 
 function workText({ workType, updateType, merged }: PodWork): string {
-  const what = { sync: "syncPod", terminating: "syncTerminatingPod", terminated: "syncTerminatedPod" }[workType];
-  return `${what} (${merged > 1 ? `${merged} merged, ` : ""}${updateType})`;
+  return `${workType} (${merged > 1 ? `${merged} merged, ` : ""}${updateType})`;
 }

@@ -2,7 +2,7 @@ import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import type { WindowKey } from "../window/key-table.js";
-import { listPods, newestPod, shortUid } from "../window/pod-list.js";
+import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
 import type { OpenWindow } from "../window/run-window.js";
 import { fileOf } from "../window/window-trace.js";
 
@@ -66,7 +66,7 @@ export function tellStaticPods(window: OpenWindow): void {
     phase,
   ]);
   const columns = ["static pod", "uid", "mirror pod", "phase"];
-  window.trace.emit({ kind: "table", title: `${rows.length} static pods`, columns, rows }, { actor: "user" });
+  window.trace.emit({ kind: "table", title: counted(rows.length, "static pod"), columns, rows }, { actor: "user" });
 }
 
 export function staticPodResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {

@@ -91,7 +91,7 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
         },
       );
       await using kubeconfig = await openKubeconfig(joinPlan, target);
-      sayHow(trace, nodeName, kubeconfig.path);
+      sayHow(trace, nodeName, kubeconfig.path, scenery.folder);
       const { parts } = node.kubelet;
       await stay({ context, clock, trace, nodeName, parts, admin, scenery }, plan, node.done);
     });
@@ -135,8 +135,8 @@ async function takeNodeAway(target: Target, admin: KubeClient, nodeName: string,
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
-function sayHow(trace: Trace, nodeName: string, kubeconfig: string | undefined): void {
+function sayHow(trace: Trace, nodeName: string, kubeconfig: string | undefined, folder: string): void {
   const kubectl = kubeconfig === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfig}`;
-  const text = `node ${nodeName} is up; elsewhere: ${kubectl} get pods -A`;
+  const text = `node ${nodeName} is up, and manifests are read from ${folder}; elsewhere: ${kubectl} get pods -A`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
 }
