@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, test } from "vitest";
+import { CliProcess, type Ended, newHome } from "../support/cli-process.js";
+import { suiteNeeding } from "../support/requirements.js";
+
+/** One learner: a home folder, and what they type. */
+class Learner {
+  readonly home = newHome();
+
+  async type(line: string, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+    return await new CliProcess(this.home, ["learn", ...line.split(" ")], env).ended;
+  }
+
+  get folder(): string {
+    return join(this.home, "state/kubelab/learn");
+  }
+
+  get progress(): Record<string, { done: string[] }> {
+    return JSON.parse(readFileSync(join(this.folder, "progress.json"), "utf8")).labs;
+  }
+
+  get session(): { pid: number; lab: string; language: string } {
+    return JSON.parse(readFileSync(join(this.folder, "session.json"), "utf8"));
+  }
+}
+
+const learners: Learner[] = [];
+function newLearner(): Learner {
+  const learner = new Learner();
+  learners.push(learner);
+  return learner;
+}
+afterEach(async () => {
+  for (const learner of learners.splice(0)) {
+    await learner.type("stop");
+    rmSync(learner.home, { recursive: true, force: true });
+  }
+});
+const labFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("kubelab-lab-"));
+
+suiteNeeding(["kubectl"], "a lab in the background", () => {
+  test("start, check, next, hint, solution, status, speed, stop: each says what it did, by exit code too", async () => {
+    const learner = newLearner();
+    const begun = await learner.type("start heartbeats --speed 40");
+    assert.equal(begun.code, 0, begun.stderr);
+    assert.match(begun.stdout, /Lab 1: .*\n[\s\S]*Step 1 of/);
+    const early = await learner.type("check");
+    assert.equal(early.code, 1);
+    assert.match(early.stdout, /sees .*\nwants /);
+    const next = await learner.type("next");
+    assert.equal(next.code, 0, next.stderr);
+    assert.match(next.stdout, /\$ kubelab lease --node \w+[\s\S]*Step 2 of/);
+    const steps = learner.progress["heartbeats"]?.done.length;
+    assert.equal(steps, 1);
+    assert.match((await learner.type("check")).stdout, /nothing to check/);
+    assert.match((await learner.type("hint")).stdout, /no .*hints/);
+    const nothing = await learner.type("solution");
+    assert.deepEqual([nothing.code, /nothing to solve/.test(nothing.stderr)], [2, true]);
+    assert.match((await learner.type("speed 80")).stdout, /80x/);
+    assert.equal((await learner.type("speed fast")).code, 2);
+    assert.match((await learner.type("status")).stdout, /Step 2 of/);
+    assert.match((await learner.type("stop")).stdout, /progress is kept/);
+    assert.equal((await learner.type("status")).code, 1);
+    const again = await learner.type("start heartbeats");
+    assert.match(again.stdout, /Step 2 of/);
+  });
+
+  test("it speaks the language that it was begun in, whoever asks", async () => {
+    const learner = newLearner();
+    assert.match((await learner.type("start heartbeats --lang zh")).stdout, /第 1 步/);
+    assert.equal(learner.session.language, "zh");
+    assert.match((await learner.type("check", { LANG: "en_GB.UTF-8" })).stdout, /需要/);
+    assert.match((await learner.type("status", { LANG: "C" })).stdout, /第 1 步/);
+  });
+
+  test("killed: the next command says so, and the one after begins anew with nothing left behind", async () => {
+    const learner = newLearner();
+    await learner.type("start heartbeats");
+    const { pid } = learner.session;
+    const foldersOf = () => labFolders().filter((name) => name.startsWith(`kubelab-lab-${pid}-`));
+    assert.equal(foldersOf().length, 1);
+    process.kill(pid, "SIGKILL");
+    const next = await learner.type("next");
+    assert.equal(next.code, 1);
+    assert.match(next.stderr, /lab heartbeats ended without a word[\s\S]*kubelab learn start heartbeats/);
+    assert.equal(existsSync(join(learner.folder, "session.json")), false);
+    const again = await learner.type("start heartbeats");
+    assert.equal(again.code, 0, again.stderr);
+    assert.deepEqual(foldersOf(), []);
+    process.kill(learner.session.pid, "SIGKILL");
+    const reset = await learner.type("reset heartbeats");
+    assert.equal(reset.code, 0, reset.stderr);
+    assert.deepEqual(learner.progress, {});
+  });
+
+  test("a second lab ends the first, and says so; its progress stays", async () => {
+    const learner = newLearner();
+    await learner.type("start heartbeats");
+    const first = learner.session.pid;
+    const second = await learner.type("start tokens");
+    assert.match(second.stderr, /lab heartbeats is under way/);
+    assert.equal(learner.session.lab, "tokens");
+    assert.notEqual(learner.session.pid, first);
+    assert.deepEqual(Object.keys(learner.progress).sort(), ["heartbeats", "tokens"]);
+  });
+
+  test("a cluster state that a killed lab left is no hindrance; one that lives is not taken away", async () => {
+    const learner = newLearner();
+    const clusters = join(learner.home, "state/kubelab/clusters");
+    mkdirSync(clusters, { recursive: true });
+    const stale = {
+      version: 1,
+      name: "learn",
+      pid: 999_999,
+      url: "https://127.0.0.1:1",
+      kubeconfig: "/none",
+      kubeVersion: "1.25",
+      speed: 1,
+      epochMs: 0,
+      nodes: 0,
+    };
+    writeFileSync(join(clusters, "learn.json"), JSON.stringify(stale));
+    assert.equal((await learner.type("start heartbeats")).code, 0);
+    const first = JSON.parse(readFileSync(join(clusters, "learn.json"), "utf8")).pid;
+    assert.equal(first, learner.session.pid);
+    const alone = await learner.type("start wrong-ca-hash --yes --answers none.yaml");
+    assert.equal(alone.code, 2);
+    assert.equal(JSON.parse(readFileSync(join(clusters, "learn.json"), "utf8")).pid, first);
+  });
+});
+
+describe("without a terminal, nothing ends silently", () => {
+  const table: readonly (readonly [string, string | undefined, number, RegExp])[] = [
+    // line, what is in answers.yaml, exit code, stderr
+    ["start hartbeats", undefined, 2, /no lab named hartbeats; did you mean heartbeats\?[\s\S]*learn list/],
+    ["start qqqqqqqqq", undefined, 2, /no lab named qqqqqqqqq\n/],
+    ["next", undefined, 1, /no lab is under way[\s\S]*kubelab learn start/],
+    ["stop", undefined, 1, /no lab is under way/],
+    ["start heartbeats --answers answers.yaml", "a: b", 2, /--answers is for a run without questions[\s\S]*--yes/],
+    ["start heartbeats --yes", undefined, 2, /no answer for step [\w-]+[\s\S]*Add a line to the --answers file/],
+    ["start heartbeats --yes --answers missing.yaml", undefined, 2, /cannot read missing\.yaml/],
+    ["start heartbeats --yes --answers answers.yaml", "- a", 2, /no file of answers/],
+    ["start heartbeats --yes --answers answers.yaml", "a: [", 2, /no file of answers/],
+    [
+      "start heartbeats --yes --answers answers.yaml",
+      "silense: false-by-kubelet",
+      2,
+      /no step silense .*did you mean silence\?/,
+    ],
+    [
+      "start heartbeats --yes --answers answers.yaml",
+      "silence: it-burns",
+      2,
+      /it-burns is no choice|no answer for step/,
+    ],
+    ["import missing.json", undefined, 2, /cannot read missing\.json/],
+    ["import answers.yaml", "nonsense", 2, /is no progress of kubelab learn/],
+    ["check-labs missing", undefined, 2, /cannot read missing/],
+    ["reset hartbeats", undefined, 2, /did you mean heartbeats\?/],
+  ];
+  for (const [line, answers, code, message] of table) {
+    test(`learn ${line}${answers === undefined ? "" : ` with ${answers}`}: exit ${code}`, async () => {
+      const learner = newLearner();
+      if (answers !== undefined) writeFileSync(join(learner.home, "answers.yaml"), answers);
+      const ended = await learner.type(line);
+      assert.equal(ended.code, code, ended.stderr);
+      assert.match(ended.stderr, message);
+    });
+  }
+
+  test("the menu needs a terminal, and says what to use instead", async () => {
+    const learner = newLearner();
+    const ended = await new CliProcess(learner.home, ["learn"]).ended;
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /no terminal to ask on[\s\S]*learn list, start, next/);
+  });
+
+  test("a progress file that is broken is kept aside, and it is said", async () => {
+    const learner = newLearner();
+    mkdirSync(learner.folder, { recursive: true });
+    writeFileSync(join(learner.folder, "progress.json"), "{");
+    const ended = await learner.type("list");
+    assert.equal(ended.code, 0);
+    assert.match(ended.stderr, /could not be read; it is kept as .*progress\.json\.broken-\d+/);
+  });
+
+  test("a progress file of a newer version is left alone", async () => {
+    const learner = newLearner();
+    mkdirSync(learner.folder, { recursive: true });
+    writeFileSync(join(learner.folder, "progress.json"), '{"version":9,"labs":{}}');
+    const ended = await learner.type("list");
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /written by a newer kubelab/);
+    assert.equal(readFileSync(join(learner.folder, "progress.json"), "utf8"), '{"version":9,"labs":{}}');
+  });
+
+  test("progress goes from one machine to another", async () => {
+    const [here, there] = [newLearner(), newLearner()];
+    mkdirSync(here.folder, { recursive: true });
+    const lab = {
+      revision: 1,
+      seed: 1,
+      done: ["join"],
+      hints: 0,
+      rightPredictions: 0,
+      wrongPredictions: 0,
+      startedAtMs: 1,
+    };
+    writeFileSync(join(here.folder, "progress.json"), JSON.stringify({ version: 1, labs: { heartbeats: lab } }));
+    const file = join(here.home, "mine.json");
+    assert.equal((await here.type(`export ${file}`)).code, 0);
+    assert.equal((await there.type(`import ${file}`)).code, 0);
+    assert.deepEqual(there.progress["heartbeats"]?.done, ["join"]);
+  });
+});

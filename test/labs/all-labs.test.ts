@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { PassThrough } from "node:stream";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliSession } from "../../src/cli/session.js";
+import { proveOnEmbedded } from "../../src/commands/learn/prove.js";
+import { compileLabs } from "../../src/labs/compile.js";
+import type { Lab } from "../../src/labs/lab.js";
+import type { Proof } from "../../src/labs/prove.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { suiteNeeding } from "../support/requirements.js";
+
+const compiled = await compileLabs("labs");
+const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
+/** Labs wait for clocks more than they compute. */
+const AT_ONCE = 3;
+const PROOFS_TIMEOUT_MS = 170_000;
+
+describe("the labs", () => {
+  test("have no mistakes", () => {
+    assert.deepEqual(
+      compiled.flatMap(({ problems }) => problems),
+      [],
+    );
+    assert.equal(labs.length, readdirSync("labs").length);
+  });
+
+  for (const { definition, text } of labs) {
+    test(`${definition.id}: its Chinese is Chinese`, () => {
+      const { zh, en } = text;
+      const parts = [zh.title, zh.summary, zh.introduction, ...Object.values(zh.closing)];
+      for (const { title, body, hints, afterwards } of Object.values(zh.steps)) {
+        parts.push(title, body, afterwards, ...hints.slice(0, 1));
+      }
+      for (const part of parts) if (part !== "") expect(part).toMatch(/[\u3000-\u9fff\uff00-\uffef]/);
+      for (const [step, { afterwards }] of Object.entries(en.steps)) {
+        assert.equal(zh.steps[step]?.afterwards === "", afterwards === "", `afterwards of ${step}`);
+      }
+    });
+  }
+});
+
+suiteNeeding(["kubectl", "openssl"], "proof of the labs, on the embedded cluster", () => {
+  const proofs = new Map<string, Proof>();
+
+  beforeAll(async () => {
+    const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
+    const queue = [...labs];
+    const worker = async () => {
+      for (let lab = queue.shift(); lab !== undefined; lab = queue.shift()) {
+        proofs.set(lab.definition.id, await prove(lab, home));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  }, PROOFS_TIMEOUT_MS);
+
+  for (const { definition } of labs) {
+    test(`${definition.id} holds`, () => assert.deepEqual(proofs.get(definition.id)?.problems, []));
+  }
+});
+
+function prove(lab: Lab, home: string): Promise<Proof> {
+  const context = new CliSession({
+    env: { ...process.env, HOME: home, XDG_STATE_HOME: join(home, lab.definition.id) },
+    cwd: home,
+    streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+    random: new SystemRandom(),
+    self: [process.execPath, resolve("dist/cli.js")],
+    signal: new AbortController().signal,
+  });
+  return proveOnEmbedded(lab, context, 1);
+}
