@@ -110,10 +110,4 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: "the recorded object has managedFields",
     where: /^\/frames\/0\/length$/,
   },
-  {
-    topic: "websocket",
-    item: "plain: pod proxy",
-    reason: "the API server dials this machine only, and pods' addresses are none of its own",
-    notServed: true,
-  },
 ];

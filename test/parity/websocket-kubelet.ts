@@ -63,7 +63,7 @@ const plays: Plays = {
     return SUCCESS;
   },
   async forward(connection) {
-    if (connection.port === 9) return connection.fail("error forwarding port 9 to pod");
+    if (connection.port === 9) return connection.fail("error forwarding port 9 to pod: connection refused");
     for await (const _request of connection.incoming) break;
     await connection.write(Buffer.from(PAGE_HEAD));
     await connection.write(Buffer.from("page\n"));

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
-import { Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
+import { connectionStream } from "../../streaming/port-forward/connection-stream.js";
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
 
 /** What a probe wants to reach. */
@@ -124,7 +125,7 @@ export class PortForwardDialer implements ProbeDialer {
 
   async dial(target: ProbeTarget, signal: AbortSignal): Promise<Duplex> {
     if (!target.isPod) return this.#others.dial(target, signal);
-    return duplexFrom(await this.#forward(target, signal), target);
+    return connectionStream(await this.#forward(target, signal), (why) => failed(target, why));
   }
 
   /**
@@ -164,45 +165,4 @@ function failed({ host, port }: ProbeTarget, why: string, options?: { cause: unk
   // The runtime says `... connection refused` with its own idea of the address: the probe's reader knows the pod's.
   const text = /connection refused/.test(why) ? "connect: connection refused" : why;
   return new DialError(`dial tcp ${joinHostPort(host, port)}: ${text}`, options);
-}
-
-/** As a stream of Node's, which its HTTP client asks for. */
-function duplexFrom(connection: ForwardedConnection, target: ProbeTarget): Duplex {
-  const incoming = connection.incoming[Symbol.asyncIterator]();
-  const failure = async () => {
-    const why = await connection.failure;
-    return why === undefined ? undefined : failed(target, why);
-  };
-  const settle = (work: Promise<void>, done: (error?: Error | null) => void) => {
-    work.then(
-      () => done(),
-      async (error: Error) => done((await failure()) ?? error),
-    );
-  };
-  const stream = new Duplex({
-    read() {
-      incoming.next().then(
-        async ({ done, value }) => {
-          if (done !== true) return void stream.push(value);
-          const why = await failure();
-          if (why !== undefined) stream.destroy(why);
-          else stream.push(null);
-        },
-        async (error: Error) => stream.destroy((await failure()) ?? error),
-      );
-    },
-    write(bytes: Buffer, _encoding, done) {
-      settle(connection.write(bytes), done);
-    },
-    final(done) {
-      settle(connection.end(), done);
-    },
-    destroy(error, done) {
-      connection.close().then(
-        () => done(error),
-        () => done(error),
-      );
-    },
-  });
-  return stream;
 }

@@ -22,7 +22,7 @@ export function createConnecters(deps: ProxyDeps): Connecters {
     ["pods/exec", streamConnecter(deps, "exec")],
     ["pods/attach", streamConnecter(deps, "attach")],
     ["pods/portforward", portForwardConnecter(deps)],
-    ["pods/proxy", podProxy],
+    ["pods/proxy", podProxyConnecter(deps)],
     ["nodes/proxy", nodeProxyConnecter(deps)],
   ]);
 }
@@ -75,18 +75,28 @@ function nodeProxyConnecter(deps: ProxyDeps): Connecter {
 
 /**
  * Mirrors ResourceLocation in pkg/registry/core/pod/strategy.go.
- * Differs: pods' addresses are never dialled: the API server of a lab has no way into their network. They are answered as
- * upstream answers where nobody listens.
+ * Differs: a pod's address is not dialled, as an API server in a learner's process has no way into pods' networks: the pod's
+ * kubelet leads there, by a port-forward. A pod without a node is answered as upstream answers where nobody listens.
  */
-const podProxy: Connecter = async ({ exchange, registry, namespace, name: id, subpath }) => {
-  const { name, port } = splitOf(id, "pod");
-  const pod = await registry.store("pods").get(namespace, name);
-  const status = fields(pod.status);
-  const ip = text(fields(items(status.podIPs)[0]).ip) || text(status.podIP);
-  if (ip === "" || isLoopback(ip)) throw badRequest("address not allowed");
-  if (exchange.upgrade === undefined && subpath === "" && isRead(exchange.method)) return redirectToSlash(exchange);
-  throw unreachable(connectionRefused(joinHostPort(ip, port === "" ? (firstPort(pod) ?? 80) : port)));
-};
+function podProxyConnecter(deps: ProxyDeps): Connecter {
+  return async ({ exchange, registry, namespace, name: id, subpath, signal }) => {
+    const { scheme, name, port: asked } = splitOf(id, "pod");
+    const pod = await registry.store("pods").get(namespace, name);
+    const status = fields(pod.status);
+    const ip = text(fields(items(status.podIPs)[0]).ip) || text(status.podIP);
+    if (ip === "" || isLoopback(ip)) throw badRequest("address not allowed");
+    if (exchange.upgrade === undefined && subpath === "" && isRead(exchange.method)) return redirectToSlash(exchange);
+    const port = asked === "" ? String(firstPort(pod) ?? (scheme === "https" ? 443 : 80)) : asked;
+    const nodeName = text(fields(pod.spec).nodeName);
+    if (nodeName === "") throw unreachable(connectionRefused(joinHostPort(ip, port)));
+    const info = await deps.connections.infoFor(registry, nodeName);
+    const { podWay } = await import("./pod-way.js");
+    const way = podWay(deps, exchange, { info, pod, ip, port, isTls: scheme === "https" });
+    const target = { info, path: `${subpath === "" ? "/" : subpath}${rawQuery(exchange.request.url)}`, pod: way };
+    if (exchange.upgrade !== undefined) await (await upgradeProxy())(deps, exchange, target, signal);
+    else await proxyPlain(deps, exchange, target, signal);
+  };
+}
 
 /** Loaded when it is first needed: a cluster's start must not wait for code that most clusters never run. */
 async function upgradeProxy(): Promise<typeof proxyUpgrade> {

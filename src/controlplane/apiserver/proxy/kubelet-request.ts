@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { connectionRefused, goConnectError } from "./go-errors.js";
 import type { KubeletConnections, KubeletInfo } from "./kubelet-connection.js";
 
@@ -16,7 +15,7 @@ export interface KubeletRequest {
 
 export type KubeletAnswer =
   | { readonly type: "response"; readonly response: IncomingMessage }
-  | { readonly type: "upgrade"; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer };
+  | { readonly type: "upgrade"; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 
 /** No answer came; the message says why in Go's words. */
 export class KubeletUnreachable extends Error {
@@ -50,7 +49,7 @@ export async function askKubelet(
     request.on("error", fail);
     request.once("upgrade", (response, socket, head) => {
       signal.removeEventListener("abort", abort);
-      resolve({ type: "upgrade", response, socket: socket as Socket, head });
+      resolve({ type: "upgrade", response, socket, head });
     });
     request.once("response", (response) => resolve({ type: "response", response }));
     if (signal.aborted) abort();

@@ -5,12 +5,12 @@ import { commonHeaders } from "../answer.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { answerHeaders, forwardedHeaders } from "./forward-headers.js";
-import { askKubelet, type KubeletAnswer, KubeletUnreachable } from "./kubelet-request.js";
+import { type KubeletAnswer, KubeletUnreachable } from "./kubelet-request.js";
 import { reportAsked } from "./report.js";
-import type { UpgradeTarget } from "./upgrade.js";
+import { askTarget, type UpgradeTarget } from "./upgrade.js";
 
 /**
- * Passes a request on to a kubelet and its answer back.
+ * Passes a request on to a kubelet, or to a pod by way of it, and the answer back.
  *
  * Mirrors net/http/httputil's ReverseProxy as k8s.io/apimachinery/pkg/util/proxy/{upgradeaware,transport}.go set it up.
  * Differs: links in HTML pages are not rewritten.
@@ -18,24 +18,21 @@ import type { UpgradeTarget } from "./upgrade.js";
  * @throws StatusError 503 when the kubelet cannot be reached
  */
 export async function proxyPlain(
-  { trace, connections }: ProxyDeps,
+  deps: ProxyDeps,
   exchange: Exchange,
-  { info, path }: UpgradeTarget,
+  target: UpgradeTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const { request, method } = exchange;
+  const { info, path, pod } = target;
   exchange.isBodyRead = true;
   const headers = { ...forwardedHeaders(request), "X-Forwarded-Uri": exchange.info.path };
-  reportAsked(trace, exchange, info, method, path);
+  reportAsked(deps.trace, exchange, info, method, path, pod?.url);
   const hasBody = method !== "GET" && method !== "HEAD";
   let answer: KubeletAnswer;
   try {
-    answer = await askKubelet(
-      connections,
-      info,
-      { method, path, headers, ...(hasBody ? { body: request } : {}) },
-      signal,
-    );
+    const asked = { method, path, headers, ...(hasBody ? { body: request } : {}) };
+    answer = await askTarget(deps, target, asked, signal);
   } catch (error) {
     if (!(error instanceof KubeletUnreachable)) throw error;
     throw unreachable(error.message);

@@ -15,16 +15,28 @@ const UPGRADE: Upstream = {
   func: "tryUpgrade",
 };
 
-/** Which kubelet is asked what, for whom. */
-export function reportAsked(trace: Trace, exchange: Exchange, info: KubeletInfo, method: string, path: string): void {
+/**
+ * Which kubelet is asked what, for whom.
+ * @param podUrl of the pod that is asked by way of it
+ */
+export function reportAsked(
+  trace: Trace,
+  exchange: Exchange,
+  info: KubeletInfo,
+  method: string,
+  path: string,
+  podUrl?: string,
+): void {
   const level = exchange.upgrade === undefined ? REQUEST_LEVEL : STREAM_LEVEL;
   if (!trace.wants(level)) return;
   const { username = "" } = exchange.user ?? {};
   const { verb, resource, subresource } = exchange.info;
   const where = `node ${info.nodeName} has ${info.addressType} ${info.host}`;
   const why = `${username} may ${verb} ${resource}/${subresource}; ${where}`;
+  const kubelet = `${info.scheme}://${info.address}`;
+  const asked = podUrl === undefined ? `the kubelet: ${method} ${kubelet}` : `the pod: ${method} ${podUrl}`;
   const what = info.mayDial
-    ? `ask the kubelet: ${method} ${info.scheme}://${info.address}${path}`
+    ? `ask ${asked}${path}${podUrl === undefined ? "" : ` through a port-forward of ${kubelet}`}`
     : `do not dial ${info.address}: it is not of this machine`;
   trace.emit(
     { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId },

@@ -14,8 +14,28 @@ import { joinedText, reportAnswered, reportAsked, reportEnded } from "./report.j
 
 export interface UpgradeTarget {
   readonly info: KubeletInfo;
-  /** path and query at the kubelet */
+  /** path and query at the kubelet, or at the pod */
   readonly path: string;
+  /** the kubelet only leads to a pod, which is asked */
+  readonly pod?: PodWay;
+}
+
+/** How a pod is asked by way of its kubelet. */
+export interface PodWay {
+  /** `http://10.244.0.9:80` */
+  readonly url: string;
+  /** @throws KubeletUnreachable */
+  ask(request: KubeletRequest, signal: AbortSignal): Promise<KubeletAnswer>;
+}
+
+/** @throws KubeletUnreachable */
+export function askTarget(
+  { connections }: ProxyDeps,
+  { info, pod }: UpgradeTarget,
+  request: KubeletRequest,
+  signal: AbortSignal,
+): Promise<KubeletAnswer> {
+  return pod === undefined ? askKubelet(connections, info, request, signal) : pod.ask(request, signal);
 }
 
 /**
@@ -48,17 +68,17 @@ export async function proxyUpgrade(
 export async function ask(
   deps: ProxyDeps,
   exchange: Exchange,
-  { info }: UpgradeTarget,
+  target: UpgradeTarget,
   request: KubeletRequest,
   signal: AbortSignal,
 ): Promise<{ readonly answer: KubeletAnswer; readonly head: Buffer }> {
-  reportAsked(deps.trace, exchange, info, request.method, request.path);
+  reportAsked(deps.trace, exchange, target.info, request.method, request.path, target.pod?.url);
   const asking = new AbortController();
   const stop = () => asking.abort();
   signal.addEventListener("abort", stop, { once: true });
   const release = watchWaiting(requireUpgrade(exchange), stop);
   try {
-    const answer = await askKubelet(deps.connections, info, request, asking.signal);
+    const answer = await askTarget(deps, target, request, asking.signal);
     return { answer, head: release() };
   } catch (error) {
     release();

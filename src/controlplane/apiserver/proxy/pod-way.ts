@@ -1,0 +1,117 @@
+import { request as httpRequest } from "node:http";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import type { KubeObject } from "../../../api/meta.js";
+import { connectionStream } from "../../../streaming/port-forward/connection-stream.js";
+import { spdyPortForward } from "../../../streaming/port-forward/spdy-client.js";
+import type { Exchange } from "../exchange.js";
+import type { ProxyDeps } from "./deps.js";
+import { connectionRefused, goConnectError } from "./go-errors.js";
+import { joinHostPort } from "./go-url.js";
+import type { KubeletInfo } from "./kubelet-connection.js";
+import { askKubelet, type KubeletAnswer, type KubeletRequest, KubeletUnreachable } from "./kubelet-request.js";
+import { portForwardPath } from "./pod-locations.js";
+import type { PodWay } from "./upgrade.js";
+
+export interface PodPlace {
+  readonly info: KubeletInfo;
+  readonly pod: KubeObject;
+  readonly ip: string;
+  /** as it was asked for: a number, or a name that leads nowhere */
+  readonly port: string;
+  /** the pod speaks TLS; its certificate is not looked at, as upstream */
+  readonly isTls: boolean;
+}
+
+const PORT_FORWARD_HEADERS = {
+  "User-Agent": "Go-http-client/1.1",
+  Connection: "Upgrade",
+  Upgrade: "SPDY/3.1",
+  "X-Stream-Protocol-Version": "portforward.k8s.io",
+};
+
+/** Asks a pod over a connection that its kubelet forwards: one for each request. */
+export function podWay(deps: ProxyDeps, exchange: Exchange, place: PodPlace): PodWay {
+  const { ip, port, isTls } = place;
+  const { host } = exchange.request.headers;
+  return {
+    url: `${isTls ? "https" : "http"}://${joinHostPort(ip, port)}`,
+    async ask(request, signal) {
+      const forwarded = await forwardedStream(deps, place, signal);
+      const stream = isTls ? connectTls({ socket: forwarded, rejectUnauthorized: false }) : forwarded;
+      // The pod is told the name that the client used. Mirrors UpgradeAwareHandler.ServeHTTP (UseLocationHost).
+      const headers = { ...request.headers, Host: host ?? joinHostPort(ip, port) };
+      return ask(stream, { ...request, headers }, place, signal);
+    },
+  };
+}
+
+/** A connection to the pod's port. @throws KubeletUnreachable */
+async function forwardedStream(deps: ProxyDeps, place: PodPlace, signal: AbortSignal): Promise<Duplex> {
+  const { info, pod } = place;
+  const port = portNumber(place.port);
+  const path = portForwardPath(pod, new URLSearchParams());
+  const request = { method: "POST", path, headers: PORT_FORWARD_HEADERS };
+  const answer = await askKubelet(deps.connections, info, request, signal);
+  if (answer.type === "response") {
+    answer.response.destroy();
+    const { statusCode, statusMessage } = answer.response;
+    throw new KubeletUnreachable(`the kubelet refused the port-forward: ${statusCode} ${statusMessage}`);
+  }
+  const session = spdyPortForward(answer.socket, answer.head, { clock: deps.clock });
+  try {
+    const stream = connectionStream(await session.connect(port), (why) => new KubeletUnreachable(problem(why, place)));
+    stream.once("close", () => void session.close());
+    return stream;
+  } catch (cause) {
+    await session.close();
+    throw new KubeletUnreachable(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** As Go's dialer takes it. @throws KubeletUnreachable */
+function portNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new KubeletUnreachable(`dial tcp: lookup tcp/${text}: unknown port`);
+  const port = Number(text);
+  if (port < 1 || port > 65_535) throw new KubeletUnreachable(`dial tcp: address ${text}: invalid port`);
+  return port;
+}
+
+/** The runtime tells it with its own idea of the address: the client knows the pod's. */
+function problem(why: string, { ip, port }: PodPlace): string {
+  return /connection refused/.test(why) ? connectionRefused(joinHostPort(ip, port)) : why;
+}
+
+function ask(
+  stream: Duplex,
+  { method, path, headers, body }: KubeletRequest,
+  { ip, port }: PodPlace,
+  signal: AbortSignal,
+): Promise<KubeletAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ createConnection: () => stream, method, path, headers });
+    const abort = () => request.destroy(new Error("context canceled"));
+    signal.addEventListener("abort", abort, { once: true });
+    request.once("close", () => {
+      signal.removeEventListener("abort", abort);
+      if (!isUpgraded) stream.destroy();
+    });
+    let isUpgraded = false;
+    // Stays: what breaks after the answer began is told by the answer.
+    request.on("error", (error) => {
+      stream.destroy();
+      const isTold = error instanceof KubeletUnreachable;
+      const why = isTold ? error.message : goConnectError(error, joinHostPort(ip, port));
+      reject(new KubeletUnreachable(why, { cause: error }));
+    });
+    request.once("upgrade", (response, socket, head) => {
+      isUpgraded = true;
+      signal.removeEventListener("abort", abort);
+      resolve({ type: "upgrade", response, socket, head });
+    });
+    request.once("response", (response) => resolve({ type: "response", response }));
+    if (signal.aborted) abort();
+    if (body === undefined) request.end();
+    else body.pipe(request);
+  });
+}
