@@ -1,7 +1,7 @@
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import { deleteMirror } from "../static-pod/window.js";
+import { decidesAboutMirror, deleteMirror } from "../static-pod/window.js";
 import type { WindowKey } from "../window/key-table.js";
 import { type HttpAddress, servePage } from "../window/page-server.js";
 import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
@@ -14,7 +14,7 @@ import { PAGE_CSS, PAGE_HTML, PAGE_JS } from "./page.js";
 export function showsPodManager(fact: Fact, level: Level): Level | undefined {
   const file = fileOf(fact);
   if (file.startsWith("pkg/kubelet/config/") || file.startsWith("pkg/kubelet/pod/")) return level;
-  return undefined;
+  return decidesAboutMirror(fact) ? level : undefined;
 }
 
 const FILES: Readonly<Record<string, readonly [type: string, text: string]>> = {

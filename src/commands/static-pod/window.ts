@@ -19,8 +19,12 @@ export function showsStaticPods(fact: Fact, level: Level): Level | undefined {
   if (fact.kind === "event") return fact.object.startsWith("Pod/") ? level : undefined;
   const file = fileOf(fact);
   if (STORY.some((start) => file.startsWith(start))) return level;
-  // Where the sync of a static pod decides about its mirror pod.
-  return fact.kind === "decision" && fact.upstream?.func === "syncPod" ? level : undefined;
+  return decidesAboutMirror(fact) ? level : undefined;
+}
+
+/** The sync of a static pod takes care of its mirror pod. */
+export function decidesAboutMirror(fact: Fact): boolean {
+  return fact.kind === "decision" && fact.upstream?.func === "syncPod";
 }
 
 export function staticPodKeys(window: OpenWindow): readonly WindowKey[] {

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "vitest";
+import { serveKeyTable } from "../../../src/commands/window/key-table.js";
+import { LabError } from "../../../src/util/errors.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { only, recordingTrace } from "../../support/trace.js";
+
+function setUp() {
+  const modes: boolean[] = [];
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
+  const { trace, events } = recordingTrace(new FakeClock());
+  const pressed: string[] = [];
+  const key = (name: string, did: string | undefined) => ({
+    key: name,
+    label: `do ${name}`,
+    run: async () => {
+      pressed.push(name);
+      return did;
+    },
+  });
+  const refused = {
+    key: "r",
+    label: "be refused",
+    run: async () => {
+      throw new LabError("REFUSED", "the API server says no", "Ask for something else.");
+    },
+  };
+  const keys = [key("a", "a was done"), key("b", undefined), refused];
+  const stop = new AbortController();
+  return { stdin, modes, events, pressed, stop, done: serveKeyTable({ keys, trace, stdin }, stop.signal) };
+}
+
+test("a key does what it stands for, and what was done is told; others show the table", async () => {
+  const { stdin, events, pressed, done, modes } = setUp();
+  stdin.write("abx\u001b[3~q");
+  await done;
+  assert.deepEqual(pressed, ["a", "b"]);
+  assert.deepEqual(
+    only(events, "note").map(({ text }) => text),
+    ["a was done"],
+  );
+  assert.equal(only(events, "table").length, 3);
+  assert.deepEqual(modes, [true, false]);
+});
+
+test("what is refused is told, and the keys go on", async () => {
+  const { stdin, events, pressed, done } = setUp();
+  stdin.write("raq");
+  await done;
+  assert.deepEqual(pressed, ["a"]);
+  assert.equal(only(events, "error")[0]?.hint, "Ask for something else.");
+});
+
+test("Ctrl-C interrupts, and the terminal is given back", async () => {
+  const { stdin, modes, done } = setUp();
+  stdin.write("\u0003");
+  await assert.rejects(done, { name: "AbortError" });
+  assert.deepEqual(modes, [true, false]);
+});
