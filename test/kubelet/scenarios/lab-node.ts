@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RestConfig } from "../../../src/client/client.js";
+import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
+import { type CriClient, createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
+import { type RunningKubelet, startKubelet } from "../../../src/kubelet/kubelet.js";
+import { NodeAgent } from "../../../src/kubelet/node.js";
+import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
+import { Trace } from "../../../src/trace/trace.js";
+import type { Clock } from "../../../src/util/clock.js";
+import type { Random } from "../../../src/util/random.js";
+import { nodeClient } from "../../support/node-client.js";
+
+export const NODE_NAME = "node-1";
+const RESOURCES = { cpu: "4", memory: "8Gi", pods: "110" };
+
+export interface LabNodeDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** of the kubelet; default: one that nobody listens to */
+  readonly trace?: Trace;
+}
+
+export interface LabNodeOptions {
+  readonly kubeVersion?: string;
+  readonly resources?: { readonly cpu: string; readonly memory: string; readonly pods: string };
+  readonly manifestDir?: string;
+  /** ms that a pull takes; default 10 */
+  readonly pullMs?: number;
+  /** images that need no pull */
+  readonly images?: readonly string[];
+  /** where the kubelet finds the API server; default: where it is */
+  readonly server?: string;
+  /** default: a temporary folder that `close` removes */
+  readonly rootDir?: string;
+}
+
+/**
+ * A node as `kubelab node` assembles it: the real kubelet with a node's own certificate, over HTTPS and gRPC, on the
+ * embedded runtime, which outlives the kubelet.
+ */
+export class LabNode {
+  kubelet: RunningKubelet | undefined;
+  #agent: NodeAgent | undefined;
+  readonly #criClients: CriClient[] = [];
+  /** What the last kubelet ended with, when it ended by itself. */
+  failure: unknown;
+
+  private constructor(
+    readonly deps: LabNodeDeps & { readonly trace: Trace },
+    readonly options: LabNodeOptions,
+    readonly config: RestConfig,
+    readonly runtime: RunningRuntime,
+    readonly rootDir: string,
+  ) {}
+
+  /** A machine with a runtime and a certificate, and no kubelet yet. */
+  static async make(controlPlane: ControlPlane, deps: LabNodeDeps, options: LabNodeOptions = {}): Promise<LabNode> {
+    const trace = deps.trace ?? new Trace(deps.clock);
+    const all = { ...deps, trace };
+    const client = await nodeClient(controlPlane, NODE_NAME, { ...all, trace: new Trace(deps.clock) });
+    await client.close();
+    const rootDir = options.rootDir ?? (await mkdtemp(join(tmpdir(), "kubelab-node-")));
+    const runtime = await startRuntime({
+      ...all,
+      pullMs: options.pullMs ?? 10,
+      traceLevel: 2,
+      ...(options.images === undefined ? {} : { images: options.images }),
+    });
+    const config = { ...client.config, ...(options.server === undefined ? {} : { server: options.server }) };
+    return new LabNode(all, options, config, runtime, rootDir);
+  }
+
+  /** Starts a kubelet, which finds what the one before it has left. @param signal ends it as Ctrl-C does */
+  async start(signal: AbortSignal = new AbortController().signal): Promise<RunningKubelet> {
+    const { deps, options, rootDir } = this;
+    const { kubeVersion = "1.25", resources = RESOURCES, manifestDir } = options;
+    const agent = new NodeAgent(this.config, deps, { nodeName: NODE_NAME, kubeVersion, resources });
+    this.#agent = agent;
+    const cri = await this.#connect(deps.trace);
+    const polling = await this.#connect(new Trace(deps.clock));
+    this.kubelet = await startKubelet(
+      { agent, cri, polling, ...deps },
+      {
+        nodeName: NODE_NAME,
+        kubeVersion,
+        resources,
+        rootDir,
+        port: 0,
+        machine: { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile: "/etc/hosts", resolvConf: "" },
+        ...(manifestDir === undefined ? {} : { manifestDir }),
+      },
+      signal,
+    );
+    this.kubelet.done.catch((error: unknown) => {
+      this.failure = error;
+    });
+    return this.kubelet;
+  }
+
+  async #connect(trace: Trace): Promise<CriClient> {
+    const { clock } = this.deps;
+    const { signal } = new AbortController();
+    const client = await createCriClient(this.runtime.endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
+    this.#criClients.push(client);
+    return client;
+  }
+
+  /** Ends the kubelet and nothing else: containers run on. */
+  async stop(): Promise<void> {
+    await this.kubelet?.close();
+    this.kubelet = undefined;
+    await this.#agent?.close();
+    this.#agent = undefined;
+    for (const client of this.#criClients.splice(0)) await client.close();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.runtime.close();
+    if (this.options.rootDir === undefined) await rm(this.rootDir, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
