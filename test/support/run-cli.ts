@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly stdin?: Buffer;
   /** what is typed at a terminal, once a question is there */
   readonly typed?: string;
+  /** called with all of stdout whenever more has come */
+  readonly onStdout?: (text: string) => void;
   /** called with all of stderr whenever more has come */
   readonly onStderr?: (text: string) => void;
 }
@@ -28,7 +30,7 @@ export async function runInProcess(argv: readonly string[], options: RunOptions 
   const folder = mkdtempSync(join(tmpdir(), "kubelab-test-"));
   const stdin = new PassThrough();
   if (options.stdin !== undefined) stdin.end(options.stdin);
-  const stdout = capture();
+  const stdout = capture(options.onStdout);
   let isAnswered = false;
   const stderr = capture((text) => {
     options.onStderr?.(text);

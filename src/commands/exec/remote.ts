@@ -98,12 +98,12 @@ async function serve(serving: Serving, signal: AbortSignal): Promise<RemoteEnd> 
   const { session, request, streams, counts, trace } = serving;
   const over = new AbortController();
   const onAbort = () => over.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
   const aborted = new Promise<never>((_, reject) => {
     over.signal.addEventListener("abort", () => reject(over.signal.reason), { once: true });
   });
   aborted.catch(() => {}); // also the usual end
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
   const inputs = [sendStdin(serving, over.signal), followSize(serving, over.signal)];
   // What fails there is seen by the output, or by the status.
   for (const input of inputs) input.catch(() => {});

@@ -2,6 +2,7 @@ import type { CliContext, TargetOptions } from "../../cli/context.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { backendProblem } from "./connect.js";
 import { hasTerminal } from "./local-terminal.js";
 import { protocolsOf, type RemoteOptions } from "./options.js";
 import type { RemoteEnd } from "./outcome.js";
@@ -75,8 +76,13 @@ export async function execIn(
   passOn(context, trace, end);
 }
 
-/** The remote command's exit code becomes this one's. What has none is told as a failure. */
+/**
+ * The remote command's exit code becomes this one's. What has none is told as a failure.
+ * @throws LabError when a server on the way was not reached: since 1.30 an API server says so in the stream itself
+ */
 export function passOn(context: CliContext, trace: Trace, { exitCode, problem }: RemoteEnd): void {
+  const unreached = problem === undefined ? undefined : backendProblem("the command", problem);
+  if (unreached !== undefined) throw unreached;
   if (problem !== undefined) trace.emit({ kind: "error", message: problem }, { actor: "user" });
   context.exitWith(exitCode);
 }

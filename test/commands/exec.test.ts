@@ -1,0 +1,356 @@
+import assert from "node:assert/strict";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { makeAuthority } from "../support/https-server.js";
+import { runInProcess } from "../support/run-cli.js";
+import { StreamCluster } from "../support/stream-cluster.js";
+
+const flat = (text: string) => text.replace(/\s+/g, " ");
+
+/** Arguments, stdin, exit code, stdout, and what stderr has in it. */
+type Row = readonly [
+  title: string,
+  argv: readonly string[],
+  code: number,
+  stdout: RegExp,
+  stderr: RegExp,
+  stdin?: string,
+];
+
+const COMMON: readonly Row[] = [
+  [
+    "the listing is on stdout, the rest on stderr",
+    ["nettool", "--", "ls", "/"],
+    0,
+    /^bin\ndev\n.*var\n$/s,
+    /ended, exit code 0; bytes: stdout \d+, stderr 0/,
+  ],
+  ["pod/NAME", ["pod/nettool", "--", "true"], 0, /^$/, /exit code 0/],
+  ["the exit code is passed on", ["nettool", "--", "sh", "-c", "exit 7"], 7, /^$/, /ended, exit code 7/],
+  ["what a shell does not find is 127", ["nettool", "--", "sh", "-c", "nosuch"], 127, /^$/, /exit code 127/],
+  [
+    "what the runtime does not find is 127 too",
+    ["nettool", "--", "nosuch"],
+    127,
+    /^$/,
+    /"nosuch": executable file not found in \$PATH/,
+  ],
+  ["what is no program is 126", ["nettool", "--", "/etc/hostname"], 126, /^$/, /permission denied/],
+  ["stderr stays apart", ["nettool", "--", "sh", "-c", "echo out; echo err >&2"], 0, /^out\n$/, /err/],
+  ["without -i there is no stdin", ["nettool", "--", "cat"], 0, /^$/, /exit code 0/, "never read"],
+  [
+    "SPDY closes stdin",
+    ["nettool", "-i", "--protocol", "spdy", "--", "cat"],
+    0,
+    /^hello\n$/,
+    /SPDY, v4\.channel\.k8s\.io/,
+    "hello\n",
+  ],
+  [
+    "v4 by WebSocket",
+    ["nettool", "-i", "--protocol", "v4", "--", "head", "-c", "3"],
+    0,
+    /^hel$/,
+    /WebSocket, v4\.channel\.k8s\.io/,
+    "hello\n",
+  ],
+  [
+    "v4 says that stdin cannot be closed",
+    ["nettool", "-i", "--protocol", "v4", "--", "sh", "-c", "read l; sleep 0.3"],
+    0,
+    /^$/,
+    /v4\.channel\.k8s\.io has no way to say so/,
+    "hello\n",
+  ],
+  [
+    "-t without a terminal",
+    ["nettool", "-it", "--", "cat"],
+    0,
+    /^hello\n$/,
+    /No terminal is made: stdin is no terminal/,
+    "hello\n",
+  ],
+  [
+    "frames, each with its channel",
+    ["nettool", "-i", "--frames", "--protocol", "spdy", "--", "cat"],
+    0,
+    /^hello\n$/,
+    /> stdin DATA 6 bytes "hello\\n".*< stdout DATA 6 bytes.*< error DATA \d+ bytes/,
+    "hello\n",
+  ],
+  [
+    "an unknown pod is the API's error, with what to do",
+    ["nosuch", "--", "ls"],
+    4,
+    /^$/,
+    /404 pods "nosuch" not found See which pods there are: kubectl/,
+  ],
+  [
+    "an unknown container",
+    ["nettool", "-c", "nosuch", "--", "ls"],
+    4,
+    /^$/,
+    /400 container nosuch is not valid for pod nettool/,
+  ],
+  ["a pod that is on no node", ["nowhere", "--", "ls"], 4, /^$/, /400 pod nowhere does not have a host assigned/],
+  [
+    "a pod that has ended",
+    ["done", "--", "ls"],
+    1,
+    /^$/,
+    /cannot exec into a container in a completed pod; current phase is Succeeded/,
+  ],
+  [
+    "a kubelet that is down",
+    ["lost", "--", "ls"],
+    3,
+    /^$/,
+    /dial tcp 127\.0\.0\.1:1: connect: connection refused The kubelet of the pod's node does not answer/,
+  ],
+  ["a name that is none", ["Nettool", "--", "ls"], 2, /^$/, /"Nettool" is no name of a pod/],
+  ["no command", ["nettool"], 2, /^$/, /missing required argument 'command'/],
+  ["a protocol that is none", ["nettool", "--protocol", "v9", "--", "ls"], 2, /^$/, /Allowed choices are v5, v4, spdy/],
+];
+
+const BY_RELEASE: Readonly<Record<string, readonly Row[]>> = {
+  "1.25": [
+    [
+      "v5 is refused, then SPDY is asked for",
+      ["nettool", "--", "true"],
+      0,
+      /^$/,
+      /403 Forbidden \(nothing else is said\).*101 SPDY, v4\.channel\.k8s\.io/,
+    ],
+    [
+      "v5 alone is refused, with what to do",
+      ["nettool", "--protocol", "v5", "--", "true"],
+      4,
+      /^$/,
+      /refuse a subprotocol that they do not know Use --protocol v4 or spdy/,
+    ],
+  ],
+  "1.32": [
+    [
+      "v5 is translated, and closes stdin",
+      ["nettool", "-i", "--", "cat"],
+      0,
+      /^hello\n$/,
+      /101 WebSocket, v5\.channel\.k8s\.io/,
+      "hello\n",
+    ],
+  ],
+};
+
+for (const release of ["1.25", "1.32"])
+  describe(`kubelab exec on a running cluster of release ${release}`, () => releaseSuite(release));
+
+function releaseSuite(release: string): void {
+  let cluster: StreamCluster;
+  beforeAll(async () => {
+    cluster = await StreamCluster.start(release);
+    await makePods(cluster);
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  for (const [title, argv, code, stdout, stderr, stdin] of [...COMMON, ...(BY_RELEASE[release] ?? [])]) {
+    test(title, async () => {
+      const input = stdin === undefined ? {} : { stdin: Buffer.from(stdin) };
+      const ended = await runInProcess(["exec", ...argv], { env: cluster.env, ...input });
+      assert.match(flat(ended.stderr), stderr);
+      assert.match(ended.stdout, stdout);
+      assert.equal(ended.code, code, ended.stderr);
+    });
+  }
+
+  test("a long list of arguments arrives whole; one that is too long is refused as Go refuses it", async () => {
+    const run = (count: number) => {
+      const words = Array.from({ length: count }, () => "a".repeat(100_000));
+      const argv = ["exec", "nettool", "--protocol", "spdy", "-v", "0", "--", "sh", "-c", 'echo "$*"', "x", ...words];
+      return runInProcess(argv, { env: cluster.env });
+    };
+    assert.equal((await run(9)).stdout.length, 9 * 100_001);
+    const { code, stderr } = await run(11);
+    assert.match(flat(stderr), /431 Request Header Fields Too Large/);
+    assert.equal(code, 4);
+  });
+
+  test("Ctrl-C ends it, and the code says so", async () => {
+    const stop = new AbortController();
+    const onStderr = (text: string) => {
+      if (/101 (SPDY|WebSocket)/.test(flat(text))) stop.abort();
+    };
+    const options = { env: cluster.env, signal: stop.signal, onStderr };
+    assert.equal((await runInProcess(["exec", "nettool", "--", "sleep", "1000"], options)).code, 130);
+  });
+
+  test("the hops are told by the servers of this process", async () => {
+    const auditIds = cluster.events.length;
+    cluster.story.follow([]);
+    await runInProcess(["exec", "nettool", "--protocol", "spdy", "--", "true"], { env: cluster.env });
+    const told = cluster.events.slice(auditIds).filter(({ level }) => level === 1);
+    const words = flat(JSON.stringify(told));
+    for (const hop of [/Serve POST \/exec\/default\/nettool\/nettool/, /connect the streams to/, /"method":"Exec"/]) {
+      assert.match(words, hop);
+    }
+  });
+
+  const siblings: readonly Row[] = [
+    ["logs", ["logs", "nginx"], 0, /start worker processes/, /the log of nginx: ended, \d+ bytes/],
+    ["logs --limit-bytes", ["logs", "nginx", "--limit-bytes", "4"], 0, /^\d{4}$/, /ended, 4 bytes/],
+    [
+      "logs --timestamps --tail --since",
+      ["logs", "nginx", "--timestamps", "--tail", "1", "--since", "1h"],
+      0,
+      /^\d{4}-\d\d-\d\dT.*start worker/,
+      /ended/,
+    ],
+    [
+      "logs --previous of a first run",
+      ["logs", "nginx", "--previous"],
+      4,
+      /^$/,
+      /400 previous terminated container "nginx" in pod "nginx" not found/,
+    ],
+    ["logs of an unknown pod", ["logs", "nosuch"], 4, /^$/, /404 pods "nosuch" not found/],
+    [
+      "logs of a kubelet that is down",
+      ["logs", "lost"],
+      3,
+      /^$/,
+      /connect: connection refused The kubelet of the pod's node/,
+    ],
+    ["attach to a pod that has ended", ["attach", "done"], 1, /^$/, /completed pod/],
+    ["attach to an unknown pod", ["attach", "nosuch"], 4, /^$/, /404 pods "nosuch" not found/],
+    [
+      "port-forward to a pod that waits",
+      ["port-forward", "nowhere", "80"],
+      1,
+      /^$/,
+      /pod is not running. Current status=Pending/,
+    ],
+    [
+      "port-forward with a port that is none",
+      ["port-forward", "nginx", "80:http"],
+      2,
+      /^$/,
+      /"80:http" names no ports/,
+    ],
+  ];
+  for (const [title, argv, code, stdout, stderr] of siblings) {
+    test(title, async () => {
+      const ended = await runInProcess(argv, { env: cluster.env });
+      assert.match(flat(ended.stderr), stderr);
+      assert.match(ended.stdout, stdout);
+      assert.equal(ended.code, code, ended.stderr);
+    });
+  }
+
+  for (const protocol of ["spdy", ...(release === "1.32" ? ["tunnel"] : [])]) {
+    test(`port-forward over ${protocol}: nginx answers, a port that nobody listens at does not`, async () => {
+      const stop = new AbortController();
+      const told: string[] = [];
+      let open = (_ports: readonly string[]) => {};
+      const opened = new Promise<readonly string[]>((resolve) => {
+        open = resolve;
+      });
+      const onStderr = (text: string) => void told.splice(0, told.length, flat(text));
+      const onStdout = (text: string) => {
+        const ports = [...text.matchAll(/127\.0\.0\.1:(\d+) -> /g)].map((match) => match[1] ?? "");
+        if (ports.length === 2) open(ports);
+      };
+      const options = { env: cluster.env, signal: stop.signal, onStderr, onStdout };
+      const running = runInProcess(["port-forward", "nginx", ":80", ":81", "--protocol", protocol], options);
+      const [good, bad] = await Promise.race([opened, running.then(({ stderr }) => assert.fail(stderr))]);
+      const page = await fetch(`http://127.0.0.1:${good}/`, { headers: { connection: "close" } });
+      assert.match(await page.text(), /Welcome to nginx!/);
+      await assert.rejects(fetch(`http://127.0.0.1:${bad}/`));
+      stop.abort();
+      const { code, stderr } = await running;
+      assert.equal(code, 130);
+      assert.match(flat(stderr), /streams ended: \d+ bytes to the pod, \d+ bytes from it/);
+      assert.match(flat(stderr), /an error occurred forwarding to 81: .*connection refused/);
+    });
+  }
+}
+
+/** Pods that the scheduler, or nobody, has put somewhere, as their status says. */
+async function makePods({ client }: StreamCluster): Promise<void> {
+  const pods = "/api/v1/namespaces/default/pods";
+  const node = {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "gone" },
+    status: {
+      addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
+      daemonEndpoints: { kubeletEndpoint: { Port: 1 } },
+    },
+  };
+  await client.expect({ method: "POST", path: "/api/v1/nodes", body: node });
+  const contentType = "application/merge-patch+json";
+  const patch = (path: string, body: object) =>
+    client.expect({ method: "PATCH", path: `${path}/status`, body, contentType });
+  await patch("/api/v1/nodes/gone", { status: node.status });
+  const make = (name: string, spec: object) =>
+    client.expect({
+      method: "POST",
+      path: pods,
+      body: {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name },
+        spec: { containers: [{ name: "c", image: "busybox" }], ...spec },
+      },
+    });
+  await make("nowhere", { nodeSelector: { no: "such" } });
+  await make("lost", { nodeName: "gone" });
+  await make("done", { nodeName: "gone" });
+  await patch(`${pods}/done`, { status: { phase: "Succeeded" } });
+}
+
+test("a kubelet whose certificate is of another CA: Go's sentence, and what to do", async () => {
+  const other = await makeAuthority();
+  await using cluster = await StreamCluster.start("1.25", other.certificatePem);
+  for (const argv of [
+    ["exec", "nettool", "--", "true"],
+    ["logs", "nginx"],
+  ]) {
+    const { code, stderr } = await runInProcess(argv, { env: cluster.env });
+    assert.match(
+      flat(stderr),
+      /x509: certificate signed by unknown authority.* sign it with the CA that the API server is given/,
+    );
+    assert.equal(code, 3);
+  }
+});
+
+test("on a fresh machine a cluster, a node and the pod are started; an unknown pod says which there are", async () => {
+  const [listed, unknown] = [
+    await runInProcess(["exec", "nettool", "--", "ls"]),
+    await runInProcess(["exec", "nosuch", "--", "ls"]),
+  ];
+  assert.match(listed.stdout, /^bin\ndev\n/);
+  assert.equal(listed.code, 0, listed.stderr);
+  const story = flat(listed.stderr);
+  const hops = [
+    "kubelab exec on embedded control plane",
+    "is kubernetes-admin client certificate",
+    "ask the kubelet: GET https://127.0.0.1:",
+    "kube-apiserver-kubelet-client (by client certificate",
+    "RuntimeService/Exec",
+    "connect the streams to http://127.0.0.1:",
+    "403 Forbidden",
+    "upgraded to SPDY/3.1, v4.channel.k8s.io",
+    "ended, exit code 0; bytes: stdout",
+  ];
+  let at = 0;
+  for (const hop of hops) {
+    const found = story.indexOf(hop, at);
+    assert.ok(found >= at, `${hop} is not told, or too early:\n${listed.stderr}`);
+    at = found;
+  }
+  assert.ok(listed.stderr.split("\n").every((line) => line.length <= 80));
+  assert.match(
+    flat(unknown.stderr),
+    /404 pods "nosuch" not found A cluster of this command's own has the pods nettool and nginx/,
+  );
+  assert.equal(unknown.code, 4);
+});

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { clusterKubeconfig, makeClustersFolder, writeClusterState } from "../../src/cli/cluster-state.js";
+import { CliSession } from "../../src/cli/session.js";
+import type { KubeClient } from "../../src/client/client.js";
+import { createClient } from "../../src/client/create-client.js";
+import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
+import { type Scenery, startScenery } from "../../src/commands/exec/scenery.js";
+import { Story } from "../../src/commands/exec/story.js";
+import type { ControlPlane } from "../../src/controlplane/control-plane.js";
+import { startControlPlane } from "../../src/controlplane/start.js";
+import type { TraceEvent } from "../../src/trace/events.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { writeFileAtomic } from "../../src/util/files.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { recordingTrace } from "./trace.js";
+
+/** A cluster of this process with a node and the pods nettool and nginx, which commands join as any running cluster. */
+export class StreamCluster implements AsyncDisposable {
+  private constructor(
+    readonly controlPlane: ControlPlane,
+    readonly scenery: Scenery,
+    /** an administrator */
+    readonly client: KubeClient,
+    /** what commands find it by */
+    readonly env: Readonly<Record<string, string>>,
+    /** what the servers tell of streams */
+    readonly events: readonly TraceEvent[],
+    readonly story: Story,
+    readonly folder: string,
+  ) {}
+
+  static async start(kubeVersion = "1.25", kubeletCaPem?: string): Promise<StreamCluster> {
+    const folder = mkdtempSync(join(tmpdir(), "kubelab-streams-"));
+    const env = { HOME: folder, XDG_STATE_HOME: join(folder, "state") };
+    const clock = new SystemClock();
+    const random = new SystemRandom();
+    const { trace, events } = recordingTrace(clock);
+    const story = new Story(trace, clock);
+    const ca = kubeletCaPem === undefined ? {} : { kubeletCaPem };
+    const controlPlane = await startControlPlane({ clock, random, trace: story.trace, kubeVersion, ...ca });
+    const none = async () => {};
+    const target = {
+      kind: "embedded",
+      admin: controlPlane.admin,
+      description: "",
+      kubeVersion,
+      close: none,
+      [Symbol.asyncDispose]: none,
+    } as const;
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+    const context = new CliSession({
+      env,
+      cwd: folder,
+      streams,
+      random,
+      self: ["false"],
+      signal: new AbortController().signal,
+    });
+    const scenery = await startScenery({ context, clock, story }, target, ["nettool", "nginx"], "running");
+    const kubeconfig = clusterKubeconfig(env, "kubelab");
+    await makeClustersFolder(env);
+    const names = { cluster: "kubelab", user: "admin", context: "kubelab" };
+    await writeFileAtomic(kubeconfig, kubeconfigText(controlPlane.admin, names), { mode: 0o600 });
+    const { url } = controlPlane;
+    const { epochMs } = clock;
+    const state = {
+      version: 1,
+      name: "kubelab",
+      pid: process.pid,
+      url,
+      kubeconfig,
+      kubeVersion,
+      speed: 1,
+      epochMs,
+    } as const;
+    await writeClusterState(env, { ...state, nodes: 1 });
+    const client = createClient(controlPlane.admin, { clock, random, trace, actor: "user" });
+    return new StreamCluster(controlPlane, scenery, client, env, events, story, folder);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+    await this.scenery.close();
+    await this.controlPlane.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
