@@ -31,6 +31,8 @@ export class LabSession implements AsyncDisposable {
   readonly #emit: (message: LabMessage) => void;
   #index: number;
   #hintsShown = 0;
+  /** What a kept command prints later is beside the point: it is told only while the step that began it is done. */
+  #showing = { isOver: false };
 
   constructor(
     lab: Lab,
@@ -100,7 +102,7 @@ export class LabSession implements AsyncDisposable {
   async perform(choice: string | undefined, signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined) return false;
-    const isDone = await this.#perform(step, choice, signal);
+    const isDone = await this.#whileShown(() => this.#perform(step, choice, signal));
     if (!isDone) return false;
     const { afterwards } = this.stepText;
     if (afterwards !== "") this.#emit({ kind: "text", markdown: afterwards });
@@ -133,7 +135,22 @@ export class LabSession implements AsyncDisposable {
     this.#emit({ kind: "exit", code: code ?? 0 });
   }
 
-  readonly #show: OutputListener = (stream, text) => this.#emit({ kind: "output", stream, text });
+  async #whileShown<T>(body: () => Promise<T>): Promise<T> {
+    const showing = { isOver: false };
+    this.#showing = showing;
+    try {
+      return await body();
+    } finally {
+      showing.isOver = true;
+    }
+  }
+
+  get #show(): OutputListener {
+    const showing = this.#showing;
+    return (stream, text) => {
+      if (!showing.isOver) this.#emit({ kind: "output", stream, text });
+    };
+  }
 
   /** The answer is judged by what then happens. @throws LabBroken unless exactly one outcome holds */
   async #predict(step: PredictStep, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
@@ -212,8 +229,10 @@ export class LabSession implements AsyncDisposable {
   async solve(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
-    if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
-    else if ("do" in step) await this.#runHere(step, signal);
+    await this.#whileShown(async () => {
+      if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
+      else if ("do" in step) await this.#runHere(step, signal);
+    });
     return true;
   }
 

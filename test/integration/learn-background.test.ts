@@ -11,7 +11,7 @@ class Learner {
   readonly home = newHome();
 
   async type(line: string, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    return await new CliProcess(this.home, ["learn", ...line.split(" ")], env).ended;
+    return await new CliProcess(this.home, ["learn", ...line.split(" ")], { TMPDIR: tmpdir(), ...env }).ended;
   }
 
   get folder(): string {

@@ -9,6 +9,7 @@ const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   kubectl: ["kubectl", "version", "--client"],
   openssl: ["openssl", "version"],
   python3: ["python3", "--version"],
+  tmux: ["tmux", "-V"],
   /** root, with the right to mount */
   root: ["unshare", "--mount", "true"],
 };

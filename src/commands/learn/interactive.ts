@@ -6,7 +6,7 @@ import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
 import { standingInWords } from "./list.js";
 import { type OpenSession, openSession } from "./open-session.js";
-import { askText, type Choice, choose } from "./prompt.js";
+import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { parseFactor, speedByKey } from "./speed.js";
 import { WaitingLine } from "./waiting.js";
 
@@ -56,13 +56,15 @@ export async function runLab(env: LearnEnvironment, lab: LabSummary, options: In
     if (message.kind === "waiting") return waiting.update(message);
     preparing.stop();
     waiting.stop();
-    renderer.write(message);
+    // The prompt shows the choices.
+    if (message.kind !== "question") renderer.write(message);
   };
   await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => preparing.stop());
   try {
     while (open.session.step !== undefined) {
       open.session.present();
-      if (!(await runStep(env, open))) break;
+      const { session, place } = open;
+      if (!(await runStep(env, { session, place, waiting }))) break;
     }
   } finally {
     waiting.stop();
@@ -73,17 +75,20 @@ export async function runLab(env: LearnEnvironment, lab: LabSummary, options: In
   context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: lab.id })}\n`);
 }
 
+interface Stage extends Pick<OpenSession, "session" | "place"> {
+  readonly waiting: WaitingLine;
+}
+
 /** @returns false: the learner leaves */
-async function runStep(env: LearnEnvironment, open: OpenSession): Promise<boolean> {
+async function runStep(env: LearnEnvironment, open: Stage): Promise<boolean> {
   const { session } = open;
   for (;;) {
     const { step } = session;
     if (step === undefined) return true;
-    const answer = await choose(
-      env,
-      env.say("pressWhat"),
-      "predict" in step ? predictions(env, open) : actions(env, open),
-    );
+    env.context.streams.stderr.write("\n");
+    const isQuestion = "predict" in step;
+    const choices = isQuestion ? predictions(env, open) : actions(env, open);
+    const answer = await choose(env, env.say(isQuestion ? "predictFirst" : "pressWhat"), choices);
     switch (answer) {
       case LEAVE:
         return false;
@@ -115,17 +120,19 @@ async function runStep(env: LearnEnvironment, open: OpenSession): Promise<boolea
 /** Does something that may wait; meanwhile keys change the speed of time. */
 async function attempt(
   env: LearnEnvironment,
-  { place }: OpenSession,
+  { place, waiting }: Stage,
   body: (signal: AbortSignal) => Promise<boolean>,
 ): Promise<boolean> {
   const { streams, signal } = env.context;
-  if (!hasKeys(streams)) return body(signal);
+  if (!hasKeys(streams) || isPlain(env)) return body(signal);
   const over = new AbortController();
   const interrupted = new AbortController();
   const both = AbortSignal.any([signal, interrupted.signal]);
   const press = async (key: string) => {
     const factor = await speedByKey(key, place).catch((error: unknown) => tell(env, error));
-    if (factor !== undefined) streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
+    if (factor === undefined) return;
+    waiting.stop();
+    streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
   };
   // `q` and the end of the input end the reading of keys; only Ctrl-C ends what is under way.
   const reading = readKeys(streams.stdin, press, over.signal).catch((error: unknown) => interrupted.abort(error));
@@ -137,7 +144,7 @@ async function attempt(
   }
 }
 
-async function askSpeed(env: LearnEnvironment, { place }: OpenSession): Promise<void> {
+async function askSpeed(env: LearnEnvironment, { place }: Stage): Promise<void> {
   try {
     const factor = parseFactor(await askText(env, env.say("askSpeed"), String(place.speed)), env.say);
     await place.setSpeed(factor);
@@ -160,12 +167,12 @@ const SPEED = ".speed";
 const HINT = ".hint";
 const SOLVE = ".solve";
 
-function predictions(env: LearnEnvironment, { session, place }: OpenSession): Choice[] {
+function predictions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
   const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
   return [...answers, ...always(env, place.canSetSpeed)];
 }
 
-function actions(env: LearnEnvironment, { session, place }: OpenSession): Choice[] {
+function actions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
   const { say } = env;
   const { step, stepText, isSolvable } = session;
   const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";

@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import type { Progress } from "../../cli/context.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { LearnEnvironment } from "./environment.js";
@@ -6,6 +7,9 @@ type Waiting = LabMessage & { kind: "waiting" };
 
 /** Where no line can change, a wait is told once, and again after so many ms of the wall's clock. */
 const TELL_AGAIN_MS = 5000;
+/** A spinner, a space, and the last column, which some terminals wrap at. */
+const BESIDE_COLUMNS = 4;
+const ELLIPSIS = "...";
 
 /**
  * Tells that a check waits, and for what: one line that counts down on a terminal, some lines elsewhere. Always on stderr.
@@ -24,8 +28,9 @@ export class WaitingLine {
   update(message: Waiting): void {
     const { context, wall } = this.env;
     if (this.#isTerminal) {
-      const columns = (context.streams.stderr.columns ?? 80) - 4;
-      const text = fitted([this.#text(message), this.keys].filter((one) => one !== "").join(" · "), columns);
+      const keys = this.keys === "" ? "" : ` (${this.keys})`;
+      const columns = (context.streams.stderr.columns ?? 80) - BESIDE_COLUMNS - stringWidth(keys);
+      const text = `${fitted(this.#text(message), columns)}${keys}`;
       this.#progress ??= context.progress(text);
       this.#progress.update(text);
       return;
@@ -53,15 +58,10 @@ export class WaitingLine {
   }
 }
 
-/** A line that changes has to be one line: its middle is left out. */
+/** A line that changes has to be one line: its end is left out. */
 function fitted(text: string, columns: number): string {
+  if (stringWidth(text) <= columns) return text;
   const chars = [...text];
-  const widthOf = (part: readonly string[]) =>
-    part.reduce((sum, char) => sum + (/[\u1100-\uffef]/.test(char) ? 2 : 1), 0);
-  if (widthOf(chars) <= columns) return text;
-  const head = chars.slice();
-  const tail: string[] = [];
-  while (tail.length < chars.length && widthOf(tail) < columns / 2) tail.unshift(head.pop() ?? "");
-  while (head.length > 0 && widthOf(head) + widthOf(tail) + 3 > columns) head.pop();
-  return `${head.join("")}...${tail.join("")}`;
+  while (chars.length > 0 && stringWidth(chars.join("")) + ELLIPSIS.length > columns) chars.pop();
+  return `${chars.join("")}${ELLIPSIS}`;
 }

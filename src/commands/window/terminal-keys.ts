@@ -48,6 +48,8 @@ async function* pressedKeys(stdin: RawInput, signal: AbortSignal): AsyncGenerato
     wake();
   };
   stdin.on("data", onData).once("end", onEnd);
+  // Whoever read it before has stopped it.
+  stdin.resume();
   signal.addEventListener("abort", onEnd, { once: true });
   try {
     for (;;) {

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import stringWidth from "string-width";
+import { afterEach, test } from "vitest";
+import { newHome } from "../support/cli-process.js";
+import { suiteNeeding } from "../support/requirements.js";
+import { Terminal, type TerminalOptions } from "../support/terminal.js";
+
+const homes: string[] = [];
+function open(argv: readonly string[], options: Partial<TerminalOptions> = {}): Terminal {
+  const home = options.home ?? newHome();
+  homes.push(home);
+  return new Terminal(argv, { ...options, home });
+}
+afterEach(() => {
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
+});
+
+const widest = (screen: string) => Math.max(...screen.split("\n").map((line) => stringWidth(line)));
+const labFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("kubelab-lab-"));
+
+suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
+  test("the name alone opens the menu; arrow keys choose a lab, and leave it again", async () => {
+    await using terminal = open([]);
+    const menu = await terminal.shows(/What do you want to look into\?/);
+    assert.match(menu, /Chapters/);
+    assert.ok(widest(menu) <= 80);
+    terminal.press("Down");
+    await terminal.shows(/❯ 1 .*Ready/);
+    terminal.press("Enter");
+    const step = await terminal.shows(/What now\?[\s\S]*❯ run it/);
+    assert.match(step, /leave the lab/);
+    terminal.press("Enter");
+    await terminal.shows(/Step 2 of[\s\S]*❯ go on/);
+    terminal.press("Up");
+    for (let presses = 0; presses < 2; presses++) terminal.press("Down");
+    await terminal.shows(/❯ leave the lab/);
+    terminal.press("Enter");
+    await terminal.shows(/1 of \d+ steps done[\s\S]*What do you want to look into\?/);
+  });
+
+  test("Ctrl-C in a prompt: 130, the terminal is as it was, nothing is left", async () => {
+    const before = labFolders();
+    await using terminal = open(["learn", "start", "heartbeats"]);
+    await terminal.shows(/What now\?[\s\S]*❯ run it/);
+    assert.equal(labFolders().length, before.length + 1);
+    terminal.press("C-c");
+    const end = await terminal.shows(/ended with \d+\s+\S*icanon/);
+    assert.match(end, /interrupted\nended with 130/);
+    assert.doesNotMatch(end, /-icanon|-echo /);
+    assert.deepEqual(labFolders(), before);
+  });
+
+  test("Ctrl-C while a check waits: the same", async () => {
+    const before = labFolders();
+    await using terminal = open(["learn", "start", "wrong-ca-hash", "--speed", "1"]);
+    for (let step = 1; step <= 2; step++) {
+      await terminal.shows(new RegExp(`Step ${step} of[\\s\\S]*❯ (run it|go on)`), true);
+      terminal.press("Enter");
+    }
+    await terminal.shows(/Step 3 of[\s\S]*❯ sent/);
+    terminal.press("Enter");
+    await terminal.shows(/Step 4 of[\s\S]*❯ check/);
+    terminal.press("Down", "Down");
+    await terminal.shows(/❯ show me/);
+    terminal.press("Enter");
+    await terminal.shows(/Step 5 of[\s\S]*❯ check/);
+    terminal.press("Enter");
+    await terminal.shows(/waiting for /);
+    terminal.press("+");
+    await terminal.shows(/time runs 2x/);
+    terminal.press("C-c");
+    assert.match(await terminal.shows(/ended with \d+/), /ended with 130/);
+    assert.deepEqual(labFolders(), before);
+  });
+
+  test("a terminal of 60 columns, then of 100: no line is torn, in Chinese too", async () => {
+    await using terminal = open(["learn", "start", "tokens", "--lang", "zh"], { columns: 60 });
+    const narrow = await terminal.shows(/接下来/, true);
+    assert.ok(widest(narrow) <= 60, narrow);
+    terminal.resize(100, 30);
+    terminal.press("Down");
+    await terminal.shows(/❯ /);
+    terminal.press("C-c");
+    await terminal.shows(/ended with 130/);
+  });
+
+  test("NO_COLOR: not one colour, but the prompt works", async () => {
+    await using terminal = open(["learn", "start", "heartbeats"], { env: { NO_COLOR: "1" } });
+    await terminal.shows(/❯ run it/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+    assert.doesNotMatch(terminal.colouredScreen(), /\u001b\[[0-9;]*(3[0-7]|9[0-7])m/);
+    terminal.press("C-c");
+    await terminal.shows(/ended with 130/);
+  });
+
+  test("TERM=dumb, as with a screen reader: numbers to type, and the cursor stays", async () => {
+    await using terminal = open(["learn", "start", "heartbeats"], { env: { TERM: "dumb" } });
+    await terminal.shows(/What now\?\s+1\) run it[\s\S]*Type a number from 1 to 3:$/);
+    terminal.press("1", "Enter");
+    await terminal.shows(/Step 2 of[\s\S]*1\) go on[\s\S]*Type a number from 1 to 3:$/);
+    terminal.press("9", "Enter");
+    await terminal.shows(/to 3: 9\s+Type a number from 1 to 3:$/);
+    terminal.press("C-c");
+    await terminal.shows(/ended with 130/);
+  });
+});
