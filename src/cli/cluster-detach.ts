@@ -33,8 +33,9 @@ export async function startDetached(context: CliContext, options: ClusterOptions
 }
 
 function flags(options: ClusterOptions): string[] {
-  const { name, port, kubeVersion, speed, nodes } = options;
+  const { name, port, kubeVersion, speed, nodes, verifyKubelets } = options;
   const words = ["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)];
+  if (verifyKubelets === true) words.push("--verify-kubelets");
   return speed === undefined ? words : [...words, "--speed", String(speed)];
 }
 

@@ -21,6 +21,8 @@ export interface ClusterState {
   readonly epochClockMs?: number;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
   readonly nodes: number;
+  /** absent: it takes any kubelet's certificate */
+  readonly verifyKubelets?: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly speed?: number;
   /** how many nodes are joined and kept Ready */
   readonly nodes: number;
+  /** the API server checks kubelets' certificates with the cluster's CA */
+  readonly verifyKubelets?: boolean;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
     trace,
     kubeVersion,
     port: options.port,
+    verifyKubelets: options.verifyKubelets === true,
   });
   const state: ClusterState = {
     version: 1,
@@ -64,6 +67,7 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
     speed: options.speed ?? 1,
     epochMs: clock instanceof SystemClock ? clock.epochMs : clock.now(),
     nodes: options.nodes,
+    ...(options.verifyKubelets === true ? { verifyKubelets: true } : {}),
   };
   await using nodes = await joinNodes(context, { clock, trace }, state, controlPlane.admin);
   await announce(context, state, kubeconfigText(controlPlane.admin, namesOf(state)));
@@ -134,6 +138,7 @@ export async function showAsAsked(context: CliContext, running: ClusterState, op
   const differs = [
     ...(kubeVersion === running.kubeVersion ? [] : [`v${running.kubeVersion}, not v${kubeVersion}`]),
     ...(options.speed === undefined || options.speed === running.speed ? [] : [`at speed ${running.speed}`]),
+    ...(options.verifyKubelets !== true || running.verifyKubelets === true ? [] : ["without --verify-kubelets"]),
     ...(options.port === 0 || running.url.endsWith(`:${options.port}`) ? [] : [`at ${running.url}`]),
   ];
   if (differs.length === 0) return showRunning(context, running, "is running already");

@@ -13,6 +13,7 @@ interface UpOptions {
   readonly nodes: number;
   readonly kubeVersion: string;
   readonly speed?: number;
+  readonly verifyKubelets?: boolean;
 }
 
 /** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */
@@ -35,6 +36,10 @@ export function addClusterCommand(program: Command, context: CliContext): void {
       new Option("--nodes <count>", "join node-1 to node-<count>, which run pods").argParser(parseNodes).default(0),
     )
     .option("--kube-version <release>", "behave like this release", "1.25")
+    .option(
+      "--verify-kubelets",
+      "check nodes' serving certificates, as kube-apiserver with --kubelet-certificate-authority: logs and exec need `kubelab node --rotate-server-certificates`",
+    )
     .addOption(
       new Option("--speed <factor>", "run its clock this many times as fast (default: 1)").argParser(parseSpeed),
     )

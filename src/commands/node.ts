@@ -57,6 +57,10 @@ export function addNodeCommand(program: Command, context: CliContext): void {
         parsePort,
       ),
     )
+    .option(
+      "--rotate-server-certificates",
+      "the cluster signs the server's certificate, when you approve its CSR (default: it signs its own)",
+    )
     .option("--handler <file>", "virtual pods: a module whose function does each pod's work, in place of containers")
     .option("--handler-command <cmd>", "the same by a shell command: the pod on stdin, logs on stdout, exit code")
     .addOption(
@@ -88,6 +92,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         kubeVersion,
         target,
         store,
+        rotateServerCertificates: options.rotateServerCertificates === true,
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.cri === undefined ? {} : { cri: options.cri }),
         ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isPlayed: true }),

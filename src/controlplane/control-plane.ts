@@ -31,6 +31,8 @@ export interface ControlPlaneOptions {
   readonly kubeletPlainHttp?: boolean;
   /** PEM of the CA of kubelets' serving certificates; absent: they are not checked, as upstream without the flag */
   readonly kubeletCaPem?: string;
+  /** kubelets' serving certificates are checked with this cluster's own CA, which signs them on request; default false */
+  readonly verifyKubelets?: boolean;
   /**
    * Addresses of nodes that may be dialled for logs, exec and the like, beside those of this machine. Any other is answered
    * as if nobody listened there.

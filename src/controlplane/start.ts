@@ -138,10 +138,11 @@ async function listen(
 ): Promise<ApiServer & { readonly plainPort?: number }> {
   const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
   const specials = new Map([...auth.handlers, ...createSpecialHandlers({ clock, tokens: auth.tokens, admission })]);
+  const kubeletCaPem = options.kubeletCaPem ?? (options.verifyKubelets === true ? ca.certificatePem : undefined);
   const connections = new KubeletConnections({
     clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
     ...(options.kubeletPlainHttp === undefined ? {} : { plainHttp: options.kubeletPlainHttp }),
-    ...(options.kubeletCaPem === undefined ? {} : { kubeletCaPem: options.kubeletCaPem }),
+    ...(kubeletCaPem === undefined ? {} : { kubeletCaPem }),
     ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
   });
   const connecters = createConnecters({ connections, clock, trace, kubeVersion });

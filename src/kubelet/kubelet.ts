@@ -49,6 +49,8 @@ export interface KubeletOptions extends PodSourceOptions {
   readonly machine: NodeMachine;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
   readonly port?: number;
+  /** the server's certificate is the cluster's, as with `serverTLSBootstrap`; default: it signs its own */
+  readonly rotateServerCertificates?: boolean;
   /** of the next certificates */
   readonly expirationSeconds?: number;
   /** the agent has registered the node, and whoever started it keeps it alive: only the rest is started here */
@@ -163,15 +165,14 @@ class Starting {
 
   /** Starts the server, whose port the node's status tells. */
   async serve(): Promise<OpenServer> {
-    const { nodeName, rootDir, port } = this.options;
-    const nodeIp = this.deps.agent.internalIp;
-    this.#server = await openServer(this.parts, { nodeName, nodeIp, rootDir, ...(port === undefined ? {} : { port }) });
+    this.#server = await openServer(this.parts, { ...this.options, nodeIp: this.deps.agent.internalIp });
     return this.#server;
   }
 
   /** All loops, in upstream's order. Resolves when the signal aborts; rejects with what ended one of them. */
   run(): Promise<void> {
     const { parts } = this;
+    const rotate = this.#server?.rotate;
     const loops: ((signal: AbortSignal) => Promise<void>)[] = [
       (inner) => parts.runtimeUp.run(inner),
       (inner) => parts.statusManager.run(inner),
@@ -181,6 +182,7 @@ class Starting {
       (inner) => this.#images.run(inner),
       (inner) => collectGarbage({ ...this.deps, ...parts.modules, sourcesReady: parts.sourcesReady }, inner),
       (inner) => this.#keepNode(inner),
+      ...(rotate === undefined ? [] : [(inner: AbortSignal) => this.deps.trace.detached(() => rotate(inner))]),
       ...podSources(parts, this.options),
       (inner) => parts.loop.run(inner),
     ];

@@ -15,6 +15,8 @@ export interface NodeCommandOptions extends TargetOptions {
   readonly caCertHash?: readonly string[];
   readonly rootDir?: string;
   readonly port?: number;
+  /** the server's certificate comes from the cluster */
+  readonly rotateServerCertificates?: boolean;
   /** ms */
   readonly duration?: number;
   /** a module whose function does the work of pods */
@@ -31,7 +33,7 @@ const JOIN_TIMEOUT_MS = 3_600_000;
 /** What of the flags is about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
   const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...others } = options;
-  const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, ...rest } = others;
+  const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, rotateServerCertificates: _r, ...rest } = others;
   return {
     ...rest,
     node: name,

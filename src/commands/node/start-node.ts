@@ -35,6 +35,8 @@ export interface StartNodeOptions {
   readonly manifestUrl?: string;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
   readonly port?: number;
+  /** the cluster signs the certificate of the kubelet's server, once somebody approves; default: the kubelet signs its own */
+  readonly rotateServerCertificates?: boolean;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
 }
@@ -100,6 +102,7 @@ export async function startNode(
           runtime === undefined && options.isPlayed !== true
             ? REAL_MACHINE
             : await playedMachine(rootDir, plan.nodeName),
+        rotateServerCertificates: options.rotateServerCertificates === true,
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),

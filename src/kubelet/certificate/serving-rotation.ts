@@ -144,6 +144,9 @@ function rotateOnce(
     const result = await requestCertificate(client, request, signal);
     // Without a name of our own, no other request can be in the way.
     if (result.outcome === "unusable") throw new LabError("REFUSED", result.why, "It is tried again.");
+    const name = result.csr.metadata.name ?? "";
+    const text = `No controller approves serving certificates: kubectl certificate approve ${name}`;
+    trace.emit({ kind: "note", text }, { actor: "kubelet" });
     const timeoutMs = factFor("csrRotationTimeout", kubeVersion);
     const certificatePem = await waitForCertificate(deps, result.csr, { timeoutMs }, signal);
     const { notAfterMs, serialHex } = checkIssued(certificatePem, pending.keyPem, clock.now());

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseCertificatePem } from "../../pki/certificate.js";
 import { issueCertificate, issueSelfSigned } from "../../pki/issue.js";
 import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../pki/keys.js";
-import { NO_SANS } from "../../pki/sans.js";
+import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -38,7 +38,8 @@ const UPSTREAM = { file: "cmd/kubelet/app/server.go", func: "InitializeTLS" };
  *
  * Mirrors cmd/kubelet/app/server.go (InitializeTLS) and k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey): one
  * year, from an hour ago, `HOST@TIME` of `HOST-ca@TIME`, the certificate and its CA in one file.
- * Differs: ECDSA keys, which are made a hundred times faster; a pair that has expired or does not match is made again.
+ * Differs: ECDSA keys, which are made a hundred times faster; a pair that has expired, does not match or is of other names
+ * and addresses is made again.
  *
  * @throws LabError BAD_FILE
  */
@@ -47,7 +48,7 @@ export async function selfSignedServingPair(deps: SelfSignedDeps, options: SelfS
   const certificatePath = join(certDirectory, "kubelet.crt");
   const keyPath = join(certDirectory, "kubelet.key");
   const found = await readPair(certificatePath, keyPath);
-  if (found !== undefined && isUsable(found, deps.clock.now())) return found;
+  if (found !== undefined && isUsable(found, deps.clock.now(), servingSans(options))) return found;
   return deps.trace.step("kubelet", "Sign a serving certificate for itself", { upstream: UPSTREAM }, async () => {
     const pair = await generateSelfSignedCertKey(deps, options);
     await makeFolder(certDirectory, 0o700).catch((cause: unknown) => {
@@ -74,8 +75,9 @@ export async function selfSignedServingPair(deps: SelfSignedDeps, options: SelfS
 /** Mirrors k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey). */
 async function generateSelfSignedCertKey(
   { clock, random }: SelfSignedDeps,
-  { host, alternateIps = [], alternateDns = [] }: SelfSignedOptions,
+  options: SelfSignedOptions,
 ): Promise<KeyPair> {
+  const { host } = options;
   const notBeforeMs = clock.now() - HOUR_MS;
   const seconds = Math.floor(clock.now() / 1000);
   const validity = { notBeforeMs, notAfterMs: notBeforeMs + YEAR_MS };
@@ -98,15 +100,20 @@ async function generateSelfSignedCertKey(
       subject: { commonName: `${host}@${seconds}`, organization: [] },
       spkiDer: publicKeyDer(key),
       usages: ["digital signature", "key encipherment", "server auth"],
-      sans: {
-        ...NO_SANS,
-        ip: isIP(host) === 0 ? alternateIps : [host, ...alternateIps],
-        dns: isIP(host) === 0 ? [host, ...alternateDns] : alternateDns,
-      },
+      sans: servingSans(options),
     },
     random,
   );
   return { certificatePem: certificatePem + caPem, keyPem: privateKeyPem(key) };
+}
+
+function servingSans({ host, alternateIps = [], alternateDns = [] }: SelfSignedOptions): SubjectAltNames {
+  const isAddress = isIP(host) !== 0;
+  return {
+    ...NO_SANS,
+    ip: isAddress ? [host, ...alternateIps] : alternateIps,
+    dns: isAddress ? alternateDns : [host, ...alternateDns],
+  };
 }
 
 async function readPair(certificatePath: string, keyPath: string): Promise<KeyPair | undefined> {
@@ -127,9 +134,12 @@ async function readPair(certificatePath: string, keyPath: string): Promise<KeyPa
   }
 }
 
-function isUsable({ certificatePem, keyPem }: KeyPair, nowMs: number): boolean {
+function isUsable({ certificatePem, keyPem }: KeyPair, nowMs: number, wanted: SubjectAltNames): boolean {
   try {
-    return keyMatchesCertificate(keyPem, certificatePem) && parseCertificatePem(certificatePem).notAfterMs > nowMs;
+    const { sans, notAfterMs } = parseCertificatePem(certificatePem);
+    const has = new Set([...sans.ip, ...sans.dns]);
+    const isForUs = [...wanted.ip, ...wanted.dns].every((name) => has.has(name));
+    return isForUs && notAfterMs > nowMs && keyMatchesCertificate(keyPem, certificatePem);
   } catch {
     // Not even a certificate.
     return false;

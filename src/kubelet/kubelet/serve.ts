@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
+import { openCertificateStore } from "../certificate/certificate-store.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
+import { rotateServingCertificate } from "../certificate/serving-rotation.js";
 import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KUBELET_PORT, KubeletServer } from "../server/server.js";
@@ -12,6 +14,10 @@ export interface ServeOptions {
   readonly rootDir: string;
   /** 0: a free one; undefined: 10250, or a free one where that is taken */
   readonly port?: number;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  /** the cluster signs its certificate; default: it signs its own */
+  readonly rotateServerCertificates?: boolean;
 }
 
 /** The kubelet's server, with what decides who may use it. */
@@ -19,11 +25,14 @@ export interface OpenServer {
   readonly port: number;
   /** `https://127.0.0.1:10250` */
   readonly url: string;
+  /** Asks for its certificate and keeps it fresh, until the signal aborts; undefined: it has signed its own. */
+  readonly rotate: ((signal: AbortSignal) => Promise<void>) | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Starts the kubelet's server: HTTPS with a certificate of its own, for those whom the API server lets.
+ * Starts the kubelet's server, HTTPS for those whom the API server lets: with a certificate that it signs itself, or
+ * (`rotateServerCertificates`) one of the cluster, without which no connection succeeds until `rotate` has got it.
  *
  * Mirrors startKubelet in cmd/kubelet/app/server.go (ListenAndServe), InitializeTLS and BuildAuth.
  * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written
@@ -31,11 +40,18 @@ export interface OpenServer {
 export async function openServer(parts: KubeletParts, options: ServeOptions): Promise<OpenServer> {
   const { deps, podManager, statusManager, modules, loop } = parts;
   const { client, cri, clock, trace, random } = deps;
-  const { nodeName, nodeIp, rootDir } = options;
-  const pair = await selfSignedServingPair(
-    { clock, random, trace },
-    { certDirectory: join(rootDir, "pki"), host: nodeName, alternateIps: [nodeIp] },
-  );
+  const { nodeName, nodeIp, rootDir, kubeVersion } = options;
+  const folder = join(rootDir, "pki");
+  // A folder of its own: its files have the names that those of the client's certificate have.
+  const store =
+    options.rotateServerCertificates === true ? await openCertificateStore(join(folder, "serving")) : undefined;
+  const pair =
+    store === undefined
+      ? await selfSignedServingPair(
+          { clock, random, trace },
+          { certDirectory: folder, host: nodeName, alternateIps: [nodeIp] },
+        )
+      : undefined;
   const host = new KubeletHost(
     {
       podManager,
@@ -55,7 +71,10 @@ export async function openServer(parts: KubeletParts, options: ServeOptions): Pr
     { nodeName, ...(caPem === undefined ? {} : { clientCaPem: caPem }) },
   );
   const listen = (port: number) =>
-    KubeletServer.listen({ host, auth, clock, trace }, { address: nodeIp, port, transport: { pair } });
+    KubeletServer.listen(
+      { host, auth, clock, trace },
+      { address: nodeIp, port, transport: pair === undefined ? {} : { pair } },
+    );
   const orAnother = (error: unknown) => {
     if (error instanceof LabError && error.code === "USAGE") return listen(0);
     throw error;
@@ -67,14 +86,28 @@ export async function openServer(parts: KubeletParts, options: ServeOptions): Pr
     await server.close();
     await auth.close();
   };
-  return { port: server.port, url: server.url, close };
+  const rotate = (signal: AbortSignal) => {
+    if (store === undefined) return Promise.resolve();
+    return rotateServingCertificate(
+      { client, store, clock, random, trace },
+      {
+        nodeName,
+        kubeVersion,
+        addresses: [nodeName, nodeIp],
+        onCertificate: (fresh) => server.useCertificate(fresh),
+      },
+      signal,
+    );
+  };
+  return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
 }
 
 /** In the fields of kubelet.config.k8s.io/v1beta1, as far as they are not defaults of which nothing depends here. */
-function configurationOf({ nodeIp, port }: ServeOptions): Readonly<Record<string, unknown>> {
+function configurationOf({ nodeIp, port, rotateServerCertificates }: ServeOptions): Readonly<Record<string, unknown>> {
   return {
     address: nodeIp,
     ...(port === undefined ? {} : { port }),
+    ...(rotateServerCertificates === true ? { serverTLSBootstrap: true } : {}),
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: "2m0s" } },
     authorization: { mode: "Webhook", webhook: { cacheAuthorizedTTL: "5m0s", cacheUnauthorizedTTL: "30s" } },
     syncFrequency: "1m0s",

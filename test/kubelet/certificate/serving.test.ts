@@ -79,6 +79,19 @@ describe("serving certificate, self-signed", () => {
     assert.match((await selfSignedServingPair(one, options)).certificatePem, /BEGIN CERTIFICATE/);
   });
 
+  test("is made again when the node has another name or address", async () => {
+    const one = deps();
+    const certDirectory = await folder();
+    const make = (host: string, alternateIps: readonly string[]) =>
+      selfSignedServingPair(one, { certDirectory, host, alternateIps });
+    const first = await make("n1", ["127.0.0.1", "10.0.0.1"]);
+    assert.deepEqual(await make("n1", ["10.0.0.1"]), first, "it has that address");
+    const moved = await make("n1", ["10.0.0.2"]);
+    assert.deepEqual(parseCertificatePem(moved.certificatePem).sans.ip, ["10.0.0.2"]);
+    const renamed = await make("n2", ["10.0.0.2"]);
+    assert.deepEqual(parseCertificatePem(renamed.certificatePem).sans.dns, ["n2"]);
+  });
+
   test("a folder that cannot be made is told", async () => {
     const file = join(await folder(), "file");
     await writeFile(file, "");
