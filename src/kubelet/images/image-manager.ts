@@ -106,6 +106,8 @@ export class ImageManager {
       signal.throwIfAborted();
       say("Warning", "Failed", `Failed to pull image ${JSON.stringify(written)}: ${result.text}`);
       backOff.next(key, clock.now());
+      // Upstream does so after a success only: on a node whose pulls all fail, what was tried once would stay.
+      backOff.gc();
       return { outcome: "failed", error: "ErrImagePull", message: result.text };
     }
     const took = goDuration(clock.now() - startedMs);

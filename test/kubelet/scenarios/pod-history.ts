@@ -32,6 +32,12 @@ export class PodHistory {
     return this.#lines.get(name) ?? [];
   }
 
+  /** For whoever sees many. */
+  forget(name: string): void {
+    this.#lines.delete(name);
+    this.#pods.delete(name);
+  }
+
   pod(name: string): V1Pod {
     const pod = this.#pods.get(name);
     if (pod === undefined) throw new Error(`no pod ${name} was seen`);
