@@ -61,7 +61,7 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
       ["two kinds", ["get", "pods,nodes"], /^pod\/alpha [\s\S]*^node\/n1 +Ready /m],
       ["all", ["get", "all"], /^pod\/alpha [\s\S]*^service\/kubernetes +ClusterIP +10\.96\.0\.1 +<none> +443\/TCP/m],
       ["in pieces", ["get", "pods", "--chunk-size=1", "-o", "name"], /^pod\/alpha\npod\/beta\npod\/gamma\n$/],
-      ["nodes wide", ["get", "no", "-o", "wide"], /^n1 +Ready +<none> +\S+ +v1\.25\.0 +192\.0\.2\.2 /m],
+      ["nodes wide", ["get", "no", "-o", "wide"], /^n1 +Ready +<none> +\S+ +v1\.25\.0 +127\.0\.0\.1 /m],
       ["leases", ["get", "leases", "-n", "kube-node-lease"], /^n1 +n1 +\S+\nn2 +n2 +\S+$/m],
       ["events", ["get", "events"], /Scheduled +pod\/alpha +Successfully assigned default\/alpha to n[12]/],
       ["raw", ["get", "--raw", "/api/v1/namespaces/default/pods?limit=1"], /"remainingItemCount":2/],
