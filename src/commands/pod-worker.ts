@@ -22,7 +22,7 @@ export function addPodWorkerCommand(program: Command, context: CliContext): void
     "kubelab pod-worker",
     "kubelab pod-worker --hold-cache --http 127.0.0.1:8080",
     "curl -X POST 'http://127.0.0.1:8080/setcache?id=UID'",
-    "kubelab pod-worker --cri unix:///run/containerd/containerd.sock",
+    "kubelab pod-worker --yes --cri unix:///run/containerd/containerd.sock",
   );
   addHttpOption(addWindowOptions(command, "worker-node"), "workers as JSON, and POST /setcache, there")
     .option("--hold-cache", "workers wait for their pod's status until they are released by hand")

@@ -17,7 +17,7 @@ export function addStaticPodCommand(program: Command, context: CliContext): void
     command,
     "kubelab static-pod",
     "kubelab static-pod --manifest-dir ./manifests --duration 1m",
-    "kubelab static-pod --cri unix:///run/containerd/containerd.sock",
+    "kubelab static-pod --yes --cri unix:///run/containerd/containerd.sock",
   );
   addWindowOptions(command, "static-node").action((options: WindowOptions) =>
     runWindow(context, {

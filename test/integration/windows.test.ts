@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, test } from "vitest";
 import { CliProcess, newHome } from "../support/cli-process.js";
+import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { runKubectl } from "../support/node-kubectl.js";
 import { suiteNeeding } from "../support/requirements.js";
 
@@ -123,6 +124,29 @@ suiteNeeding(["kubectl"], "windows into a kubelet, with kubectl", () => {
     await window.says(/GetNewerThan is held (?:→|->) released by hand/);
     await window.says(/SyncLoop \(PLEG\): event for pod pod="default\/app"/);
   });
+});
+
+suiteNeeding(["containerd"], "kubelab pod-worker on a real runtime", () => {
+  let containerd: TestContainerd;
+  beforeAll(async () => {
+    containerd = await startContainerd();
+  }, 60_000);
+  afterAll(() => containerd?.stop());
+
+  test("what happens in containerd drives the workers: PLEG tells, the pod is synced, its end is seen", async () => {
+    const manifests = join(home, "containerd-manifests");
+    mkdirSync(manifests);
+    const command = ["sh", "-c", "sleep 2"];
+    const container = { name: "c", image: BUSYBOX_IMAGE, imagePullPolicy: "Never", command };
+    const spec = { hostNetwork: true, restartPolicy: "Never", containers: [container] };
+    writeFileSync(join(manifests, "web.json"), JSON.stringify({ ...POD, spec }));
+    const window = start("pod-worker", "--yes", "--cri", containerd.endpoint, "--manifest-dir", manifests);
+    await window.says(/syncPod default\/web-worker-node/);
+    await window.says(/SyncLoop \(PLEG\): event for pod pod="default\/web-worker-node" event=.*?Type:ContainerStarted/);
+    await window.says(/Type:ContainerDied/);
+    await window.says(/worker terminating (?:→|->) terminated/);
+    await window.says(/worker terminated (?:→|->) finished/);
+  }, 60_000);
 });
 
 suiteNeeding(["kubectl"], "virtual pods, with kubectl", () => {

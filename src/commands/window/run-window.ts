@@ -11,7 +11,7 @@ import type { KubeletParts, PartsHooks } from "../../kubelet/kubelet/parts.js";
 import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { isAbortError } from "../../util/errors.js";
+import { isAbortError, LabError } from "../../util/errors.js";
 import { allUntilOneEnds } from "../../util/loops.js";
 import { planJoin } from "../bootstrap/plan.js";
 import { releaseOf } from "../bootstrap/release.js";
@@ -69,6 +69,7 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
     const joinOptions = { ...rest, ...RESOURCES, node: name, approve: "auto", dir: join(folder, "node") } as const;
     const joinPlan = planJoin({ ...joinOptions, timeout: JOIN_TIMEOUT_MS }, joinPlace(context));
     const { nodeName } = joinPlan;
+    await checkRuntime(context, options);
     await using target = await context.openTarget(command, targetOptions(options));
     const { clock, trace } = context.session({});
     await trace.chapter(command, async () => {
@@ -98,6 +99,14 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** A kubelet ends what runs and is none of its pods: at a runtime that others may use, that is asked first. */
+async function checkRuntime(context: CliContext, { cri, yes }: WindowOptions): Promise<void> {
+  if (cri === undefined) return;
+  const question = `A kubelet will work with ${cri}: pods there that are none of its own are ended, and its own stay when this command ends. Go on?`;
+  if (await context.confirm(question, { ...(yes === undefined ? {} : { yes }), flag: "--yes" })) return;
+  throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
 }
 
 /** Until Ctrl-C, `q`, the end of the time, or of the kubelet; what was seen is told in any case. */
