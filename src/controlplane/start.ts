@@ -96,13 +96,17 @@ async function createIdentities({
   likeRecorded,
 }: ControlPlaneOptions): Promise<Identities> {
   const deps = { clock, random };
-  const keyType = likeRecorded === true ? "rsa" : "ec";
-  const ca = await createAuthority(deps, { commonName: "kubernetes", keyType });
+  const ca = await createAuthority(deps, { commonName: "kubernetes", keyType: keyTypeOf({ likeRecorded }) });
   const [serving, admin] = await Promise.all([
     createApiServerCertificate(ca, deps, host === DEFAULT_HOST ? {} : { sans: { ip: [host] } }),
     createClientCertificate(ca, deps, ADMIN),
   ]);
   return { ca, serving, admin };
+}
+
+/** kubeadm's keys are RSA: to find one takes longer than all else that a start does. */
+function keyTypeOf({ likeRecorded }: { readonly likeRecorded?: boolean | undefined }): "ec" | "rsa" {
+  return likeRecorded === true ? "rsa" : "ec";
 }
 
 interface Parts {
@@ -125,7 +129,8 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   // Admission plugins read the registry, and the registry runs them: each is given the other when it asks.
   const admission: AdmissionPlugin[] = [];
   const registry: Registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
-  const auth = createAuth({ registry: () => registry, ca, clock, random });
+  const authDeps = { registry: () => registry, ca, clock, random, kubeVersion };
+  const auth = createAuth(authDeps, { serviceAccountKeyType: keyTypeOf(options) });
   admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random }), trace));
   await auth.ready();
   return { storage, registry, auth, admission };

@@ -44,3 +44,18 @@ test("closing twice is fine, and leaves no timer", async () => {
   await face.close();
   expect(face.clock.sleeping).toBe(0);
 });
+
+test("tokens have the claims of the release", async () => {
+  for (const [kubeVersion, hasId] of [
+    ["1.25", false],
+    ["1.34", true],
+  ] as const) {
+    await using face = await Face.open({ kubeVersion, withoutControllers: [] });
+    await settle(10);
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const path = "/api/v1/namespaces/default/serviceaccounts/default/token";
+    const { token } = (await face.ask(path, { method: "POST", body })).body.status;
+    const claims = JSON.parse(Buffer.from(token.split(".")[1], "base64url").toString());
+    expect("jti" in claims).toBe(hasId);
+  }
+});

@@ -38,6 +38,8 @@ export interface AuthOptions {
   readonly issuer?: string;
   /** PEM; absent: a key is made when the first service account token is asked for */
   readonly serviceAccountKeyPem?: string;
+  /** of the key that is made; default `ec` */
+  readonly serviceAccountKeyType?: "ec" | "rsa";
 }
 
 /** Everything that decides who somebody is and what he may do. */
@@ -78,6 +80,7 @@ export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
     kubeVersion,
     issuer,
     apiAudiences,
+    keyType: options.serviceAccountKeyType ?? "ec",
     ...(options.serviceAccountKeyPem === undefined ? {} : { privateKeyPem: options.serviceAccountKeyPem }),
   });
   const bootstrapTokens = new BootstrapTokenAuthenticator({ registry, clock, apiAudiences });

@@ -225,8 +225,26 @@ describe("discovery", () => {
     assert.equal(JSON.stringify(jwk).includes('"d"'), false);
   });
 
-  test("without a given key an RSA key is made, as the recorded server has it", async () => {
-    const own = await startAuth();
+  for (const [keyType, algorithm] of [
+    ["ec", "ES256"],
+    ["rsa", "RS256"],
+  ] as const) {
+    test(`${keyType}: a token of a key that is made when the first is asked for is good, and signed with ${algorithm}`, async () => {
+      const own = await startAuth({ serviceAccountKeyType: keyType });
+      own.registry.put("serviceaccounts", account);
+      const options = { serviceAccount: account, audiences: [], expirationSeconds: 600 };
+      const { token } = await own.auth.tokens.issue(options);
+      const { user, error } = await own.auth.authenticator.authenticateToken(token);
+      const jwks = await own.auth.tokens.jwks();
+      await own.auth.close();
+      assert.deepEqual([user?.username, error], ["system:serviceaccount:a:default", undefined]);
+      assert.deepEqual([JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString()).alg], [algorithm]);
+      assert.equal(jwks.keys[0]?.["alg"], algorithm);
+    });
+  }
+
+  test("what clients find out about the tokens", async () => {
+    const own = await startAuth({ serviceAccountKeyType: "rsa" });
     const configuration = await own.auth.tokens.openIdConfiguration("https://127.0.0.1:6443");
     await own.auth.close();
     assert.deepEqual(configuration, {

@@ -11,9 +11,12 @@ export interface SigningKey {
   readonly algorithm: "RS256" | "ES256";
 }
 
-/** @param pem EC P-256 or RSA; undefined: a new RSA key, as kubeadm makes it */
-export async function makeSigningKey(pem: string | undefined): Promise<SigningKey> {
-  const privateKey = pem === undefined ? await generatePrivateKey("rsa") : parsePrivateKey(pem);
+/**
+ * A key that signs tokens.
+ * @param source PEM of an EC P-256 or RSA key; or which kind is to be made: to find an RSA key takes up to a second and more
+ */
+export async function makeSigningKey(source: { readonly pem: string } | "ec" | "rsa"): Promise<SigningKey> {
+  const privateKey = typeof source === "string" ? await generatePrivateKey(source) : parsePrivateKey(source.pem);
   if (privateKey === undefined) throw new Error("the key for service account tokens is not readable");
   return {
     privateKey,

@@ -24,8 +24,13 @@ export interface ServiceAccountTokenDeps {
   readonly random: Random;
   /** `1.25`: which claims a token has */
   readonly kubeVersion: string;
-  /** PEM, EC P-256 or RSA; absent: an RSA key is made when the first token is asked for */
+  /** PEM, EC P-256 or RSA; absent: one is made when the first token is asked for */
   readonly privateKeyPem?: string;
+  /**
+   * Which one is made; default EC, which is there at once. Differs: kubeadm makes an RSA key, and whoever asked for the
+   * first token would wait for it.
+   */
+  readonly keyType?: "ec" | "rsa";
 }
 
 export interface IssueOptions {
@@ -127,7 +132,8 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   }
 
   #signingKey(): Promise<SigningKey> {
-    this.#key ??= makeSigningKey(this.deps.privateKeyPem);
+    const { privateKeyPem: pem, keyType = "ec" } = this.deps;
+    this.#key ??= makeSigningKey(pem === undefined ? keyType : { pem });
     return this.#key;
   }
 
