@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ContainerState } from "../../src/cri/messages/enums.js";
+import { CliProcess, newHome } from "../support/cli-process.js";
+import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
+import { runKubectl } from "../support/node-kubectl.js";
+import { suiteNeeding } from "../support/requirements.js";
+
+const { signal } = new AbortController();
+const LIMIT_MS = 150_000;
+const image = { image: BUSYBOX_IMAGE, imagePullPolicy: "Never" };
+const serve = "trap 'sleep 1; exit 0' TERM; while true; do sleep 0.2; done";
+
+/** There is no network but the host's, so the node is not Ready for others: the pod is bound to it and tolerates that. */
+const POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "whole" },
+  spec: {
+    hostNetwork: true,
+    nodeName: "node-1",
+    tolerations: [{ operator: "Exists" }],
+    terminationGracePeriodSeconds: 20,
+    volumes: [{ name: "shared", emptyDir: {} }],
+    initContainers: [
+      {
+        name: "first",
+        ...image,
+        command: ["sh", "-c", "echo made > /shared/by-init"],
+        volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+      },
+    ],
+    containers: [
+      {
+        name: "a",
+        ...image,
+        // Ends once, with 3; started again it stays.
+        command: [
+          "sh",
+          "-c",
+          `cat /shared/by-init; [ -e /shared/again ] || { touch /shared/again; sleep 1; exit 3; }; ${serve}`,
+        ],
+        volumeMounts: [{ name: "shared", mountPath: "/shared" }],
+      },
+      { name: "b", ...image, command: ["sh", "-c", serve] },
+    ],
+  },
+};
+
+suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node on containerd", () => {
+  const home = newHome();
+  const processes: CliProcess[] = [];
+  let containerd: TestContainerd;
+  const start = (...argv: string[]) => {
+    const process = new CliProcess(home, argv);
+    processes.push(process);
+    return process;
+  };
+  const kubectl = (...args: string[]) =>
+    runKubectl(join(home, "state", "kubelab", "clusters", "kubelab.kubeconfig"), args);
+  const field = (path: string) => kubectl("get", "pod", "whole", "-o", `jsonpath=${path}`);
+
+  /** ID and state of each container of the pod, oldest first. */
+  async function containers(): Promise<readonly string[]> {
+    const list = await containerd.client.runtime.listContainers(undefined, signal);
+    if (list.outcome !== "ok") throw new Error(list.text);
+    const states = Object.fromEntries(Object.entries(ContainerState).map(([name, value]) => [value, name]));
+    return list.value
+      .filter(({ labels }) => labels["io.kubernetes.pod.name"] === "whole")
+      .sort((x, y) => (x.createdAt < y.createdAt ? -1 : 1))
+      .map(({ id, labels, state }) => `${labels["io.kubernetes.container.name"]} ${states[state]} ${id}`);
+  }
+
+  beforeAll(async () => {
+    containerd = await startContainerd();
+    await start("cluster", "up").printed(/^kubectl/m);
+  }, 90_000);
+  afterAll(async () => {
+    for (const process of processes.reverse()) await process.kill("SIGKILL");
+    await containerd?.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  test(
+    "init container, two containers, a restart; killed with -9 and started again; deleted with its grace",
+    async () => {
+      const first = start("node", "--cri", containerd.endpoint);
+      await first.printed(/^kubectl/m);
+      const folder = mkdtempSync(join(home, "pod-"));
+      writeFileSync(join(folder, "pod.json"), JSON.stringify(POD));
+      await kubectl("create", "-f", join(folder, "pod.json"));
+      await kubectl(
+        "wait",
+        "--for=jsonpath={.status.containerStatuses[0].restartCount}=1",
+        "pod/whole",
+        "--timeout=40s",
+      );
+      await kubectl("wait", "--for=condition=Ready", "pod/whole", "--timeout=40s");
+      expect(await field("{.status.initContainerStatuses[0].state.terminated.reason}")).toBe("Completed");
+      expect(await field("{.status.containerStatuses[0].lastState.terminated.exitCode}")).toBe("3");
+      expect(await field("{.status.containerStatuses[*].restartCount}")).toBe("1 0");
+
+      const before = await containers();
+      const running = before.filter((line) => line.includes("CONTAINER_RUNNING"));
+      expect(running.map((line) => line.split(" ")[0]).sort()).toEqual(["a", "b"]);
+      await first.kill("SIGKILL");
+      expect(await containers()).toEqual(before);
+
+      const second = start("node", "--cri", containerd.endpoint, "-v", "2");
+      await second.printed(/SyncLoop ADD\s+source="api" pods=\[default\/whole\]/);
+      // A pod that comes now has been through every loop of the new kubelet: by then it has made up its mind on the old one.
+      const next = { ...POD, metadata: { name: "next" } };
+      writeFileSync(join(folder, "next.json"), JSON.stringify(next));
+      await kubectl("create", "-f", join(folder, "next.json"));
+      await kubectl(
+        "wait",
+        "--for=jsonpath={.status.containerStatuses[0].restartCount}=1",
+        "pod/next",
+        "--timeout=60s",
+      );
+      expect(await containers()).toEqual(before);
+      expect(await field("{.status.containerStatuses[*].restartCount}")).toBe("1 0");
+
+      await kubectl("delete", "pod", "whole", "next", "--timeout=60s");
+      expect((await containers()).filter((line) => line.includes("CONTAINER_RUNNING"))).toEqual([]);
+      const ends = await kubectl(
+        "get",
+        "events",
+        "--field-selector=involvedObject.name=whole",
+        "-o",
+        "jsonpath={.items[*].reason}",
+      );
+      expect(ends).toContain("Killing");
+      expect((await second.kill("SIGINT")).code).toBe(130);
+    },
+    LIMIT_MS,
+  );
+});
