@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket, connect as tcpConnect } fr
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer, connect as tlsConnect } from "node:tls";
-import { connectStreams } from "../src/commands/exec/connect.js";
+import { connectStreams, type StreamClient, streamTls } from "../src/commands/exec/connect.js";
 import { streamQuery } from "../src/commands/exec/run-exec.js";
 import { startTwoServers, type TwoServers } from "../src/commands/exec/two-servers.js";
 import { createCriClient } from "../src/kubelet/cri/create-cri-client.js";
@@ -35,6 +35,7 @@ const rows: string[][] = [["what", "measured", "asked"]];
 
 interface Chain extends AsyncDisposable {
   readonly servers: TwoServers;
+  readonly client: StreamClient;
 }
 
 async function startChain(plainHttp: boolean, kubeVersion: string): Promise<Chain> {
@@ -49,14 +50,14 @@ async function startChain(plainHttp: boolean, kubeVersion: string): Promise<Chai
     await cri.close();
     await runtime.close();
   };
-  return { servers, [Symbol.asyncDispose]: close };
+  const config = { ...servers.controlPlane.admin, server: servers.url };
+  const client = { config, clock, random, trace, story: undefined, tls: streamTls(config) };
+  return { servers, client, [Symbol.asyncDispose]: close };
 }
 
-async function open({ servers }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {
+async function open({ client }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {
   const options = { stdin: false, stdout: true, stderr: true, tty: false };
   const path = `/api/v1/namespaces/default/pods/tool/exec?${streamQuery("c", options, words)}`;
-  const config = { ...servers.controlPlane.admin, server: servers.url };
-  const client = { config, clock, random, trace, story: undefined };
   return connectStreams<RemoteCommandClientSession>(
     client,
     path,

@@ -14,7 +14,7 @@ export interface DialOptions {
   /** for https */
   readonly tls?: Pick<
     ConnectionOptions,
-    "ca" | "cert" | "key" | "servername" | "rejectUnauthorized" | "checkServerIdentity"
+    "ca" | "cert" | "key" | "secureContext" | "servername" | "rejectUnauthorized" | "checkServerIdentity"
   >;
 }
 

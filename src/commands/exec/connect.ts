@@ -1,3 +1,4 @@
+import { createSecureContext } from "node:tls";
 import type { Status } from "../../api/meta.js";
 import { refusal as refusalError, statusMessage } from "../../client/answers.js";
 import type { KubeResponse, RestConfig } from "../../client/client.js";
@@ -18,6 +19,8 @@ export interface StreamClient {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
+  /** made once for many connections (`streamTls`); default: for each anew */
+  readonly tls?: NonNullable<DialOptions["tls"]>;
   /** of servers of this process; undefined: they are elsewhere */
   readonly story: Story | undefined;
 }
@@ -48,7 +51,11 @@ export async function connectStreams<T>(
   const { config, clock, random, story } = client;
   const auditId = random.uuid();
   story?.follow([auditId]);
-  const dial: StreamDial = { url: `${config.server}${path}`, ...(await credentials(config, auditId)) };
+  const dial: StreamDial = {
+    url: `${config.server}${path}`,
+    headers: await streamHeaders(config, auditId),
+    tls: client.tls ?? streamTls(config),
+  };
   let last: RefusedUpgrade | undefined;
   for (const attempt of attempts) {
     const startMs = clock.now();
@@ -70,23 +77,27 @@ export async function connectStreams<T>(
   throw refused(client, path, last);
 }
 
-/** How this identity shows itself. */
-async function credentials(
-  config: RestConfig,
-  auditId: string,
-): Promise<Required<Pick<DialOptions, "headers" | "tls">>> {
+/** How an identity shows itself in the request. */
+async function streamHeaders(config: RestConfig, auditId: string): Promise<Record<string, string>> {
   const headers: Record<string, string> = { "Audit-ID": auditId, "User-Agent": "kubelab" };
   if (config.token !== undefined) headers["Authorization"] = `Bearer ${config.token}`;
   await config.authorize?.(headers);
+  return headers;
+}
+
+/** How an identity shows itself to TLS, and whom it trusts. To read keys and certificates costs as much as a handshake. */
+export function streamTls(config: RestConfig): NonNullable<DialOptions["tls"]> {
   const { caPem, clientCertificatePem, clientKeyPem, tlsServerName, insecureSkipTlsVerify } = config;
-  const tls = {
-    rejectUnauthorized: insecureSkipTlsVerify !== true,
+  const secureContext = createSecureContext({
     ...(caPem === undefined ? {} : { ca: caPem }),
     ...(clientCertificatePem === undefined ? {} : { cert: clientCertificatePem }),
     ...(clientKeyPem === undefined ? {} : { key: clientKeyPem }),
+  });
+  return {
+    secureContext,
+    rejectUnauthorized: insecureSkipTlsVerify !== true,
     ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
   };
-  return { headers, tls };
 }
 
 /** Another protocol would change nothing: a Status answers the request itself. Kubelets refuse a subprotocol without one. */

@@ -27,6 +27,8 @@ export interface AuthenticateDeps {
   readonly reviewToken?: (token: string) => Promise<UserInfo | undefined>;
 }
 
+/** A kubelet has one client, the API server, and now and then a curious one. */
+const MAX_REMEMBERED = 64;
 const AUTHENTICATED_GROUP = "system:authenticated";
 const ANONYMOUS: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 /** The subprotocol in which a browser, which can set no header, brings its token. */
@@ -44,6 +46,8 @@ export class Authenticator {
   readonly #tokens: ExpiringCache<UserInfo | undefined>;
   /** a connection's certificate does not change */
   readonly #certificates = new WeakMap<TLSSocket, Certificate>();
+  /** certificates that were good, by fingerprint, and from when to when they are so for sure: Unix ms */
+  readonly #good = new Map<string, { readonly fromMs: number; readonly untilMs: number }>();
 
   constructor(
     readonly deps: AuthenticateDeps,
@@ -89,16 +93,29 @@ export class Authenticator {
 
   #certificateOf(socket: TLSSocket): Certificate | undefined {
     const known = this.#certificates.get(socket);
-    if (known !== undefined || typeof socket.getPeerCertificate !== "function") return known;
-    const { raw } = socket.getPeerCertificate();
+    if (known !== undefined || typeof socket.getPeerX509Certificate !== "function") return known;
+    const raw = socket.getPeerX509Certificate()?.raw;
     if (raw === undefined) return undefined;
     const certificate = parseCertificate(raw);
     this.#certificates.set(socket, certificate);
     return certificate;
   }
 
+  /** The signature is checked once: the API server comes with each stream on a connection of its own. */
   #problemOf(certificate: Certificate): string | undefined {
     const nowMs = this.deps.clock.now();
+    const key = createHash("sha256").update(certificate.der).digest("base64");
+    const good = this.#good.get(key);
+    if (good !== undefined && nowMs >= good.fromMs && nowMs < good.untilMs) return undefined;
+    const problem = this.#findProblem(certificate, nowMs);
+    if (problem !== undefined) return problem;
+    if (this.#good.size >= MAX_REMEMBERED) this.#good.clear();
+    const untilMs = Math.min(certificate.notAfterMs, ...this.#authorities.map(({ notAfterMs }) => notAfterMs));
+    this.#good.set(key, { fromMs: nowMs, untilMs });
+    return undefined;
+  }
+
+  #findProblem(certificate: Certificate, nowMs: number): string | undefined {
     const problems = this.#authorities.map((issuer) =>
       certificateProblem(certificate, { issuer, nowMs, purpose: "client auth" }),
     );
