@@ -75,9 +75,9 @@ export function tellStaticPods(window: OpenWindow): void {
 
 export function staticPodResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {
   const pods = rowsOf(window);
-  const lines = pods.map(
-    ({ pod, uid, mirrorUid, phase }) => `${pod} ${phase} uid ${uid} mirror ${mirrorUid ?? "none"}`,
-  );
+  const lines = pods.map(({ pod, uid, mirrorUid, phase }) => {
+    return `${pod} ${phase}, uid ${shortUid(uid)}, mirror pod ${mirrorUid === null ? "none" : shortUid(mirrorUid)}`;
+  });
   const text = pods.length === 0 ? "no static pod is left" : lines.join("\n");
   return { text, json: { node: window.nodeName, manifestDir: window.scenery.folder, staticPods: pods } };
 }

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { V1Pod } from "../../api/pod.js";
 import type { CliContext, Target } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
 import { isSuccess, statusMessage } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
-import { NODES, objectPath } from "../../client/paths.js";
+import { collectionPath, NODES, objectPath, PODS } from "../../client/paths.js";
 import type { KubeletParts, PartsHooks } from "../../kubelet/kubelet/parts.js";
 import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
@@ -133,11 +134,25 @@ async function stay(window: OpenWindow, plan: WindowPlan, done: Promise<void>): 
   if (end !== undefined) throw end;
 }
 
-/** On a cluster that goes on without us nothing is left: the node's mirror pods go with it. */
+/** On a cluster that goes on without us nothing is left: the node goes, and the pods that nobody would end any more. */
 async function takeNodeAway(target: Target, admin: KubeClient, nodeName: string, trace: Trace): Promise<void> {
   if (target.kind === "embedded") return;
   const answer = await admin.request({ method: "DELETE", path: objectPath(NODES, nodeName) });
   if (answer.status === 404) return;
+  const query = { fieldSelector: `spec.nodeName=${nodeName}` };
+  const pods = await admin.request<{ readonly items?: readonly V1Pod[] }>({
+    method: "GET",
+    path: collectionPath(PODS),
+    query,
+  });
+  for (const { metadata } of isSuccess(pods) ? (pods.body.items ?? []) : []) {
+    const path = objectPath({ ...PODS, namespace: metadata.namespace }, metadata.name);
+    await admin.request({
+      method: "DELETE",
+      path,
+      body: { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } },
+    });
+  }
   const text = isSuccess(answer)
     ? `node ${nodeName} has been taken out of the cluster again`
     : `node ${nodeName} is still in the cluster: ${statusMessage(answer)}`;
