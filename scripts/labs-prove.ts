@@ -1,4 +1,4 @@
-// `npm run labs:prove [-- ID ...] [--folder labs] [--seed N]`: every lab runs by itself on the embedded cluster.
+// `npm run labs:prove [-- ID ...] [--folder labs] [--seed N] [--without-kubectl]`: every lab runs by itself on the embedded cluster.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +16,7 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     folder: { type: "string", default: "labs" },
+    "without-kubectl": { type: "boolean", default: false },
     seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
   },
 });
@@ -53,7 +54,9 @@ async function worker(): Promise<void> {
       signal: new AbortController().signal,
     });
     const begunMs = performance.now();
-    const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed));
+    const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed), {
+      withoutKubectl: flags["without-kubectl"],
+    });
     const seconds = ((performance.now() - begunMs) / 1000).toFixed(1).padStart(5);
     process.stdout.write(`${problems.length === 0 ? "ok  " : "FAIL"} ${seconds} s  ${id}, ${steps} steps\n`);
     for (const problem of problems) process.stdout.write(`     ${problem.replaceAll("\n", "\n       ")}\n`);

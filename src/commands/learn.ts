@@ -71,6 +71,12 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     .action(
       open(async (env, flags, id) => (await import("./learn/background.js")).serveLab(env, labNamed(env, id), flags)),
     );
+  learn
+    .command("kubectl", { hidden: true })
+    .argument("[words...]")
+    .action(async (words: readonly string[]) =>
+      (await import("./learn/kubectl/run-kubectl.js")).runKubectl(context, words),
+    );
   add("next", "do the present step of the lab under way, show the next")
     .argument("[choice]", "answer to a prediction")
     .action(open(async (env, _flags, choice) => (await import("./learn/operations.js")).next(env, choice)));

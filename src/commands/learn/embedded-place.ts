@@ -20,6 +20,7 @@ import { makeFolder, writeFileAtomic } from "../../util/files.js";
 import { inject } from "./injections.js";
 import { LabNodes } from "./lab-nodes.js";
 import { labFolderPrefix } from "./leftovers.js";
+import { isOnPath } from "./programs.js";
 import { LabRunner } from "./runner.js";
 
 export interface EmbeddedPlaceOptions {
@@ -30,6 +31,8 @@ export interface EmbeddedPlaceOptions {
   readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
   readonly columns: number;
   readonly isColoured: boolean;
+  /** even where there is one: labs then use the built-in one */
+  readonly withoutKubectl?: boolean;
   /** see LabPlace; default 0 */
   readonly patienceMs?: number;
 }
@@ -77,7 +80,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
     const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
     closers.push(() => client.close());
     const nodesFolder = join(folder, "nodes");
-    const programs = await writePrograms(folder, context.self);
+    const programs = await writePrograms(folder, context, options.withoutKubectl === true);
     const runner = new LabRunner({
       random: context.random,
       clock,
@@ -132,13 +135,16 @@ function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): 
   return { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
 }
 
-/** `kubelab` for lines that a shell runs. @returns the folder for PATH */
-async function writePrograms(folder: string, self: readonly string[]): Promise<string> {
+/** `kubelab` for lines that a shell runs; `kubectl` where there is none. @returns the folder for PATH */
+async function writePrograms(folder: string, { self, env }: CliContext, withoutKubectl: boolean): Promise<string> {
   const programs = join(folder, ".bin");
   await makeFolder(programs);
-  const file = join(programs, "kubelab");
   const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-  await writeFile(file, `#!/bin/sh\nexec ${words} "$@"\n`);
-  await chmod(file, 0o755);
+  const write = async (name: string, line: string) => {
+    await writeFile(join(programs, name), `#!/bin/sh\nexec ${line}\n`);
+    await chmod(join(programs, name), 0o755);
+  };
+  await write("kubelab", `${words} "$@"`);
+  if (withoutKubectl || !isOnPath("kubectl", env)) await write("kubectl", `${words} learn kubectl -- "$@"`);
   return programs;
 }

@@ -1,8 +1,7 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import { isRunning, readClusterState } from "../../cli/cluster-state.js";
 import type { CliContext } from "../../cli/context.js";
 import { LabBroken } from "../../labs/actions.js";
+import { commandsOf } from "../../labs/commands.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { LabPlace } from "../../labs/place.js";
@@ -11,6 +10,7 @@ import { LabError } from "../../util/errors.js";
 import { openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
 import { clearLeftovers } from "./leftovers.js";
+import { isOnPath } from "./programs.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions {
@@ -45,6 +45,9 @@ export async function openSession(
   for (const program of lab.definition.needs) {
     if (isOnPath(program, context.env)) continue;
     throw new LabError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
+  }
+  if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
+    context.streams.stderr.write(`${env.say("kubectlMissing")}\n`);
   }
   await clearLeftovers();
   const before = await store.of(summary);
@@ -102,15 +105,4 @@ async function freeClusterName({ env }: CliContext): Promise<string> {
     const state = await readClusterState(env, name);
     if (state === undefined || !(await isRunning(state))) return name;
   }
-}
-
-function isOnPath(program: string, env: CliContext["env"]): boolean {
-  return (env["PATH"] ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

@@ -1,6 +1,7 @@
 import type { CliContext } from "../../cli/context.js";
 import type { Lab } from "../../labs/lab.js";
 import { type Proof, proveLab } from "../../labs/prove.js";
+import { LabError } from "../../util/errors.js";
 import { openEmbeddedPlace } from "./embedded-place.js";
 
 const COLUMNS = 80;
@@ -8,15 +9,26 @@ const COLUMNS = 80;
 const PATIENCE_MS = 15_000;
 
 /** Proves one lab on a cluster of its own, at the speed that the lab says. */
-export async function proveOnEmbedded(lab: Lab, context: CliContext, seed: number): Promise<Proof> {
+export async function proveOnEmbedded(
+  lab: Lab,
+  context: CliContext,
+  seed: number,
+  options: { readonly withoutKubectl?: boolean } = {},
+): Promise<Proof> {
   const { id, proofSpeed } = lab.definition;
-  await using place = await openEmbeddedPlace(context, {
-    clusterName: id,
-    speed: proofSpeed,
-    definition: lab.definition,
-    columns: COLUMNS,
-    isColoured: false,
-    patienceMs: PATIENCE_MS,
-  });
-  return await proveLab(lab, place, { language: "en", seed }, context.signal);
+  try {
+    await using place = await openEmbeddedPlace(context, {
+      clusterName: id,
+      speed: proofSpeed,
+      definition: lab.definition,
+      columns: COLUMNS,
+      isColoured: false,
+      patienceMs: PATIENCE_MS,
+      ...options,
+    });
+    return await proveLab(lab, place, { language: "en", seed }, context.signal);
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return { lab: id, steps: lab.definition.steps.length, problems: [`its cluster does not start: ${error.message}`] };
+  }
 }

@@ -1,0 +1,88 @@
+import { LabError } from "../../../util/errors.js";
+
+/** A kubectl line, taken apart. */
+export interface KubectlLine {
+  readonly verb: string;
+  readonly words: readonly string[];
+  readonly flags: Readonly<Record<string, string | true>>;
+  readonly files: readonly string[];
+  /** what stands behind `--` */
+  readonly rest: readonly string[];
+}
+
+/** Flags that take a value, by the names that they may have. */
+const WITH_VALUE: Readonly<Record<string, string>> = {
+  "-n": "namespace",
+  "--namespace": "namespace",
+  "-o": "output",
+  "--output": "output",
+  "-l": "selector",
+  "--selector": "selector",
+  "--field-selector": "field-selector",
+  "--kubeconfig": "kubeconfig",
+  "--token": "token",
+  "--context": "context",
+  "--image": "image",
+  "--restart": "restart",
+  "-c": "container",
+  "--container": "container",
+  "--tail": "tail",
+  "--raw": "raw",
+  "--grace-period": "grace-period",
+  "--patch": "patch",
+  "-p": "patch",
+  "--type": "type",
+};
+const WITHOUT_VALUE: Readonly<Record<string, string>> = {
+  "-A": "all-namespaces",
+  "--all-namespaces": "all-namespaces",
+  "--all": "all",
+  "--minify": "minify",
+  "--no-headers": "no-headers",
+  "--ignore-not-found": "ignore-not-found",
+  "--force": "force",
+  "--overwrite": "overwrite",
+  "--wait": "wait",
+  "--raw": "raw",
+  "--previous": "previous",
+};
+const FILES = new Set(["-f", "--filename"]);
+
+/** @throws LabError USAGE for what the built-in kubectl does not know */
+export function parseLine(argv: readonly string[]): KubectlLine {
+  const flags: Record<string, string | true> = {};
+  const words: string[] = [];
+  const files: string[] = [];
+  const end = argv.indexOf("--");
+  const line = end < 0 ? [...argv] : argv.slice(0, end);
+  const isConfig = line[0] === "config";
+  for (let i = 0; i < line.length; i++) {
+    const word = line[i] ?? "";
+    if (!word.startsWith("-") || word === "-") {
+      words.push(word);
+      continue;
+    }
+    const equals = word.startsWith("--") ? word.indexOf("=") : -1;
+    const name = equals < 0 ? word : word.slice(0, equals);
+    const given = equals < 0 ? undefined : word.slice(equals + 1);
+    const value = () => given ?? line[++i] ?? "";
+    if (FILES.has(name)) files.push(value());
+    else if (WITHOUT_VALUE[name] !== undefined && (WITH_VALUE[name] === undefined || isConfig)) {
+      if (given !== "false") flags[WITHOUT_VALUE[name] ?? ""] = given ?? true;
+    } else if (WITH_VALUE[name] !== undefined) flags[WITH_VALUE[name] ?? ""] = value();
+    else if (/^-[nolcp]./.test(word) && WITH_VALUE[word.slice(0, 2)] !== undefined) {
+      flags[WITH_VALUE[word.slice(0, 2)] ?? ""] = word.slice(2).replace(/^=/, "");
+    } else throw unknown(name);
+  }
+  return { verb: words[0] ?? "", words: words.slice(1), flags, files, rest: end < 0 ? [] : argv.slice(end + 1) };
+}
+
+export function unknown(what: string): LabError {
+  const message = `the built-in kubectl does not know ${what || "what to do"}`;
+  return new LabError("USAGE", message, "It can do what the labs need; install kubectl for everything else.");
+}
+
+export function text(line: KubectlLine, flag: string): string | undefined {
+  const value = line.flags[flag];
+  return typeof value === "string" ? value : undefined;
+}
