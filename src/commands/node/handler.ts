@@ -25,6 +25,8 @@ export async function openHandler(
 ): Promise<(VirtualRuntime & { readonly description: string }) | undefined> {
   const handler = await handlerOf(context, clock, options);
   if (handler === undefined) return undefined;
+  const text = `Virtual pods: each pod of this node is one call of ${handler.description}.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
   const { startVirtualRuntime } = await import("../../kubelet/virtual/virtual-runtime.js");
   const deps = { handler, clock, trace, random: context.random };
   const runtime = await startVirtualRuntime(deps, { timeoutMs: options.handlerTimeout });
