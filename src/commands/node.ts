@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
@@ -57,6 +58,16 @@ export function addNodeCommand(program: Command, context: CliContext): void {
         parsePort,
       ),
     )
+    .addOption(
+      new Option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)").argParser(
+        parseAddresses,
+      ),
+    )
+    .addOption(
+      new Option("--cluster-domain <domain>", "pods find services below it (default: cluster.local)").argParser(
+        parseDomain,
+      ),
+    )
     .option(
       "--rotate-server-certificates",
       "the cluster signs the server's certificate, when you approve its CSR (default: it signs its own)",
@@ -96,6 +107,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.cri === undefined ? {} : { cri: options.cri }),
         ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isPlayed: true }),
+        ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
+        ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
       },
@@ -167,6 +180,20 @@ function checkUrl(url: string | undefined): void {
   if (url === undefined || (URL.canParse(url) && /^https?:\/\//.test(url))) return;
   const hint = "Write it as http://HOST:PORT/PATH.";
   throw new LabError("USAGE", `--manifest-url ${JSON.stringify(url)} is not a URL that can be asked`, hint);
+}
+
+/** Mirrors --cluster-dns, which takes a list with commas. */
+function parseAddresses(text: string): string[] {
+  const addresses = text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
+  const wrong = addresses.find((address) => isIP(address) === 0);
+  if (wrong === undefined) return addresses;
+  throw new InvalidArgumentError(`${JSON.stringify(wrong)} is no IP address; expected for example 10.96.0.10,1.1.1.1.`);
+}
+
+function parseDomain(text: string): string {
+  if (text === "" || /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text))
+    return text;
+  throw new InvalidArgumentError("expected a domain in lower case, for example cluster.local.");
 }
 
 function parsePort(text: string): number {

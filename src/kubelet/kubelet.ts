@@ -47,6 +47,10 @@ export interface KubeletOptions extends PodSourceOptions {
   /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
   readonly rootDir: string;
   readonly machine: NodeMachine;
+  /** name servers that pods are given; empty: the node's; default as kubeadm: 10.96.0.10 */
+  readonly clusterDns?: readonly string[];
+  /** empty: none; default `cluster.local` */
+  readonly clusterDomain?: string;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
   readonly port?: number;
   /** the server's certificate is the cluster's, as with `serverTLSBootstrap`; default: it signs its own */

@@ -24,6 +24,8 @@ import {
   setNodeStatus,
 } from "./nodestatus/setters.js";
 
+/** How often `start` tries to register: somebody waits for it to say what is wrong. */
+const START_ATTEMPTS = 6;
 /** How long an end waits for events that are not written yet. */
 const FLUSH_PATIENCE_MS = 2_000;
 
@@ -142,7 +144,7 @@ export class NodeAgent {
    */
   async start(signal: AbortSignal): Promise<LeaseOutcome> {
     this.birthCry();
-    await this.register(signal);
+    await this.register(signal, { maxAttempts: START_ATTEMPTS });
     await this.reportReady(signal);
     return this.renewOnce(signal);
   }
@@ -157,11 +159,11 @@ export class NodeAgent {
     this.#events.record(type, reason, message);
   }
 
-  /** @returns the node as the API server has it, not Ready yet. @throws LabError as registerWithApiServer */
-  async register(signal: AbortSignal): Promise<NodeObject> {
+  /** Tries for ever unless told otherwise. @returns the node as the API server has it, not Ready yet. @throws LabError as registerWithApiServer */
+  async register(signal: AbortSignal, options: { readonly maxAttempts?: number } = {}): Promise<NodeObject> {
     const { kubeVersion } = this.options;
     const deps = { ...this.deps, client: this.client };
-    const { node } = await registerWithApiServer(deps, this.initialNode(), kubeVersion, signal);
+    const { node } = await registerWithApiServer(deps, this.initialNode(), { kubeVersion, ...options }, signal);
     for (const reason of ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]) {
       // Upstream records them for each new node, and they say nothing new: under -v 2.
       this.#events.recordStatus(reason, 2);

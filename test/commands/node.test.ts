@@ -12,6 +12,8 @@ describe("wrong words: exit 2, in one sentence that names them", () => {
     ["a node's name", ["--name", "Node_1"], /cannot be a node's name/],
     ["an amount", ["--memory", "lots"], /--memory "lots" is not a quantity/],
     ["a port", ["--port", "70000"], /--port.*expected a port from 0 to 65535/],
+    ["a name server", ["--cluster-dns", "10.96.0.10,dns.local"], /--cluster-dns.*"dns.local" is no IP address/],
+    ["a domain", ["--cluster-domain", "Cluster_Local"], /--cluster-domain.*expected a domain in lower case/],
     ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not a URL that can be asked/],
     ["--server without a hash", ["--server", "https://h"], /--server needs --ca-cert-hash/],
     ["a time", ["--duration", "soon"], /--duration.*expected a duration/],
@@ -42,7 +44,9 @@ test("with a time it ends by itself: a static pod has run, keys are private, the
   const rootDir = join(home, "root");
   const manifests = join(home, "manifests");
   mkdirSync(manifests);
-  const containers = [{ name: "c", image: "busybox:1.36", command: ["sh", "-c", "echo hello; exit 0"] }];
+  const containers = [
+    { name: "c", image: "busybox:1.36", command: ["sh", "-c", "cat /etc/resolv.conf; echo hello; exit 0"] },
+  ];
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
@@ -52,6 +56,7 @@ test("with a time it ends by itself: a static pod has run, keys are private, the
   writeFileSync(join(manifests, "once.json"), JSON.stringify(pod));
   const trace = join(home, "trace.ndjson");
   const argv = ["node", "--json", "--root-dir", rootDir, "--manifest-dir", manifests, "--duration", "20s"];
+  argv.push("--cluster-dns", "10.0.0.53,10.0.0.54", "--cluster-domain", "lab.local");
   const { code, stdout, stderr } = await runInProcess([...argv, "--speed", "10", "-o", trace]);
   expect(code, stderr).toBe(0);
 
@@ -72,7 +77,11 @@ test("with a time it ends by itself: a static pod has run, keys are private, the
   );
   expect(phases.at(-1)?.to).toBe("Succeeded");
   const [log = ""] = readdirSync(join(rootDir, "log", "pods"));
-  expect(readFileSync(join(rootDir, "log", "pods", log, "c", "0.log"), "utf8")).toMatch(/ stdout F hello\n$/);
+  const said = readFileSync(join(rootDir, "log", "pods", log, "c", "0.log"), "utf8");
+  expect(said).toMatch(/ stdout F hello\n$/);
+  expect(said).toMatch(
+    /F search \S+\.svc\.lab\.local svc\.lab\.local lab\.local\n.*F nameserver 10\.0\.0\.53\n.*F nameserver 10\.0\.0\.54/,
+  );
   expect(readFileSync(trace, "utf8")).not.toMatch(/PRIVATE KEY|eyJhbGciOi/);
 });
 

@@ -17,6 +17,8 @@ export interface NodeCommandOptions extends TargetOptions {
   readonly port?: number;
   /** the server's certificate comes from the cluster */
   readonly rotateServerCertificates?: boolean;
+  readonly clusterDns?: readonly string[];
+  readonly clusterDomain?: string;
   /** ms */
   readonly duration?: number;
   /** a module whose function does the work of pods */
@@ -33,7 +35,8 @@ const JOIN_TIMEOUT_MS = 3_600_000;
 /** What of the flags is about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
   const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...others } = options;
-  const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, rotateServerCertificates: _r, ...rest } = others;
+  const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, rotateServerCertificates: _r, ...more } = others;
+  const { clusterDns: _cd, clusterDomain: _cn, ...rest } = more;
   return {
     ...rest,
     node: name,

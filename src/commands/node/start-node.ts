@@ -37,6 +37,10 @@ export interface StartNodeOptions {
   readonly port?: number;
   /** the cluster signs the certificate of the kubelet's server, once somebody approves; default: the kubelet signs its own */
   readonly rotateServerCertificates?: boolean;
+  /** name servers that pods are given; empty: the node's; default as kubeadm: 10.96.0.10 */
+  readonly clusterDns?: readonly string[];
+  /** empty: none; default `cluster.local` */
+  readonly clusterDomain?: string;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
 }
@@ -104,6 +108,8 @@ export async function startNode(
             : await playedMachine(rootDir, plan.nodeName),
         rotateServerCertificates: options.rotateServerCertificates === true,
         ...(options.port === undefined ? {} : { port: options.port }),
+        ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
+        ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
         ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),

@@ -10,7 +10,7 @@ import { DialingHookClient } from "../lifecycle/hook-http-client.js";
 import { canAdmitPod } from "../lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "../lifecycle-admission/predicate.js";
 import { CriticalPodAdmissionHandler } from "../lifecycle-admission/preemption.js";
-import { DnsConfigurer } from "../network/dns.js";
+import { DEFAULT_CLUSTER_DNS, DnsConfigurer } from "../network/dns.js";
 import { NODE_OS } from "../nodestatus/machine.js";
 import { killPodNow } from "../podworkers/kill-pod.js";
 import { ProbeManager } from "../prober/manager.js";
@@ -23,9 +23,6 @@ import type { KubeletParts } from "./parts.js";
 import type { AdmitPod, GenerateApiPodStatus, PodObjects, PodVolumes, ReasonCachePort } from "./ports.js";
 import { forwardToPod } from "./probe-forward.js";
 import type { SyncLoopChannels } from "./sync-loop.js";
-
-/** As kubeadm sets it up: the address of the service kube-dns. */
-const CLUSTER_DNS = { clusterDns: ["10.96.0.10"], clusterDomain: "cluster.local" };
 
 /** The parts that the sync functions work with. */
 export interface Modules {
@@ -119,9 +116,10 @@ function createProber(parts: KubeletParts, dialer: ProbeDialer, runtime: () => K
 function createRuntimeHelper(parts: KubeletParts, managers: PodObjectManagers, volumes: VolumeManager): RuntimeHelper {
   const { options, recorder, services } = parts;
   const { nodeIp, kubeVersion, rootDir, machine } = options;
+  const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };
   const dns = new DnsConfigurer(
     { recorder },
-    { ...CLUSTER_DNS, resolverConfig: machine.resolvConf, nodeIps: [nodeIp], kubeVersion },
+    { clusterDns, clusterDomain, resolverConfig: machine.resolvConf, nodeIps: [nodeIp], kubeVersion },
   );
   const { configMaps, secrets } = managers;
   return new KubeletRuntimeHelper(

@@ -91,6 +91,10 @@ export interface KubeletPartsOptions {
   /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
   readonly rootDir: string;
   readonly machine: NodeMachine;
+  /** name servers that pods are given; empty: the node's; default as kubeadm: 10.96.0.10 */
+  readonly clusterDns?: readonly string[];
+  /** empty: none; default `cluster.local` */
+  readonly clusterDomain?: string;
   /** the Node as this kubelet would register it */
   readonly initialNode: () => NodeObject;
 }

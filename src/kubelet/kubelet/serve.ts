@@ -3,6 +3,7 @@ import { LabError } from "../../util/errors.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
 import { rotateServingCertificate } from "../certificate/serving-rotation.js";
+import { DEFAULT_CLUSTER_DNS } from "../network/dns.js";
 import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KUBELET_PORT, KubeletServer } from "../server/server.js";
@@ -18,6 +19,8 @@ export interface ServeOptions {
   readonly kubeVersion: string;
   /** the cluster signs its certificate; default: it signs its own */
   readonly rotateServerCertificates?: boolean;
+  readonly clusterDns?: readonly string[];
+  readonly clusterDomain?: string;
 }
 
 /** The kubelet's server, with what decides who may use it. */
@@ -103,13 +106,17 @@ export async function openServer(parts: KubeletParts, options: ServeOptions): Pr
 }
 
 /** In the fields of kubelet.config.k8s.io/v1beta1, as far as they are not defaults of which nothing depends here. */
-function configurationOf({ nodeIp, port, rotateServerCertificates }: ServeOptions): Readonly<Record<string, unknown>> {
+function configurationOf(options: ServeOptions): Readonly<Record<string, unknown>> {
+  const { nodeIp, port, rotateServerCertificates } = options;
+  const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };
   return {
     address: nodeIp,
     ...(port === undefined ? {} : { port }),
     ...(rotateServerCertificates === true ? { serverTLSBootstrap: true } : {}),
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: "2m0s" } },
     authorization: { mode: "Webhook", webhook: { cacheAuthorizedTTL: "5m0s", cacheUnauthorizedTTL: "30s" } },
+    clusterDomain,
+    clusterDNS: clusterDns,
     syncFrequency: "1m0s",
     fileCheckFrequency: "20s",
     httpCheckFrequency: "20s",

@@ -14,6 +14,9 @@ const MAX_SEARCH_PATH_LENGTH = 253;
 const DEFAULT_DNS_OPTIONS = ["ndots:5"];
 const MAX_RESOLV_CONF_BYTES = 10 * 2 ** 20;
 
+/** As kubeadm sets it up: the address of the service kube-dns. */
+export const DEFAULT_CLUSTER_DNS = { clusterDns: ["10.96.0.10"], clusterDomain: "cluster.local" } as const;
+
 export interface DnsOptions {
   /** the cluster's name servers; empty: pods get the node's settings */
   readonly clusterDns: readonly string[];

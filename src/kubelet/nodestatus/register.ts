@@ -22,26 +22,26 @@ const DEFAULT_LABELS = [
   "beta.kubernetes.io/os",
   "beta.kubernetes.io/arch",
 ];
-/** How long we keep on trying before the learner is told; upstream tries for ever. */
-const MAX_ATTEMPTS = 6;
-
 /**
- * Registers the node: POST, and if there is one of this name already, its default labels are brought up to date.
+ * Registers the node: POST, and if there is one of this name already, its default labels are brought up to date. While the
+ * API server cannot be reached, or cannot answer (429, 5xx), it is tried again, later each time.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (registerWithAPIServer, tryRegisterWithAPIServer, updateDefaultLabels).
  * Differs: no sleep before the first attempt (upstream: 100 ms); a refusal (401, 403, 422) ends it at once, as it will be
  * the same the next time.
  *
+ * @param options.maxAttempts default: no end of them, as upstream; fewer for a command that somebody waits for
  * @returns the node as the API server has it, and whether this call made it
  * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*
  */
 export async function registerWithApiServer(
   deps: RegisterDeps,
   node: NodeObject,
-  kubeVersion: string,
+  options: { readonly kubeVersion: string; readonly maxAttempts?: number | undefined },
   signal: AbortSignal,
 ): Promise<{ readonly node: NodeObject; readonly isNew: boolean }> {
   const { trace, clock } = deps;
+  const { kubeVersion, maxAttempts = Number.POSITIVE_INFINITY } = options;
   const name = node.metadata.name ?? "";
   const maxMs = factFor("registerBackoffMax", kubeVersion);
   let stepMs = factFor("registerBackoffInitial", kubeVersion);
@@ -51,8 +51,7 @@ export async function registerWithApiServer(
       try {
         return await tryRegister(deps, node, signal);
       } catch (error) {
-        const isTransient = error instanceof LabError && error.code === "CLUSTER_UNREACHABLE";
-        if (signal.aborted || !isTransient || attempt === MAX_ATTEMPTS) throw error;
+        if (signal.aborted || !isTransient(error) || attempt === maxAttempts) throw error;
         const hint = `trying again in ${durationText(stepMs)}`;
         trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
         await clock.sleep(stepMs, signal);
@@ -60,6 +59,16 @@ export async function registerWithApiServer(
       }
     }
   });
+}
+
+/** It may go well the next time. */
+function isTransient(error: unknown): error is LabError {
+  return error instanceof LabError && (error.code === "CLUSTER_UNREACHABLE" || error.cause instanceof ServerTrouble);
+}
+
+/** The API server answered that it cannot answer. */
+class ServerTrouble extends Error {
+  override readonly name = "ServerTrouble";
 }
 
 async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, signal: AbortSignal) {
@@ -72,7 +81,11 @@ async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, si
     return { node: answer.body, isNew: true };
   }
   if (answer.status === 403) throw forbidden(name, statusMessage(answer));
-  if (answer.status !== 409) throw refusal(answer, `POST ${collectionPath(NODES)}`, `node ${name}`);
+  if (answer.status !== 409) {
+    const { code, message, hint } = refusal(answer, `POST ${collectionPath(NODES)}`, `node ${name}`);
+    const isTrouble = answer.status === 429 || answer.status >= 500;
+    throw new LabError(code, message, hint, isTrouble ? { cause: new ServerTrouble(message) } : {});
+  }
   const path = objectPath(NODES, name);
   const existing = await client.expect<NodeObject>({ method: "GET", path, signal });
   trace.emit(

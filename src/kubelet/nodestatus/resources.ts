@@ -12,6 +12,9 @@ const DECIMAL = ["m", "", "k", "M", "G", "T", "P", "E"] as const;
 /** evictionHard memory.available: what is set aside so that the node can act before it runs out. */
 const HARD_EVICTION_MEMORY = 100n * 2n ** 20n;
 
+/** What nodes claim to have of disk space, and what evictionHard nodefs.available (10%) leaves of it to pods. */
+export const EPHEMERAL_STORAGE = { capacity: "100Gi", allocatable: "90Gi" } as const;
+
 /** A whole amount with the way it is written: thousandths for the decimal form, bytes for the binary one. */
 interface Amount {
   readonly value: bigint;

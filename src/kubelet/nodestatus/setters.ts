@@ -1,6 +1,6 @@
 import type { MachineFacts } from "./machine.js";
 import type { NodeCondition, NodeObject, NodeStatus } from "./node.js";
-import { allocatable, type NodeResources } from "./resources.js";
+import { allocatable, EPHEMERAL_STORAGE, type NodeResources } from "./resources.js";
 
 /** What decides a node's status beside the machine: whether its runtime and network work. */
 export interface NodeHealth {
@@ -86,13 +86,15 @@ export function initialNode(inputs: StatusInputs): NodeObject {
  */
 export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeStatus {
   const { nodeName, machine, kubeletVersion, resources, kubelet = NO_KUBELET } = inputs;
-  const amounts = (of: NodeResources) => ({ cpu: of.cpu, memory: of.memory, pods: of.pods });
+  const amounts = ({ cpu, memory, pods }: NodeResources, disk: string) => {
+    return { cpu, "ephemeral-storage": disk, memory, pods };
+  };
   let conditions = before.conditions ?? [];
   for (const condition of ownConditions(inputs)) conditions = setCondition(conditions, condition, inputs.nowMs);
   return {
     ...before,
-    capacity: { ...before.capacity, ...amounts(resources) },
-    allocatable: { ...before.allocatable, ...amounts(allocatable(resources)) },
+    capacity: { ...before.capacity, ...amounts(resources, EPHEMERAL_STORAGE.capacity) },
+    allocatable: { ...before.allocatable, ...amounts(allocatable(resources), EPHEMERAL_STORAGE.allocatable) },
     conditions,
     addresses: [
       { type: "InternalIP", address: machine.internalIp },

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { registerWithApiServer } from "../../../src/kubelet/nodestatus/register.js";
+import { LabError } from "../../../src/util/errors.js";
+import { FakeClock, settle } from "../../support/fake-clock.js";
+import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
+import { only, recordingTrace } from "../../support/trace.js";
+
+const NODE = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" }, spec: {} };
+const TROUBLE: readonly [string, MemoryAnswer | Error][] = [
+  ["no connection", new LabError("CLUSTER_UNREACHABLE", "connection refused", "Start it.")],
+  ["500", { status: 500, body: { kind: "Status", message: "etcd is away" } }],
+  ["429", { status: 429, body: { kind: "Status", message: "too many" } }],
+];
+
+function start(answer: () => MemoryAnswer | Error, maxAttempts?: number) {
+  const clock = new FakeClock();
+  const { trace, events } = recordingTrace(clock);
+  const client = new MemoryClient(answer);
+  const stop = new AbortController();
+  const options = { kubeVersion: "1.25", maxAttempts };
+  const done = registerWithApiServer({ client, clock, trace }, NODE, options, stop.signal);
+  done.catch(() => {});
+  return { clock, events, client, stop, done };
+}
+
+describe("registration", () => {
+  for (const [what, trouble] of TROUBLE) {
+    test(`${what}: tried again without an end, later each time, up to 7 s`, async () => {
+      let answer = trouble;
+      const { clock, events, client, done } = start(() => answer);
+      await settle();
+      await clock.advance(3_600_000);
+      const hints = only(events, "error").map(({ hint }) => hint?.replace("trying again in ", ""));
+      assert.deepEqual(hints.slice(0, 9), [
+        "100 ms",
+        "200 ms",
+        "400 ms",
+        "800 ms",
+        "1600 ms",
+        "3200 ms",
+        "6400 ms",
+        "7 s",
+        "7 s",
+      ]);
+      assert.ok(client.requests.length > 500, `${client.requests.length}`);
+      answer = { status: 201, body: NODE };
+      await clock.advance(7_000);
+      assert.equal((await done).isNew, true);
+      assert.equal(clock.sleeping, 0);
+    });
+  }
+
+  test("a command that somebody waits for gives up after as many attempts as it says", async () => {
+    const { clock, client, done } = start(() => ({ status: 500, body: { kind: "Status", message: "away" } }), 6);
+    await clock.advance(60_000);
+    await assert.rejects(done, { code: "REFUSED" });
+    assert.equal(client.requests.length, 6);
+  });
+
+  for (const [status, code] of [
+    [401, "UNAUTHORIZED"],
+    [403, "FORBIDDEN"],
+    [422, "REFUSED"],
+  ] as const) {
+    test(`${status} is the same the next time: it ends at once`, async () => {
+      const { client, done } = start(() => ({ status, body: { kind: "Status", message: "no" } }));
+      await assert.rejects(done, { code });
+      assert.equal(client.requests.length, 1);
+    });
+  }
+
+  test("ends with the abort, and leaves no timer", async () => {
+    const { clock, stop, done } = start(() => ({ status: 503, body: "" }));
+    await settle();
+    stop.abort();
+    await assert.rejects(done, { name: "AbortError" });
+    assert.equal(clock.sleeping, 0);
+  });
+});
