@@ -40,7 +40,8 @@ async function main(): Promise<void> {
 }
 
 async function replayFile(area: Area, file: string): Promise<void> {
-  const lines = goldenLines<GoldenLine>(join(folder, file));
+  const path = join(folder, file);
+  const lines = area.lines?.(path) ?? goldenLines<GoldenLine>(path);
   const differing: { readonly name: string; readonly places: readonly string[] }[] = [];
   for (const [i, line] of lines.entries()) {
     const places = await area.replay(line).catch((error: unknown) => [`cannot be replayed: ${String(error)}`]);

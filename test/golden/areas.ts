@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { type FactLine, isCompared, replayFact } from "./facts.js";
 import type { GoldenLine } from "./golden.js";
 import { type PlegScenario, replayPleg } from "./pleg.js";
 import { type CacheScenario, replayCache } from "./podcache.js";
@@ -16,6 +18,8 @@ export interface Area {
   readonly name: string;
   /** @param file path below the golden folder: `pleg/random.jsonl` */
   readonly matches: (file: string) => boolean;
+  /** default: one scenario or row per line @param path of the whole file */
+  readonly lines?: (path: string) => readonly GoldenLine[];
   /** @returns where our code differs from what was recorded; none: it does the same */
   readonly replay: (line: GoldenLine) => Promise<readonly string[]>;
 }
@@ -40,4 +44,16 @@ export const AREAS: readonly Area[] = [
     matches: ofStatus("conditions"),
     replay: (line) => replayCondition(line as unknown as ConditionRow),
   },
+  {
+    name: "facts",
+    matches: (file) => file === "facts.json",
+    lines: factLines,
+    replay: (line) => replayFact(line as FactLine),
+  },
 ];
+
+/** Those that our code can be asked about. */
+export function factLines(path: string): readonly FactLine[] {
+  const { facts } = JSON.parse(readFileSync(path, "utf8")) as { readonly facts: readonly FactLine[] };
+  return facts.filter(isCompared);
+}

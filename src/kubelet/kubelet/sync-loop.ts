@@ -15,10 +15,10 @@ const UPSTREAM = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
 export const SYNC_PERIOD_MS = 1_000;
 /** Mirrors housekeepingPeriod and housekeepingWarningDuration. */
 export const HOUSEKEEPING_PERIOD_MS = 2_000;
-const HOUSEKEEPING_WARNING_MS = 1_000;
+export const HOUSEKEEPING_WARNING_MS = 15_000;
 /** How long the loop rests while pods cannot be synced. Mirrors base, max and factor in syncLoop. */
-const SKIP_BASE_MS = 100;
-const SKIP_MAX_MS = 5_000;
+export const SKIP_BASE_MS = 100;
+export const SKIP_MAX_MS = 5_000;
 
 /** What the loop calls, one at a time. Mirrors SyncHandler in pkg/kubelet/kubelet.go. */
 export interface SyncHandler {
