@@ -113,6 +113,7 @@ function reportAttempt(
   startMs: number,
   rest: Partial<RequestFact>,
 ): void {
+  if (!trace.wants(1)) return;
   const identity = identityInWords(config);
   const durationMs = clock.now() - startMs;
   const fact = {

@@ -2,6 +2,7 @@ import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
 import type { StreamClient } from "./connect.js";
 import { PLAYED_PODS } from "./played-pods.js";
 import type { PodName } from "./pod.js";
+import type { Scenery, ScenerySession } from "./scenery.js";
 import { Story } from "./story.js";
 
 /** A cluster with the pod that is asked for, as far as this command can bring it there. */
@@ -33,9 +34,10 @@ export async function openPlace(
   });
   try {
     const { clock, trace } = context.session({});
+    const isPlayed = pod.namespace === "default" && PLAYED_PODS.has(pod.name);
     const scenery =
-      story !== undefined && pod.namespace === "default" && PLAYED_PODS.has(pod.name)
-        ? await (await import("./scenery.js")).startScenery({ context, clock, story }, target, [pod.name], readiness)
+      story !== undefined && isPlayed
+        ? await startPlayed({ context, clock, story }, target, pod.name, readiness)
         : undefined;
     const client = { config: target.admin, clock, random: context.random, trace, story };
     const close = async () => {
@@ -46,6 +48,22 @@ export async function openPlace(
   } catch (error) {
     await target.close();
     throw error;
+  }
+}
+
+/** Loaded only here: a command on a running cluster needs neither kubelet nor runtime. */
+async function startPlayed(
+  session: ScenerySession,
+  target: Target,
+  podName: string,
+  readiness: Readiness,
+): Promise<Scenery> {
+  const progress = session.context.progress(`starting a node, and the pod ${podName} on it`);
+  try {
+    const { startScenery } = await import("./scenery.js");
+    return await startScenery(session, target, [podName], readiness);
+  } finally {
+    progress.stop();
   }
 }
 

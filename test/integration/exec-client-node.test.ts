@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { PassThrough } from "node:stream";
+import { Attach, Exec, KubeConfig, Log, PortForward, type V1Status } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { clusterKubeconfig } from "../../src/cli/cluster-state.js";
+import { StreamCluster } from "../support/stream-cluster.js";
+
+for (const release of ["1.25", "1.32"])
+  describe(`@kubernetes/client-node on a cluster of release ${release}`, () => suite(release));
+
+function suite(release: string): void {
+  let cluster: StreamCluster;
+  let config: KubeConfig;
+  beforeAll(async () => {
+    cluster = await StreamCluster.start(release);
+    config = new KubeConfig();
+    config.loadFromString(readFileSync(clusterKubeconfig(cluster.env, "kubelab"), "utf8"));
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  for (const [command, input, stdout, stderr, exit] of [
+    [["sh", "-c", "read line; echo got $line; echo err >&2; exit 3"], "word\n", "got word\n", "err\n", "3"],
+    [["true"], undefined, "", "", undefined],
+  ] as const) {
+    test(`Exec of ${command[0]}`, async () => {
+      const out = collecting();
+      const err = collecting();
+      const stdin = input === undefined ? null : new PassThrough();
+      const status = await new Promise<V1Status>((resolve, reject) => {
+        new Exec(config)
+          .exec("default", "nettool", "nettool", [...command], out.stream, err.stream, stdin, false, resolve)
+          .then(() => stdin?.write(input), reject);
+      });
+      assert.equal(status.details?.causes?.[0]?.message, exit);
+      assert.equal(out.text(), stdout);
+      assert.equal(err.text(), stderr);
+    });
+  }
+
+  test("Attach: what the container writes from now on", async () => {
+    const out = collecting();
+    const ws = await new Attach(config).attach("default", "nginx", "nginx", out.stream, null, null, false);
+    ws.close();
+    assert.equal(out.text(), "");
+  });
+
+  test("Log", async () => {
+    const out = collecting();
+    const ended = once(out.stream, "finish");
+    await new Log(config).log("default", "nginx", "nginx", out.stream, { tailLines: 1 });
+    await ended;
+    assert.match(out.text(), /start worker processes/);
+  });
+
+  test("PortForward: nginx answers", async () => {
+    const server = createServer((socket) => {
+      void new PortForward(config).portForward("default", "nginx", [80], socket, null, socket);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const page = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });
+    assert.match(await page.text(), /Welcome to nginx!/);
+    server.close();
+  });
+}
+
+function collecting(): { readonly stream: PassThrough; text(): string } {
+  const stream = new PassThrough();
+  let text = "";
+  stream.on("data", (piece) => {
+    text += String(piece);
+  });
+  return { stream, text: () => text };
+}
