@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { KubeClient } from "../../src/client/client.js";
+import { createClient } from "../../src/client/create-client.js";
+import { startControlPlane } from "../../src/controlplane/start.js";
+import { Trace, type TraceSink } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { LabNode } from "../../test/kubelet/scenarios/lab-node.js";
+import { PodWatcher } from "./watcher.js";
+
+const IMAGE = "busybox:1.36";
+
+export interface BenchCluster extends AsyncDisposable {
+  readonly client: KubeClient;
+  readonly watcher: PodWatcher;
+  readonly node: LabNode;
+}
+
+/** All in one process, as `kubelab node` has it: control plane, kubelet, runtime, and the client that watches. */
+export async function startBenchCluster(sink?: TraceSink): Promise<BenchCluster> {
+  const clock = new SystemClock();
+  const random = new SystemRandom();
+  const trace = new Trace(clock);
+  if (sink !== undefined) trace.addSink(sink);
+  const controlPlane = await startControlPlane({ clock, random, trace, kubeVersion: "1.25" });
+  const resources = { cpu: "100", memory: "32Gi", pods: "110" };
+  const rootDir = await makeRootDir();
+  const node = await LabNode.make(controlPlane, { clock, random, trace }, { resources, rootDir, images: [IMAGE] });
+  await node.start();
+  const client = createClient(controlPlane.admin, { clock, random, trace: new Trace(clock), actor: "user" });
+  const watcher = await PodWatcher.start(client);
+  const close = async () => {
+    await watcher.close();
+    await client.close();
+    await node.close();
+    await controlPlane.close();
+    await rm(rootDir, { recursive: true, force: true });
+  };
+  return { client, watcher, node, [Symbol.asyncDispose]: close };
+}
+
+/** Where `kubelab node` keeps its files too: what a file system takes to make a file differs from folder to folder. */
+async function makeRootDir(): Promise<string> {
+  const state = process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state");
+  await mkdir(state, { recursive: true });
+  return mkdtemp(join(state, "kubelab-bench-"));
+}
+
+/** @returns performance.now() of the call */
+export async function createPod(client: KubeClient, name: string): Promise<number> {
+  const startedMs = performance.now();
+  const container = { name: "c", image: IMAGE, command: ["sleep", "infinity"], imagePullPolicy: "IfNotPresent" };
+  const spec = { containers: [container], terminationGracePeriodSeconds: 1 };
+  const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
+  await client.expect({ method: "POST", path: "/api/v1/namespaces/default/pods", body });
+  return startedMs;
+}
+
+export async function deletePods(client: KubeClient, watcher: PodWatcher, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await client.expect({ method: "DELETE", path: `/api/v1/namespaces/default/pods/${name}` });
+  }
+  await Promise.all(names.map((name) => watcher.gone(name)));
+}
