@@ -1,5 +1,7 @@
 import { asPod, type V1Pod } from "../../api/pod.js";
 import { setPodDefaults } from "./defaults.js";
+import { POD_SHAPE } from "./pod-shape.js";
+import { shapeProblems } from "./shape.js";
 import { applyDefaults, type PodOrigin } from "./static-pod.js";
 import { validatePod } from "./validation.js";
 
@@ -70,6 +72,8 @@ function podFrom(object: unknown, origin: PodOrigin): V1Pod {
     throw new ManifestError(`invalid pod: want apiVersion v1, kind Pod; got ${String(apiVersion)}, ${String(kind)}`);
   }
   if (!isFields(metadata) || !isFields(spec)) throw new ManifestError("invalid pod: it needs metadata and a spec");
+  const misshapen = shapeProblems(POD_SHAPE, object);
+  if (misshapen.length > 0) throw new ManifestError(`invalid pod: ${misshapen.join(", ")}`);
   const named = { name: "", namespace: "", uid: "", ...metadata };
   const pod = asPod({ ...object, apiVersion, kind, metadata: named, spec });
   if (pod === undefined) throw new ManifestError("invalid pod: name, namespace and uid must be texts");

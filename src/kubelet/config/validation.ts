@@ -5,7 +5,7 @@ const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 
 /**
- * What makes a manifest unusable. Pure.
+ * What makes a manifest unusable whose fields are what they must be (see shape.ts). Pure.
  *
  * Mirrors pkg/apis/core/validation/validation.go (ValidatePodCreate).
  * Differs: holds names, containers, images, volumes and the restart policy against it, which is where hand-written
@@ -30,8 +30,6 @@ export function validatePod({ metadata, spec }: V1Pod): string[] {
     grace === undefined || (Number.isInteger(grace) && grace >= 0),
     invalid("spec.terminationGracePeriodSeconds", grace, "a whole number that is not negative"),
   );
-  const lists = [spec.containers, spec.initContainers].every((list) => isNothing(list) || Array.isArray(list));
-  if (!lists) return [...problems, "spec.containers and spec.initContainers must be lists"];
   check((spec.containers ?? []).length > 0, "spec.containers: Required value");
   return [...problems, ...validateContainers(spec.containers ?? [], spec.initContainers ?? [], spec["volumes"])];
 }
@@ -68,10 +66,6 @@ function listOf(value: unknown): readonly unknown[] {
 
 function nameOf(value: unknown): unknown {
   return (value as { readonly name?: unknown } | null)?.name;
-}
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null;
 }
 
 function invalid(path: string, value: unknown, wanted: string): string {

@@ -40,7 +40,7 @@ describe("a static pod", () => {
     ["the same with a comment", `# hello\n${WEB}`, {}, true],
     ["a default spelled out", `${WEB}  restartPolicy: Always\n`, {}, true],
     ["another image", WEB.replace("busybox", "nginx"), {}, false],
-    ["a label more", WEB.replace("name: web", "name: web\n  labels: {x: y}"), {}, false],
+    ["a label more", WEB.replace("name: web", "name: web\n  labels: {x: z}"), {}, false],
     ["another file", WEB, { source: "/m/other.yaml" }, false],
     ["another node", WEB, { nodeName: "n2" }, false],
     ["from a URL", WEB, { isFile: false }, false],
@@ -117,13 +117,62 @@ describe("manifests that cannot be used", () => {
     ["a container twice", `${WEB}  - {name: app, image: x}\n`, "spec.containers[1].name: Duplicate value"],
     ["a bad restart policy", `${WEB}  restartPolicy: Sometimes\n`, "spec.restartPolicy: Unsupported value"],
     ["a mount of nothing", `${WEB}    volumeMounts: [{name: v, mountPath: /v}]\n`, "volumeMounts[0].name: Not found"],
-    ["containers that are no list", WEB.replace(/containers:[\s\S]*/, "containers: {a: b}\n"), "must be lists"],
+    [
+      "containers that are no list",
+      WEB.replace(/containers:[\s\S]*/, "containers: {a: b}\n"),
+      "spec.containers: must be a list, not an object",
+    ],
   ];
   for (const [what, text, why] of table) {
     test(`${what}: says why`, async () => {
       await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(why);
     });
   }
+});
+
+describe("fields of another type: one line each, with the path", () => {
+  const table: [string, string][] = [
+    // below the container app                       why
+    ["env: [{name: A, value: 80}]", "env[0].value: must be a text, not 80 (put it in quotes)"],
+    ["env: [{name: A, value: yes}]", "env[0].value: must be a text, not true (put it in quotes)"],
+    ["env: {A: b}", "env: must be a list, not an object"],
+    ["env: [A=b]", 'env[0]: must be an object, not the text "A=b"'],
+    ["command: ls -l", 'command: must be a list, not the text "ls -l"'],
+    ["args: [1]", "args[0]: must be a text, not 1 (put it in quotes)"],
+    ["ports: [{containerPort: http}]", 'ports[0].containerPort: must be a whole number, not the text "http"'],
+    [
+      "readinessProbe: {httpGet: {port: [80]}}",
+      "readinessProbe.httpGet.port: must be a whole number or a text, not a list",
+    ],
+    ["readinessProbe: {periodSeconds: 1.5}", "readinessProbe.periodSeconds: must be a whole number, not 1.5"],
+    [
+      "resources: {limits: {cpu: lots}}",
+      'resources.limits.cpu: must be a quantity such as 500m or 1Gi, not the text "lots"',
+    ],
+    ["resources: {limits: [cpu]}", "resources.limits: must be an object, not a list"],
+    ["securityContext: {privileged: 1}", "securityContext.privileged: must be true or false, not 1"],
+    ["volumeMounts: [v]", 'volumeMounts[0]: must be an object, not the text "v"'],
+    ["lifecycle: {preStop: sleep}", 'lifecycle.preStop: must be an object, not the text "sleep"'],
+  ];
+  for (const [field, why] of table) {
+    test(field, async () => {
+      const want = `invalid pod: spec.containers[0].${why}`;
+      await expect(decodeSinglePod(`${WEB}    ${field}\n`, ORIGIN)).rejects.toMatchObject({ message: want });
+    });
+  }
+
+  test("all that is wrong, in the order of the manifest", async () => {
+    const text = `${WEB.replace("name: web", "name: 7\n  labels: {a: 1}")}    tty: maybe\n  hostNetwork: 1\n`;
+    await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(
+      'invalid pod: metadata.name: must be a text, not 7 (put it in quotes), metadata.labels.a: must be a text, not 1 (put it in quotes), spec.containers[0].tty: must be true or false, not the text "maybe", spec.hostNetwork: must be true or false, not 1',
+    );
+  });
+
+  test("null, fields that nobody knows, numbers as quantities, ports by name", async () => {
+    const field =
+      "ports: null\n    future: [1]\n    resources: {limits: {cpu: 1.5, memory: 1e3}}\n    livenessProbe: {tcpSocket: {port: web}}";
+    await decodeSinglePod(`${WEB}    ${field}\n`, ORIGIN);
+  });
 });
 
 describe("lists", () => {
