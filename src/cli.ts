@@ -38,14 +38,13 @@ async function start(argv: readonly string[]): Promise<number> {
   return lost === undefined || code !== 0 ? code : EXIT_FAILED;
 }
 
-/** Aborts on the first Ctrl-C or SIGTERM, so that everything closes; the second one does not wait. */
+/** Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes; the second one does not wait. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   const onSignal = () => {
     if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
     controller.abort();
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
   return controller.signal;
 }

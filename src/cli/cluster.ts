@@ -18,6 +18,7 @@ import {
   writeClusterState,
 } from "./cluster-state.js";
 import type { CliContext } from "./context.js";
+import { upCommand } from "./target.js";
 
 export interface ClusterOptions {
   readonly name: string;
@@ -201,6 +202,6 @@ export async function clusterStatus(context: CliContext, name: string): Promise<
   showRunning(context, state, "is running", nodes);
 }
 
-function notRunning(name: string, hint = "Start it: kubelab cluster up --detach"): LabError {
-  return new LabError("FAILED", `no cluster named ${name} is running`, hint);
+function notRunning(name: string, hint?: string): LabError {
+  return new LabError("FAILED", `no cluster named ${name} is running`, hint ?? `Start it: ${upCommand(name)}`);
 }

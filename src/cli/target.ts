@@ -74,11 +74,18 @@ export async function findRunningCluster(env: Env, options: TargetOptions): Prom
   throw new LabError(
     "CLUSTER_UNREACHABLE",
     `cluster ${wanted} ${why}`,
-    `See what runs: kubelab cluster status --name ${wanted}`,
+    passedBy === undefined
+      ? `Start it: ${upCommand(wanted)}`
+      : `See what runs: kubelab cluster status --name ${wanted}`,
   );
 }
 
 export const DEFAULT_CLUSTER = "kubelab";
+
+/** What starts the cluster of this name, to paste. */
+export function upCommand(name: string): string {
+  return `kubelab cluster up --detach${name === DEFAULT_CLUSTER ? "" : ` --name ${name}`}`;
+}
 
 function preferDefault(names: readonly string[]): string[] {
   return [...names].sort((a, b) => Number(b === DEFAULT_CLUSTER) - Number(a === DEFAULT_CLUSTER) || a.localeCompare(b));

@@ -25,7 +25,7 @@ export function addPlegCommand(program: Command, context: CliContext): void {
     .command("pleg")
     .summary("watch how the kubelet notices what happens to containers")
     .description(
-      "Lists the containers of a runtime again and again, compares, and tells what happened: the kubelet's\nPod Lifecycle Event Generator. Without --cri an embedded runtime is started, with two pods to play with.",
+      "Lists the containers of a runtime again and again, compares, and tells what happened: the kubelet's Pod Lifecycle Event Generator. Without --cri an embedded runtime is started, with two pods to play with.",
     );
   addOutputOptions(command)
     .addOption(new Option("--mock", "the embedded runtime (the default)"))

@@ -17,7 +17,7 @@ export function addPodManagerCommand(program: Command, context: CliContext): voi
     .command("pod-manager")
     .summary("see which pods a kubelet should have: a page, and /pods as JSON")
     .description(
-      "Runs a kubelet and serves what its pod manager knows: regular, static and mirror pods, and the\ntranslation of their UIDs. GET /pods is the list as JSON; the page follows live.",
+      "Runs a kubelet and serves what its pod manager knows: regular, static and mirror pods, and the translation of their UIDs. GET /pods is the list as JSON; the page follows live.",
     );
   addExamples(
     command,

@@ -15,7 +15,7 @@ export function addPodWorkerCommand(program: Command, context: CliContext): void
     .command("pod-worker")
     .summary("watch pod workers sync, wait, merge updates and end pods")
     .description(
-      "Runs a kubelet and shows its pod workers: which state each pod is in, which updates are merged while\na worker is busy, what a worker waits for. With --hold-cache each worker waits before GetNewerThan until\nyou release it: by a key, or by POST /setcache?id=UID.",
+      "Runs a kubelet and shows its pod workers: which state each pod is in, which updates are merged while a worker is busy, what a worker waits for. With --hold-cache each worker waits before GetNewerThan until you release it: by a key, or by POST /setcache?id=UID.",
     );
   addExamples(
     command,

@@ -29,7 +29,7 @@ export function addRuntimeCommand(program: Command, context: CliContext): void {
     .command("runtime")
     .summary("run the embedded container runtime for a kubelet or crictl")
     .description(
-      "Runs the embedded container runtime. It speaks the Container Runtime Interface: crictl, a kubelet and\n`kubelab pleg --cri` can use it. Its containers are simulated: they touch nothing of this machine but the\nlogs and the mounts that their kubelet names.",
+      "Runs the embedded container runtime. It speaks the Container Runtime Interface: crictl, a kubelet and `kubelab pleg --cri` can use it. Its containers are simulated: they touch nothing of this machine but the logs and the mounts that their kubelet names.",
     );
   addOutputOptions(runtime.command("up").description("start it; Ctrl-C ends it. Prints its endpoint"))
     .addOption(

@@ -11,7 +11,7 @@ export function addStaticPodCommand(program: Command, context: CliContext): void
     .command("static-pod")
     .summary("watch a file become a static pod, with its mirror pod and status")
     .description(
-      "Runs a kubelet with a folder of manifests and shows what becomes of them: static pods, their\nmirror pods in the API, their status. Without --manifest-dir the folder is a temporary one with one\nmanifest in it, and keys write, change, break and remove more.",
+      "Runs a kubelet with a folder of manifests and shows what becomes of them: static pods, their mirror pods in the API, their status. Without --manifest-dir the folder is a temporary one with one manifest in it, and keys write, change, break and remove more.",
     );
   addExamples(
     command,

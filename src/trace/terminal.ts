@@ -152,7 +152,7 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
       };
     case "state": {
       const change = event.from === undefined ? event.to : `${event.from} ${arrow} ${event.to}`;
-      const text = `${event.subject}: ${event.what} ${change}`;
+      const text = `${event.subject}: ${event.what === "" ? "" : `${event.what} `}${change}`;
       return { text, paint: plain, details: (width) => upstreamLines(event.upstream, width) };
     }
     case "event":

@@ -176,14 +176,27 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
 });
 
 describe("kubelab cluster up in the foreground", () => {
-  test("Ctrl-C ends the nodes and the control plane, and leaves nothing", async () => {
+  for (const [what, signal] of [
+    ["Ctrl-C", "SIGINT"],
+    ["the terminal, closed,", "SIGHUP"],
+  ] as const) {
+    test(`${what} ends the nodes and the control plane, and leaves nothing`, async () => {
+      const home = newHome();
+      const up = new CliProcess(home, ["cluster", "up", "--nodes", "1"]);
+      await up.printed(/kubectl --kubeconfig/);
+      const { code, stderr } = await up.kill(signal);
+      assert.equal(code, 130, stderr);
+      assert.doesNotMatch(stderr, /bug|error:/);
+      assert.deepEqual(leftovers(home), []);
+    });
+  }
+
+  test("the hint for a cluster that does not run names that cluster", async () => {
     const home = newHome();
-    const up = new CliProcess(home, ["cluster", "up", "--nodes", "1"]);
-    await up.printed(/kubectl --kubeconfig/);
-    const { code, stderr } = await up.kill("SIGINT");
-    assert.equal(code, 130, stderr);
-    assert.doesNotMatch(stderr, /bug|error:/);
-    assert.deepEqual(leftovers(home), []);
+    const status = await runCliProcess(home, "cluster", "status", "--name", "two");
+    assert.match(status.stderr, /Start it: kubelab cluster up --detach --name two/);
+    const list = await runCliProcess(home, "token", "list", "--cluster", "two");
+    assert.match(list.stderr, /Start it: kubelab cluster up --detach --name two/);
   });
 
   test("the trace has the scheduler's and the nodes' part", async () => {

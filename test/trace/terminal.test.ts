@@ -82,6 +82,11 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
     ["  1.234 kubelet    o node n1: Ready True -> Unknown"],
   ],
   [
+    "a change of the only state there is",
+    { ...stamp, kind: "state", subject: "PLEG", what: "", from: "healthy", to: "unhealthy" },
+    ["  1.234 kubelet    o PLEG: healthy -> unhealthy"],
+  ],
+  [
     "control characters of a server's text do not reach the terminal",
     { ...stamp, kind: "note", text: "a\u001b[2Jb" },
     ["  1.234 kubelet      a\\x1b[2Jb"],
