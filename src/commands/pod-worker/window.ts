@@ -144,7 +144,8 @@ export class WorkerWindow {
   }
 
   #tell(window: OpenWindow, level: Level): void {
-    const rows = this.#rows(window).map((row) => [row.pod, row.phase, row.short, row.queued]);
+    const busy = new Map(window.parts.podWorkers.views().map((view) => [view.podUid, this.#short(view)]));
+    const rows = this.#rows(window).map(({ pod, uid, phase, queued }) => [pod, phase, busy.get(uid) ?? "", queued]);
     const columns = ["pod", "state", "worker", "next"];
     const title = counted(rows.length, "pod worker");
     window.trace.emit({ kind: "table", title, columns, rows }, { actor: "kubelet", level });
@@ -156,7 +157,6 @@ export class WorkerWindow {
       uid: view.podUid,
       phase: view.phase,
       doing: this.#doing(view),
-      short: this.#short(view),
       queued: view.pending === undefined ? "" : workText(view.pending),
       sinceMs: view.activity.kind === "idle" ? null : view.activity.sinceMs,
       flags: { evicted: view.evicted, deleted: view.deleted, restartRequested: view.restartRequested },
