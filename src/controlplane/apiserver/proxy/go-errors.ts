@@ -33,6 +33,17 @@ const ALERTS: readonly (readonly [RegExp, string])[] = [
   [/HANDSHAKE_FAILURE/, "remote error: tls: handshake failure"],
 ];
 
+/** The same where only the number of the alert is told. */
+const ALERT_NUMBERS: Readonly<Record<string, string>> = {
+  "40": "remote error: tls: handshake failure",
+  "42": "remote error: tls: bad certificate",
+  "45": "remote error: tls: expired certificate",
+  "46": "remote error: tls: unknown certificate",
+  "48": "remote error: tls: unknown certificate authority",
+  "80": "remote error: tls: internal error",
+  "116": "remote error: tls: certificate required",
+};
+
 /** @param address `127.0.0.1:10250` */
 export function goConnectError(error: SystemError, address: string): string {
   const { code = "", message } = error;
@@ -56,12 +67,20 @@ export function goConnectError(error: SystemError, address: string): string {
     case "EPIPE":
       return `write tcp ${address}: write: broken pipe`;
     case "EPROTO":
+      return alertText(message) ?? NO_TLS;
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
-      return "tls: first record does not look like a TLS handshake";
+      return NO_TLS;
     default:
       return ALERTS.find(([pattern]) => pattern.test(code))?.[1] ?? message;
   }
+}
+
+const NO_TLS = "tls: first record does not look like a TLS handshake";
+
+function alertText(message: string): string | undefined {
+  const [, number = ""] = /SSL alert number (\d+)/.exec(message) ?? [];
+  return ALERT_NUMBERS[number];
 }
 
 export function connectionRefused(address: string): string {
