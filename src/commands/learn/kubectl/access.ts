@@ -9,6 +9,7 @@ import type { Session } from "./session.js";
 /** `auth can-i VERB RESOURCE [NAME]`. @throws LabError FAILED for no, as kubectl ends with 1 */
 export async function auth(session: Session, line: KubectlLine): Promise<string> {
   const [what, verb = "", resource = "", name] = line.words;
+  if (what === "whoami") return whoAmI(session, line);
   if (what !== "can-i") throw unknown(`auth ${what ?? ""}`);
   const [word = "", subresource] = resource.split("/");
   const known = await findResource(session.client, word, session.signal).catch((error: unknown) => {
@@ -46,6 +47,13 @@ export async function auth(session: Session, line: KubectlLine): Promise<string>
   if (status?.allowed === true) return "yes\n";
   session.context.streams.stdout.write("no\n");
   throw new LabError("FAILED", "no", "Somebody with more rights may grant it.");
+}
+
+async function whoAmI({ client, signal }: Session, line: KubectlLine): Promise<string> {
+  const { apiVersion, kind } = await findResource(client, "selfsubjectreviews", signal);
+  const path = `/apis/${apiVersion}/selfsubjectreviews`;
+  const review = await client.expect({ method: "POST", path, body: { apiVersion, kind }, signal });
+  return objectText(review, text(line, "output") ?? "yaml", []);
 }
 
 /** `config view [--raw] [--minify] [-o F]`: the file as it is. */

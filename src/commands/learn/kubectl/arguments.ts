@@ -32,6 +32,12 @@ const WITH_VALUE: Readonly<Record<string, string>> = {
   "--patch": "patch",
   "-p": "patch",
   "--type": "type",
+  "--server": "server",
+  "--certificate-authority": "certificate-authority",
+  "--client-certificate": "client-certificate",
+  "--client-key": "client-key",
+  "--cluster": "cluster",
+  "--user": "user",
 };
 const WITHOUT_VALUE: Readonly<Record<string, string>> = {
   "-A": "all-namespaces",
@@ -45,6 +51,11 @@ const WITHOUT_VALUE: Readonly<Record<string, string>> = {
   "--wait": "wait",
   "--raw": "raw",
   "--previous": "previous",
+  "--embed-certs": "embed-certs",
+  "--current": "current",
+  "--local": "local",
+  "-w": "watch",
+  "--watch": "watch",
 };
 const FILES = new Set(["-f", "--filename"]);
 

@@ -34,16 +34,17 @@ export function executeJsonPath(template: string, root: unknown): string {
 }
 
 const STEP =
-  /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(-?\d+)\]|\[\*\]|\.\*|\['([^']+)'\]|\[\?\(@\.([\w.]+)\s*==\s*["']?([^"')]*)["']?\)\]/y;
+  /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(-?\d+)\]|\[\*\]|\.\*|\['([^']+)'\]|\[\?\(@\.([\w.]+)\s*==\s*["']?([^"')]*)["']?\)\]/;
 
 function valuesOf(path: string, root: unknown, current: unknown): unknown[] {
   const isRooted = path.startsWith("$");
   const rest = path.replace(/^[$@]/, "");
   let values: unknown[] = [isRooted ? root : current];
-  STEP.lastIndex = 0;
+  // Its own, since what is looked for inside of it is read by the same expression.
+  const step = new RegExp(STEP.source, "y");
   if (rest === "" || rest === ".") return values;
-  while (STEP.lastIndex < rest.length) {
-    const match = STEP.exec(rest);
+  while (step.lastIndex < rest.length) {
+    const match = step.exec(rest);
     if (match === null) throw unreadable(path);
     const [whole, key, index, quoted, field, wanted] = match;
     values = values.flatMap((value): unknown[] => {

@@ -38,8 +38,29 @@ export async function get(session: Session, line: KubectlLine): Promise<string> 
     return `${JSON.stringify(await session.client.expect({ method: "GET", path: raw, signal: session.signal }))}\n`;
   }
   let out = "";
-  for (const named of await namedBy(session, line)) out += await getOne(session, line, named);
+  for (const named of await namedBy(session, line)) {
+    if (line.flags["watch"] !== undefined) await watch(session, line, named);
+    else out += await getOne(session, line, named);
+  }
   return out;
+}
+
+/** `get --watch`: each object as it is, then each change, until it is interrupted. */
+async function watch(session: Session, line: KubectlLine, { known, names, namespace }: Named): Promise<void> {
+  const format = text(line, "output");
+  if (format === undefined || format === "wide") throw unknown("get --watch without -o");
+  const { context, client, signal } = session;
+  const path = pathOf(known, namespace);
+  const fieldSelector = names.length === 0 ? text(line, "field-selector") : `metadata.name=${names[0]}`;
+  // Without a resourceVersion a watch begins with what is there.
+  for await (const { type, object } of client.watch(
+    path,
+    { fieldSelector, labelSelector: text(line, "selector") },
+    signal,
+  )) {
+    if (type === "BOOKMARK" || type === "ERROR") continue;
+    context.streams.stdout.write(objectText(object, format, [nameOf(known, object.metadata?.name ?? "")]));
+  }
 }
 
 async function getOne(session: Session, line: KubectlLine, { known, names, namespace }: Named): Promise<string> {
@@ -101,12 +122,36 @@ export async function describe(session: Session, line: KubectlLine): Promise<str
         signal: session.signal,
       });
       const { managedFields: _m, ...facts } = (metadata ?? {}) as Record<string, unknown>;
-      out += stringify({ Name: name, Metadata: facts, ...rest }, { lineWidth: 0 });
+      const { conditions, ...status } = (rest as { status?: { conditions?: unknown } }).status ?? {};
+      out += stringify({ Name: name, Metadata: facts, ...rest, status }, { lineWidth: 0 });
+      out += conditionsText(conditions) + taintsText(rest);
       out += await eventsOf(session, known.kind, name);
     }
   }
   return out;
 }
+
+const CONDITION_FIELDS = ["type", "status", "reason", "message"] as const;
+
+function conditionsText(conditions: unknown): string {
+  if (!Array.isArray(conditions) || conditions.length === 0) return "";
+  const columnDefinitions = CONDITION_FIELDS.map((name) => ({ name, priority: 0 }));
+  const rows = (conditions as Record<string, unknown>[]).map((one) => ({
+    cells: CONDITION_FIELDS.map((field) => one[field] ?? ""),
+  }));
+  return `Conditions:\n${indented(tableText({ columnDefinitions, rows }, { wide: false, headers: true, namespaces: false }))}\n`;
+}
+
+function taintsText(object: unknown): string {
+  const { taints } = (object as { spec?: { taints?: unknown } }).spec ?? {};
+  if (!Array.isArray(taints)) return "";
+  const lines = (taints as { key: string; value?: string; effect: string }[]).map(
+    ({ key, value, effect }) => `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`,
+  );
+  return `Taints:\n${indented(lines.join("\n"))}\n`;
+}
+
+const indented = (table: string): string => table.trimEnd().replace(/^/gm, "  ");
 
 async function eventsOf(session: Session, kind: string, name: string): Promise<string> {
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
@@ -118,5 +163,5 @@ async function eventsOf(session: Session, kind: string, name: string): Promise<s
     signal: session.signal,
   });
   if (table.rows.length === 0) return "Events:  <none>\n";
-  return `Events:\n${tableText(table, { wide: false, headers: true, namespaces: false }).replace(/^/gm, "  ").trimEnd()}\n`;
+  return `Events:\n${indented(tableText(table, { wide: false, headers: true, namespaces: false }))}\n`;
 }

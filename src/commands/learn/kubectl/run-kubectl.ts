@@ -7,6 +7,7 @@ import { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { auth, config } from "./access.js";
 import { type KubectlLine, parseLine, text, unknown } from "./arguments.js";
+import { editConfig } from "./edit-config.js";
 import { describe, get } from "./read.js";
 import type { Session } from "./session.js";
 import { certificate, cordon, logs, mark, remove, run, taint, writeFiles } from "./write.js";
@@ -53,6 +54,10 @@ export async function runKubectl(context: CliContext, argv: readonly string[]): 
   if (kubeconfig === undefined || kubeconfig === "") {
     throw new LabError("USAGE", "KUBECONFIG names no file", "The lab says what to type in another terminal.");
   }
+  if (line.verb === "config" && line.words[0] !== "view") {
+    context.streams.stdout.write(await editConfig(context, line, kubeconfig));
+    return;
+  }
   const chosen = text(line, "context");
   const { config: found } = await loadKubeconfig(kubeconfig, chosen === undefined ? {} : { context: chosen });
   const token = text(line, "token");
@@ -74,7 +79,17 @@ export async function runKubectl(context: CliContext, argv: readonly string[]): 
     signal: context.signal,
     warn: (said) => context.streams.stderr.write(`${said}\n`),
   };
-  context.streams.stdout.write(await verb(session, line));
+  context.streams.stdout.write(await verb(session, line).catch(asKubectl));
+}
+
+/** What the server says no to ends kubectl with 1, whatever it is. @throws LabError FAILED */
+function asKubectl(error: unknown): never {
+  if (!(error instanceof LabError) || !["UNAUTHORIZED", "FORBIDDEN", "REFUSED"].includes(error.code)) throw error;
+  const isUnknown = error.code === "UNAUTHORIZED";
+  const message = isUnknown
+    ? "You must be logged in to the server (Unauthorized)"
+    : `Error from server: ${error.message}`;
+  throw new LabError("FAILED", message, error.hint, { cause: error });
 }
 
 /** By this program's own exec, without its story. */

@@ -6,6 +6,7 @@ import { LabError } from "../../../util/errors.js";
 import { describeFileError } from "../../../util/files.js";
 import { parseAllDocuments } from "../../../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
+import { objectText } from "./output.js";
 import { namedBy } from "./read.js";
 import { nameOf, pathOf, refOf, resourceOf } from "./resources.js";
 import type { Session } from "./session.js";
@@ -151,6 +152,11 @@ export async function mark(session: Session, line: KubectlLine, field: "labels" 
   });
   const words = line.words.filter((word) => !isPair(word));
   const body = { metadata: { [field]: Object.fromEntries(pairs) } };
+  if (line.flags["local"] !== undefined) {
+    const [object] = await readObjects(session, line.files);
+    const metadata = { ...object?.metadata, [field]: { ...object?.metadata?.[field], ...Object.fromEntries(pairs) } };
+    return objectText({ ...object, metadata }, text(line, "output") ?? "yaml", []);
+  }
   return patchAll(session, line, words, body, field === "labels" ? "labeled" : "annotated");
 }
 
@@ -172,7 +178,7 @@ export async function taint(session: Session, line: KubectlLine): Promise<string
   });
   let taints = [...(node.spec?.taints ?? [])];
   for (const spec of specs) {
-    const match = /^([^=:]+)(?:=([^:]*))?(?::(\w+))?(-)?$/.exec(spec);
+    const match = /^([^=:]+?)(?:=([^:]*?))?(?::(\w+))?(-)?$/.exec(spec);
     if (match === null) throw unknown(`the taint ${spec}`);
     const [, key = "", value, effect, removes] = match;
     taints = taints.filter((one) => one.key !== key || (effect !== undefined && one.effect !== effect));
