@@ -39,11 +39,22 @@ export function tableText(
 /** Objects in the format that `-o` names. @throws LabError USAGE */
 export function objectText(value: unknown, format: string, names: readonly string[]): string {
   if (format === "name") return names.map((name) => `${name}\n`).join("");
-  if (format === "json") return `${JSON.stringify(value, null, 4)}\n`;
-  if (format === "yaml") return stringify(value, { indentSeq: false, lineWidth: 0 });
+  if (format === "json") return `${JSON.stringify(sorted(value), null, 4)}\n`;
+  if (format === "yaml") return stringify(sorted(value), { indentSeq: false, lineWidth: 0 });
   if (format.startsWith("jsonpath=")) return executeJsonPath(format.slice("jsonpath=".length), value);
   if (format.startsWith("custom-columns=")) return customColumns(value, format.slice("custom-columns=".length));
   throw unknown(`-o ${format}`);
+}
+
+/** Fields by their names, as kubectl prints them. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, one]) => [key, sorted(one)]),
+  );
 }
 
 function customColumns(value: unknown, spec: string): string {
