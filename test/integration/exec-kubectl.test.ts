@@ -127,8 +127,9 @@ function releaseSuite(release: string): void {
         const argv = [path, "exec", "-it", "nettool", "--", "sh"];
         const { output, code, restored } = await runOnTerminal(argv, kubeconfig, [
           ["#", "stty size\r"],
-          ["24 80", "sleep 1000\r"],
-          ["sleep 1000", "\x03"],
+          ["24 80", "cat\r"],
+          ["cat", "word\r"],
+          ["word\r\nword", "\x03"],
           ["#", "exit 5\r"],
         ]);
         assert.match(output, /24 80\r\n/);
