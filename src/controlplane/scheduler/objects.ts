@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/meta.js";
+import type { NodeSelectorTerm } from "../../api/node-selector.js";
 import type { NodeObject, PodObject } from "../controllers/support/objects.js";
 
 /** The parts of Pod and Node that a scheduler reads. Mirrors k8s.io/api/core/v1/types.go. */
@@ -17,17 +18,6 @@ export interface Container {
   readonly ports?: readonly ContainerPort[];
   /** `Always` in an init container makes it a sidecar */
   readonly restartPolicy?: string;
-}
-
-export interface NodeSelectorRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-export interface NodeSelectorTerm {
-  readonly matchExpressions?: readonly NodeSelectorRequirement[];
-  readonly matchFields?: readonly NodeSelectorRequirement[];
 }
 
 export interface NodeAffinityTerms {

@@ -1,4 +1,4 @@
-import { nanoValue } from "../qos/quantity.js";
+import { nanoValue } from "../../util/quantity.js";
 
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];

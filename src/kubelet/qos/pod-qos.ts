@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../api/pod.js";
-import { nanoValue, type ResourceList } from "./quantity.js";
+import { nanoValue } from "../../util/quantity.js";
+import type { ResourceList } from "./quantity.js";
 import { resourcesOf } from "./resources.js";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { NodeSelectorRequirement } from "../../../src/api/node-selector.js";
 import type { TaintEffect } from "../../../src/controlplane/controllers/support/objects.js";
-import type { NodeSelectorRequirement, SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
+import type { SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
 import { NODE_AFFINITY } from "../../../src/controlplane/scheduler/plugins/node-affinity.js";
 import { NODE_NAME } from "../../../src/controlplane/scheduler/plugins/node-name.js";
 import { NODE_PORTS } from "../../../src/controlplane/scheduler/plugins/node-ports.js";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/api/pod.js";
 import { getPodQos } from "../../../src/kubelet/qos/pod-qos.js";
-import { milliValue, nanoValue, unitValue } from "../../../src/kubelet/qos/quantity.js";
+import { milliValue, unitValue } from "../../../src/kubelet/qos/quantity.js";
+import { nanoValue } from "../../../src/util/quantity.js";
 
 interface Lists {
   readonly requests?: Record<string, string>;

@@ -1,3 +1,4 @@
+import { matchesNodeSelectorTerm, type NodeSelectorTerm } from "../../../api/node-selector.js";
 import {
   type FilterPlugin,
   NODE_EVENTS,
@@ -6,8 +7,8 @@ import {
   type Rejection,
   type ScorePlugin,
 } from "../framework.js";
-import { matchesRequiredNodeAffinity, matchesTerm } from "../node-selector.js";
-import type { NodeSelectorTerm, SchedulablePod } from "../objects.js";
+import { matchesRequiredNodeAffinity } from "../node-selector.js";
+import type { SchedulablePod } from "../objects.js";
 
 const NAME = "NodeAffinity";
 
@@ -34,7 +35,7 @@ export const NODE_AFFINITY: FilterPlugin & ScorePlugin = {
     const preferred = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
     let sum = 0;
     for (const { weight, preference } of preferred) {
-      if (node !== undefined && matchesTerm(preference, node)) sum += weight;
+      if (node !== undefined && matchesNodeSelectorTerm(preference, node)) sum += weight;
     }
     return sum;
   },
