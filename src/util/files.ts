@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError } from "./errors.js";
 
@@ -35,6 +35,18 @@ export async function writeFileAtomic(
   } catch (error) {
     throw new LabError("BAD_FILE", `cannot write ${path}: ${describeFileError(error)}`, writeHint(error), {
       cause: error,
+    });
+  }
+}
+
+/** The text of a file; undefined when there is none. @throws LabError BAD_FILE for one that cannot be read */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check its permissions.", {
+      cause,
     });
   }
 }

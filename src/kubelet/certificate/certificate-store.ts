@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import { open, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
+import { open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
+import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/files.js";
 
 /** A private key and the certificate for it, both PEM. */
 export interface KeyPair {
@@ -180,16 +180,5 @@ async function removeEmpty(folders: readonly string[]): Promise<void> {
     } catch {
       return; // It was never made, or another run has put something into it: it stays, and so do those above it.
     }
-  }
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check its permissions.", {
-      cause,
-    });
   }
 }

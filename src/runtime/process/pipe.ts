@@ -1,4 +1,5 @@
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
+import { Waiters } from "./waiters.js";
 
 /** As Linux's pipes: a writer waits once so much is unread. */
 const CAPACITY_BYTES = 65_536;
@@ -9,7 +10,7 @@ export class Pipe {
   #size = 0;
   #writers = 1;
   #readers = 1;
-  #waiting: (() => void)[] = [];
+  readonly #waiters = new Waiters();
   readonly reader: ByteSource;
   readonly writer: ByteSink;
 
@@ -25,7 +26,7 @@ export class Pipe {
       },
       release: () => {
         this.#readers--;
-        if (this.#readers === 0) this.#wake();
+        if (this.#readers === 0) this.#waiters.wake();
       },
     };
     this.writer = {
@@ -35,7 +36,7 @@ export class Pipe {
       },
       release: () => {
         this.#writers--;
-        if (this.#writers === 0) this.#wake();
+        if (this.#writers === 0) this.#waiters.wake();
       },
     };
   }
@@ -54,7 +55,7 @@ export class Pipe {
   discard(): void {
     this.#chunks.length = 0;
     this.#size = 0;
-    this.#wake();
+    this.#waiters.wake();
   }
 
   async #read(signal: AbortSignal, max = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
@@ -65,11 +66,11 @@ export class Pipe {
         const taken = first.length > max ? first.subarray(0, max) : first;
         if (taken.length < first.length) this.#chunks.unshift(first.subarray(taken.length));
         this.#size -= taken.length;
-        this.#wake();
+        this.#waiters.wake();
         return taken;
       }
       if (this.#writers === 0) return undefined;
-      await this.#change(signal);
+      await this.#waiters.change(signal);
     }
   }
 
@@ -96,7 +97,7 @@ export class Pipe {
     if (bytes.length > 0) {
       this.#chunks.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
       this.#size += bytes.length;
-      this.#wake();
+      this.#waiters.wake();
     }
     if (this.#size >= CAPACITY_BYTES) return this.#room(signal);
   }
@@ -104,30 +105,7 @@ export class Pipe {
   async #room(signal: AbortSignal): Promise<void> {
     while (this.#size >= CAPACITY_BYTES) {
       if (this.#readers === 0) throw new BrokenPipeError();
-      await this.#change(signal);
+      await this.#waiters.change(signal);
     }
-  }
-
-  /** Until somebody reads, writes or lets go. */
-  #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const wake = () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      };
-      const onAbort = () => {
-        this.#waiting = this.#waiting.filter((one) => one !== wake);
-        reject(signal.reason);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.push(wake);
-    });
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
   }
 }

@@ -2,6 +2,7 @@ import type { TerminalSize } from "../../streaming/remote-command/session.js";
 import { caret, LineBuffer } from "./line-buffer.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH } from "./signals.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
+import { Waiters } from "./waiters.js";
 
 /** What a terminal does with what passes through it. Mirrors termios: ICANON, ECHO, ISIG, ICRNL, ONLCR. */
 export interface TerminalModes {
@@ -66,7 +67,7 @@ export class Terminal {
   /** lines, or bytes in raw mode; an empty one is the end of input, once */
   #unread: Buffer[] = [];
   #unreadBytes = 0;
-  #waiting: (() => void)[] = [];
+  readonly #waiters = new Waiters();
   #isHungUp = false;
 
   /** @param output where what is to be seen goes; the terminal lets go of it when it hangs up */
@@ -116,7 +117,7 @@ export class Terminal {
   /** Takes what was typed. Resolves when there is room for more. */
   async input(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     this.#take(bytes, signal);
-    while (this.#unreadBytes >= MAX_UNREAD_BYTES && !this.#isHungUp) await this.#change(signal);
+    while (this.#unreadBytes >= MAX_UNREAD_BYTES && !this.#isHungUp) await this.#waiters.change(signal);
   }
 
   #take(bytes: Uint8Array, signal: AbortSignal): void {
@@ -156,7 +157,7 @@ export class Terminal {
     this.#unread = [];
     this.#unreadBytes = 0;
     this.output.discard?.();
-    this.#wake();
+    this.#waiters.wake();
     this.processes.signalGroup(this.foreground, keySignal);
   }
 
@@ -179,18 +180,18 @@ export class Terminal {
         const taken = first.length > max ? first.subarray(0, max) : first;
         if (taken.length < first.length) this.#unread.unshift(first.subarray(taken.length));
         this.#unreadBytes -= taken.length;
-        this.#wake();
+        this.#waiters.wake();
         return taken.length === 0 ? undefined : taken;
       }
       if (this.#isHungUp) return undefined;
-      await this.#change(signal);
+      await this.#waiters.change(signal);
     }
   }
 
   #push(bytes: Buffer): void {
     this.#unread.push(bytes);
     this.#unreadBytes += bytes.length;
-    this.#wake();
+    this.#waiters.wake();
   }
 
   /** The session's first process has ended: the others see the end of input, and cannot write any more. */
@@ -199,29 +200,7 @@ export class Terminal {
     this.#isHungUp = true;
     this.processes.signalGroup(this.foreground, SIGHUP);
     this.output.release();
-    this.#wake();
-  }
-
-  #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const wake = () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      };
-      const onAbort = () => {
-        this.#waiting = this.#waiting.filter((one) => one !== wake);
-        reject(signal.reason);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.push(wake);
-    });
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
+    this.#waiters.wake();
   }
 }
 

@@ -1,5 +1,4 @@
 import type { KeyObject } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   generatePrivateKey,
@@ -9,7 +8,7 @@ import {
   privateKeyPem,
 } from "../../../pki/keys.js";
 import { LabError } from "../../../util/errors.js";
-import { describeFileError, writeFileAtomic } from "../../../util/files.js";
+import { readIfThere, writeFileAtomic } from "../../../util/files.js";
 
 /** The three files of one request: `kubelet.key` (0600), `kubelet.csr`, `kubelet.pem`. */
 export interface RequestFiles {
@@ -79,15 +78,4 @@ export async function writeCertificate(files: RequestFiles, certificatePem: stri
     );
   }
   await writeFileAtomic(files.certificate, certificatePem);
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check its permissions.", {
-      cause,
-    });
-  }
 }
