@@ -88,12 +88,14 @@ export class KubeletPodSyncer implements PodSyncer {
     const pullSecrets = await this.#pullSecrets(pod, signal);
     prober.addPod(pod);
 
+    let hasChanged = true;
     try {
       const result = await runtime.syncPod(pod, podStatus, pullSecrets, backOff, signal);
+      hasChanged = hasDoneAnything(result);
       reasonCache.update(pod.metadata.uid, result);
       throwUnlessBackingOff(result);
     } finally {
-      onChanged?.();
+      if (hasChanged) onChanged?.();
     }
     return { isTerminal: false };
   }
@@ -213,6 +215,14 @@ export class KubeletPodSyncer implements PodSyncer {
   #isEnding(pod: V1Pod): boolean {
     return this.deps.podWorkers.isPodTerminationRequested(pod.metadata.uid);
   }
+}
+
+/** Most syncs find everything as it should be: the runtime holds what it held before. */
+function hasDoneAnything({ syncResults, syncError }: PodSyncResult): boolean {
+  if (syncError !== undefined) return true;
+  return syncResults.some(({ action, error }) => {
+    return action !== "ConfigPodSandbox" && error !== "CrashLoopBackOff" && error !== "ImagePullBackOff";
+  });
 }
 
 /** Those that the API shows: in the host's network the pod has the node's. */

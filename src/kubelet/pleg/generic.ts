@@ -122,8 +122,12 @@ export class GenericPleg {
   async *run(signal: AbortSignal): AsyncGenerator<RelistReport> {
     for (;;) {
       this.#isWantedSoon = false;
-      yield await this.relist(signal);
-      if (!this.#isWantedSoon) await this.#sleep(signal);
+      const report = await this.relist(signal);
+      yield report;
+      // However often it is wanted soon, at least half of the time is left to others: on a busy node each relist is dear.
+      const restMs = Math.min(report.durationMs, this.#duration.relistPeriodMs);
+      if (restMs > 0) await this.deps.clock.sleep(restMs, signal);
+      if (!this.#isWantedSoon) await this.#sleep(this.#duration.relistPeriodMs - restMs, signal);
     }
   }
 
@@ -137,15 +141,15 @@ export class GenericPleg {
     this.#wake?.abort();
   }
 
-  /** One period, or until there is another one. */
-  async #sleep(signal: AbortSignal): Promise<void> {
+  /** So long, or until there is another period, or until somebody wants it soon. */
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     const wake = new AbortController();
     const onAbort = () => wake.abort();
     signal.throwIfAborted();
     signal.addEventListener("abort", onAbort, { once: true });
     this.#wake = wake;
     try {
-      await this.deps.clock.sleep(this.#duration.relistPeriodMs, wake.signal);
+      await this.deps.clock.sleep(ms, wake.signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!wake.signal.aborted) throw error;

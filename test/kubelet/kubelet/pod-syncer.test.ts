@@ -33,6 +33,7 @@ function start() {
     mount: undefined as string | undefined,
     kill: undefined as string | undefined,
     after: emptyPodStatus("uid-a") as PodStatus,
+    changes: 0,
   };
   const fail = (text: string | undefined) => {
     if (text !== undefined) throw new Error(text);
@@ -91,6 +92,9 @@ function start() {
     recorder: { event: (_pod, type, reason, message) => done.push(`${type} ${reason}: ${message}`) },
     backOff: new Backoff(clock, { initialMs: 10, maxMs: 300 }),
     trace,
+    onChanged: () => {
+      state.changes++;
+    },
   });
   return { syncer, done, state };
 }
@@ -168,8 +172,16 @@ describe("syncPod", () => {
       if (isFailure) await expect(synced).rejects.toThrow(errors.at(-1));
       else expect(await synced).toEqual({ isTerminal: false });
       expect(done).toContain("reasons");
+      // Who only waits for a container's turn has changed nothing in the runtime: there is nothing to be listed again.
+      expect(state.changes).toBe(errors.every((error) => error?.endsWith("BackOff")) ? 0 : 1);
     });
   }
+
+  test("a sync that finds everything as it should be asks for no relist", async () => {
+    const { syncer, state } = start();
+    await syncer.syncPod({ ...sync, pod: makePod("a") }, signal);
+    expect(state.changes).toBe(0);
+  });
 });
 
 describe("syncTerminatingPod", () => {

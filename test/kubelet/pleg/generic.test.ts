@@ -56,6 +56,24 @@ describe("the loop", () => {
     await expect(done).rejects.toMatchObject({ name: "AbortError" });
   });
 
+  test("wanted soon again and again, it leaves at least as much time to others as it takes itself", async () => {
+    const lab = setUp();
+    lab.runtime.pods = [podOf("p1")];
+    const getPods = lab.runtime.getPods.bind(lab.runtime);
+    lab.runtime.getPods = async (all, signal) => {
+      await lab.clock.sleep(100, signal);
+      return getPods(all, signal);
+    };
+    const { reports, done } = running(lab);
+    for (let i = 0; i < 100; i++) {
+      lab.pleg.relistSoon();
+      await lab.clock.advance(10);
+    }
+    expect(reports).toHaveLength(5);
+    lab.stop.abort();
+    await expect(done).rejects.toMatchObject({ name: "AbortError" });
+  });
+
   test("two relists at the same time happen one after the other", async () => {
     const lab = setUp();
     lab.runtime.pods = [podOf("p1")];
