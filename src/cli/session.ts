@@ -120,11 +120,12 @@ export class CliSession implements CliContext {
 
   async openTarget(
     command: string,
-    options: TargetOptions,
+    given: TargetOptions,
     traceFor: (trace: Trace, clock: Clock) => Trace = (own) => own,
   ): Promise<Target> {
     // Loaded here and not above: --help and usage errors need none of it.
     const { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } = await import("./target.js");
+    const options = this.#labCluster(given);
     const kind = chooseTarget(options);
     if (kind === "real") {
       const target = await openReal(this.env, options);
@@ -171,8 +172,17 @@ export class CliSession implements CliContext {
     return this.#progress;
   }
 
+  /** A lab on a real cluster: its learner has named the cluster, and agreed, before the lab began. */
+  #labCluster(options: TargetOptions): TargetOptions {
+    const kubeconfig = this.env["KUBELAB_LAB_KUBECONFIG"];
+    const isNamed = [options.mock, options.kubeconfig, options.context, options.real, options.cluster].some(
+      (one) => one !== undefined,
+    );
+    return kubeconfig === undefined || kubeconfig === "" || isNamed ? options : { ...options, kubeconfig };
+  }
+
   async confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean> {
-    if (options.yes === true) return true;
+    if (options.yes === true || (this.env["KUBELAB_LAB_KUBECONFIG"] ?? "") !== "") return true;
     this.#progress?.clear();
     const { askYesNo } = await import("./prompts.js");
     return askYesNo(question, options.flag, this.streams, this.signal);

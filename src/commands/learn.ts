@@ -5,6 +5,7 @@ import type { Language } from "../labs/text.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
+import type { RealTarget } from "./learn/real-place.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
 interface LearnFlags {
@@ -15,6 +16,9 @@ interface LearnFlags {
   readonly yes?: boolean;
   readonly answers?: string;
   readonly detach?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly real?: boolean;
   readonly json?: boolean;
   readonly junit?: boolean;
 }
@@ -63,13 +67,18 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     .argument("<id>", "id or number of a lab")
     .option("--yes", "ask nothing: run every command, solve every check")
     .option("--answers <file>", "choices of predictions for --yes: one line `step: choice` each")
+    .option("--kubeconfig <file>", "play it on the real cluster of this kubeconfig")
+    .option("--context <name>", "play it on the real cluster of this context")
+    .option("--real", "play it on the real cluster that kubectl would use")
     .option("--detach", "leave it in the background: go on with next, check, hint, solution")
     .action(open(startLab));
   learn
     .command("serve", { hidden: true })
     .argument("<id>")
     .action(
-      open(async (env, flags, id) => (await import("./learn/background.js")).serveLab(env, labNamed(env, id), flags)),
+      open(async (env, flags, id) =>
+        (await import("./learn/background.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
+      ),
     );
   learn
     .command("kubectl", { hidden: true })
@@ -112,11 +121,15 @@ export function addLearnCommand(program: Command, context: CliContext): void {
 
 async function showMenu(env: LearnEnvironment, flags: LearnFlags): Promise<void> {
   const { runMenu } = await import("./learn/interactive.js");
-  await runMenu(env, flags);
+  await runMenu(env, embeddedOnly(flags));
 }
 
-async function startLab(env: LearnEnvironment, flags: LearnFlags, word: string): Promise<void> {
+async function startLab(env: LearnEnvironment, given: LearnFlags, word: string): Promise<void> {
   const lab = labNamed(env, word);
+  const others = embeddedOnly(given);
+  const target = realTarget(given);
+  const flags = target === undefined ? others : { ...others, real: target };
+  if (target !== undefined) await mayBeReal(env, lab.id);
   if (flags.yes === true) {
     const { runUnattended } = await import("./learn/unattended.js");
     const options: UnattendedOptions = flags.answers === undefined ? flags : { ...flags, answersFile: flags.answers };
@@ -126,6 +139,9 @@ async function startLab(env: LearnEnvironment, flags: LearnFlags, word: string):
     throw new LabError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
   const { canAsk } = await import("./learn/prompt.js");
+  if (target !== undefined && (flags.detach === true || !canAsk(env))) {
+    throw new LabError("USAGE", env.say("realNeedsTerminal"), env.say("needsEmbeddedHint", { id: lab.id }));
+  }
   if (flags.detach === true || !canAsk(env)) {
     const { startInBackground } = await import("./learn/background.js");
     await startInBackground(env, lab, flags);
@@ -134,6 +150,27 @@ async function startLab(env: LearnEnvironment, flags: LearnFlags, word: string):
   }
   const { runLab } = await import("./learn/interactive.js");
   return runLab(env, lab, flags);
+}
+
+/** @throws LabError USAGE for a lab that needs the embedded cluster */
+async function mayBeReal({ library, say }: LearnEnvironment, id: string): Promise<void> {
+  const lab = await library.load(id);
+  if (lab?.definition.cluster === "any") return;
+  throw new LabError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
+}
+
+function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {
+  return flags;
+}
+
+/** undefined: none of the flags names a cluster of the learner's own */
+function realTarget({ kubeconfig, context, real, yes }: LearnFlags): RealTarget | undefined {
+  if (kubeconfig === undefined && context === undefined && real !== true) return undefined;
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(yes === undefined ? {} : { yes }),
+  };
 }
 
 function parseLang(text: string): Language {

@@ -28,6 +28,9 @@ export function referenceProblems(lab: LabDefinition): readonly RuleProblem[] {
       if (unknown.length > 0) add(near, `step ${step.id}: outcomes of choices that are none: ${unknown.join(", ")}`);
     }
   }
+  if (lab.cluster === "any" && lab.cleanup.length === 0) {
+    add("cluster: any", "cluster: a lab for any cluster needs cleanup: what takes away what it has made");
+  }
   const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
   const kept = actionsOf(lab).flatMap((one) => ("keep" in one ? [one.as] : []));
   const outputs = new Set([...seen, ...nodes, ...kept]);
@@ -56,6 +59,7 @@ function isVariable(lab: LabDefinition, name: string): boolean {
 function actionsOf(lab: LabDefinition): readonly Action[] {
   return [
     ...lab.setup,
+    ...lab.cleanup,
     ...lab.steps.flatMap((step) => ("predict" in step ? step.run : "solve" in step ? step.solve : [])),
   ];
 }

@@ -221,6 +221,8 @@ export const definition = z.strictObject({
   cluster: z.enum(["embedded", "any"]).default("embedded"),
   /** `create certificatesigningrequests.certificates.k8s.io` */
   rights: z.array(z.string().regex(/^[a-z]+ [a-z0-9./-]+$/)).default([]),
+  /** what takes away what the lab has made, on a cluster that goes on after it */
+  cleanup: z.array(action).default([]),
   /** how many times as fast the lab's clock runs */
   speed: z.number().min(1).max(1000).default(1),
   /** how fast the proof runs it; as fast as its commands can still follow */

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type ClusterState,
@@ -16,11 +16,11 @@ import type { LabPlace } from "../../labs/place.js";
 import type { LabDefinition } from "../../labs/schema.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
-import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { writeFileAtomic } from "../../util/files.js";
 import { inject } from "./injections.js";
 import { LabNodes } from "./lab-nodes.js";
 import { labFolderPrefix } from "./leftovers.js";
-import { isOnPath } from "./programs.js";
+import { writePrograms } from "./programs.js";
 import { LabRunner } from "./runner.js";
 
 export interface EmbeddedPlaceOptions {
@@ -133,18 +133,4 @@ function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): 
   const close = async () => {};
   const description = `cluster ${clusterName}`;
   return { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
-}
-
-/** `kubelab` for lines that a shell runs; `kubectl` where there is none. @returns the folder for PATH */
-async function writePrograms(folder: string, { self, env }: CliContext, withoutKubectl: boolean): Promise<string> {
-  const programs = join(folder, ".bin");
-  await makeFolder(programs);
-  const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-  const write = async (name: string, line: string) => {
-    await writeFile(join(programs, name), `#!/bin/sh\nexec ${line}\n`);
-    await chmod(join(programs, name), 0o755);
-  };
-  await write("kubelab", `${words} "$@"`);
-  if (withoutKubectl || !isOnPath("kubectl", env)) await write("kubectl", `${words} learn kubectl -- "$@"`);
-  return programs;
 }

@@ -7,12 +7,14 @@ import type { LearnEnvironment } from "./environment.js";
 import { standingInWords } from "./list.js";
 import { type OpenSession, openSession } from "./open-session.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
+import type { RealTarget } from "./real-place.js";
 import { parseFactor, speedByKey } from "./speed.js";
 import { WaitingLine } from "./waiting.js";
 
 export interface InteractiveOptions {
   readonly speed?: number;
   readonly seed?: number;
+  readonly real?: RealTarget;
 }
 
 /** The menu, until the learner has had enough. */

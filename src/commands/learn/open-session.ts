@@ -11,11 +11,14 @@ import { openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
 import { clearLeftovers } from "./leftovers.js";
 import { isOnPath } from "./programs.js";
+import { openRealPlace, type RealTarget } from "./real-place.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions {
   readonly speed?: number;
   readonly seed?: number;
+  /** undefined: a cluster of the lab's own */
+  readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
 }
 
@@ -37,7 +40,7 @@ const MAX_SEED = 1_000_000;
 export async function openSession(
   env: LearnEnvironment,
   summary: LabSummary,
-  { speed, seed: wantedSeed, onMessage }: OpenSessionOptions,
+  { speed, seed: wantedSeed, real, onMessage }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, library, language } = env;
   const lab = await library.load(summary.id);
@@ -51,17 +54,23 @@ export async function openSession(
   }
   await clearLeftovers();
   const before = await store.of(summary);
-  const isAnew = before === undefined || before.finishedAtMs !== undefined;
+  // What was done before on a cluster of the learner's own is not done again.
+  const isAnew = real !== undefined || before === undefined || before.finishedAtMs !== undefined;
   const seed = wantedSeed ?? (isAnew ? Math.floor(context.random.float() * MAX_SEED) : before.seed);
-  const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
-  const { definition } = lab;
-  const place = await openEmbeddedPlace(context, {
-    clusterName: await freeClusterName(context),
-    speed: speed ?? definition.speed,
-    definition,
+  const shown = {
     columns: Math.min(context.streams.stderr.columns ?? 80, 100),
     isColoured: env.isColoured("stderr"),
-  });
+  };
+  const realPlace =
+    real === undefined
+      ? undefined
+      : await openRealPlace(context, { target: real, definition: lab.definition, say: env.say, ...shown });
+  const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
+  const { definition } = lab;
+  const clusterName = await freeClusterName(context);
+  const place =
+    realPlace ??
+    (await openEmbeddedPlace(context, { clusterName, speed: speed ?? definition.speed, definition, ...shown }));
   const { note, written } = trackProgress(store, summary);
   let isQuiet = false;
   const emit = (message: LabMessage) => {
@@ -72,6 +81,7 @@ export async function openSession(
   const session = new LabSession(lab, place, { language, seed, emit });
   const close = async () => {
     await session[Symbol.asyncDispose]();
+    if (realPlace !== undefined) await cleanUp(env, session);
     await place[Symbol.asyncDispose]();
     await written();
   };
@@ -87,6 +97,19 @@ export async function openSession(
     throw new LabError("FAILED", `${env.say("labBroken")}: ${error.message}`, `kubelab learn reset ${summary.id}`, {
       cause: error,
     });
+  }
+}
+
+/** Takes away what the lab has made, also after Ctrl-C: what cannot be is said. */
+async function cleanUp({ context, say }: LearnEnvironment, session: LabSession): Promise<void> {
+  const never = new AbortController().signal;
+  for (const action of session.definition.cleanup) {
+    try {
+      await session.runs.act(action, "cleanup", never);
+    } catch (error) {
+      if (!(error instanceof LabBroken)) throw error;
+      context.streams.stderr.write(`${say("notCleaned", { what: error.message })}\n`);
+    }
   }
 }
 

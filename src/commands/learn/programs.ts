@@ -1,5 +1,8 @@
 import { accessSync, constants } from "node:fs";
+import { chmod, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import type { CliContext } from "../../cli/context.js";
+import { makeFolder } from "../../util/files.js";
 
 /** Whether a shell would find this program. */
 export function isOnPath(program: string, env: Readonly<Record<string, string | undefined>>): boolean {
@@ -11,4 +14,22 @@ export function isOnPath(program: string, env: Readonly<Record<string, string | 
       return false;
     }
   });
+}
+
+/** `kubelab` for lines that a shell runs; `kubectl` where there is none. @returns the folder for PATH */
+export async function writePrograms(
+  folder: string,
+  { self, env }: CliContext,
+  withoutKubectl: boolean,
+): Promise<string> {
+  const programs = join(folder, ".bin");
+  await makeFolder(programs);
+  const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const write = async (name: string, line: string) => {
+    await writeFile(join(programs, name), `#!/bin/sh\nexec ${line}\n`);
+    await chmod(join(programs, name), 0o755);
+  };
+  await write("kubelab", `${words} "$@"`);
+  if (withoutKubectl || !isOnPath("kubectl", env)) await write("kubectl", `${words} learn kubectl -- "$@"`);
+  return programs;
 }

@@ -105,5 +105,17 @@ export const EN = {
   transferred: "{file}: {count} labs",
   underway: "lab {id} is under way in the background; it is ended, its progress is kept",
   cannotRedo: "what was done in step {step} could not be done again",
+  needsEmbedded: "lab {id} needs the embedded cluster: it does what no cluster in use should bear",
+  needsEmbeddedHint: "kubelab learn start {id}",
+  needsCredential: "context {context} logs in by a program, and a lab's commands need a certificate or a token",
+  needsCredentialHint: "Name a kubeconfig that has one.",
+  confirmReal: "Play lab {id} on {context} at {server}? What it makes is taken away at its end.",
+  declined: "nothing was changed: you did not agree",
+  declinedHint: "Without --kubeconfig, --context and --real the lab has a cluster of its own.",
+  rightsMissing: "the lab needs rights that you do not have there: {rights}",
+  rightsMissingHint:
+    "Ask for them, or play the lab on the embedded cluster: leave out --kubeconfig, --context and --real.",
+  realNeedsTerminal: "on a cluster of your own a lab is played on a terminal, or with --yes",
+  notCleaned: "could not be taken away: {what}",
   labBroken: "the lab itself is broken",
 } as const;

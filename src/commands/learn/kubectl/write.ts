@@ -125,6 +125,8 @@ export async function remove(session: Session, line: KubectlLine): Promise<strin
       names.length > 0 || line.flags["all"] === undefined ? names : await namesIn(session, pathOf(known, namespace));
     for (const name of all) {
       const path = objectPath(refOf(known, namespace), name);
+      const answer = await client.request({ method: "GET", path, signal });
+      if (answer.status === 404 && line.flags["ignore-not-found"] !== undefined) continue;
       await client.expect({ method: "DELETE", path, query, signal });
       out += `${nameOf(known, name).replace("/", ' "')}" deleted\n`;
       if (!waits) continue;
