@@ -10,6 +10,7 @@ import type { ClusterNodes, NodeLine } from "./cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
+  clusterNames,
   clusterNodesFolder,
   isRunning,
   makeClustersFolder,
@@ -173,8 +174,7 @@ const DOWN_TIMEOUT_MS = 5000;
 /** Asks the cluster's process to end and waits until it has. @throws LabError FAILED when it does not run, or does not end */
 export async function bringDown(context: CliContext, name: string): Promise<void> {
   const state = await runningCluster(context, name);
-  if (state === undefined)
-    throw notRunning(name, "There is nothing to end; `kubelab cluster status --name NAME` asks for another.");
+  if (state === undefined) throw notRunning(name, await runningInstead(context, "There is nothing to end."));
   process.kill(state.pid, "SIGTERM");
   const clock = new SystemClock();
   for (let waitedMs = 0; waitedMs < DOWN_TIMEOUT_MS; waitedMs += DOWN_POLL_MS) {
@@ -193,7 +193,7 @@ export async function bringDown(context: CliContext, name: string): Promise<void
 /** @throws LabError FAILED when it does not run: a script can ask by exit code */
 export async function clusterStatus(context: CliContext, name: string): Promise<void> {
   const state = await runningCluster(context, name);
-  if (state === undefined) throw notRunning(name);
+  if (state === undefined) throw notRunning(name, await runningInstead(context, `Start it: ${upCommand(name)}`));
   const { trace } = context.session({});
   const { loadKubeconfig } = await import("../client/kubeconfig.js");
   const { listNodes } = await import("./cluster-nodes.js");
@@ -202,6 +202,16 @@ export async function clusterStatus(context: CliContext, name: string): Promise<
   showRunning(context, state, "is running", nodes);
 }
 
-function notRunning(name: string, hint?: string): LabError {
-  return new LabError("FAILED", `no cluster named ${name} is running`, hint ?? `Start it: ${upCommand(name)}`);
+function notRunning(name: string, hint: string): LabError {
+  return new LabError("FAILED", `no cluster named ${name} is running`, hint);
+}
+
+/** Who asks for a cluster that is not there may have meant another one. */
+async function runningInstead({ env }: CliContext, otherwise: string): Promise<string> {
+  const running: string[] = [];
+  for (const name of await clusterNames(env)) {
+    const state = await readClusterState(env, name);
+    if (state !== undefined && (await isRunning(state))) running.push(name);
+  }
+  return running.length === 0 ? otherwise : `Running: ${running.join(", ")}. Name one with --name.`;
 }

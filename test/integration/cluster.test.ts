@@ -133,6 +133,12 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.equal(kubectl("get", "pod", "late", "-o", "jsonpath={.spec.nodeName}"), "node-2");
   });
 
+  test("who asks for another one is told which run", async () => {
+    const asked = await runCliProcess(home, "cluster", "status", "--name", "other");
+    assert.equal(asked.code, 1);
+    assert.match(asked.stderr, /no cluster named other is running\nRunning: kubelab\. Name one with --name\./);
+  });
+
   test("status lists the nodes, for people and for scripts", async () => {
     const text = await runCliProcess(home, "cluster", "status");
     assert.equal(text.code, 0, text.stderr);

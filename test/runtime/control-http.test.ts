@@ -107,6 +107,19 @@ test("pages of elsewhere may not ask", async () => {
   assert.equal(await statusWith({ host, origin: `http://${host}` }), 200);
 });
 
+test("who asks for what is not there is told what is", async () => {
+  const { status, value } = await ask("GET", "/");
+  assert.equal(status, 404);
+  const routes = value["routes"] as string[];
+  const some = [
+    "GET /state",
+    "POST /containers/ID/kill",
+    "DELETE /conditions/RuntimeReady|NetworkReady",
+    "GET /changes",
+  ];
+  for (const route of some) assert.ok(routes.includes(route), `${route} in ${routes.join(", ")}`);
+});
+
 test("changes come as lines while they happen", async () => {
   const stop = new AbortController();
   const response = await fetch(`${server.url}/changes`, { signal: stop.signal });

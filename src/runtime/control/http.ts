@@ -199,7 +199,8 @@ async function answer(
   const here = ROUTES.filter(({ path }) => path.test(url.pathname));
   const route = here.find(({ method }) => method === request.method);
   if (route === undefined) {
-    if (here.length === 0) return json(response, 404, { error: `there is nothing at ${url.pathname}` });
+    if (here.length === 0)
+      return json(response, 404, { error: `there is nothing at ${url.pathname}`, routes: routes() });
     response.setHeader("allow", here.map(({ method }) => method).join(", "));
     return json(response, 405, { error: `${request.method} is not for ${url.pathname}` });
   }
@@ -214,6 +215,16 @@ async function answer(
     if (!(error instanceof LabError || error instanceof BadBody || error instanceof URIError)) throw error;
     json(response, 400, { error: error.message });
   }
+}
+
+/** All that can be asked for, as one types it: `POST /containers/ID/kill`. */
+function routes(): string[] {
+  const typed = ({ method, path }: Route) =>
+    `${method} ${path.source
+      .replace(/^\^|\$$|\\/g, "")
+      .replaceAll("([^/]+)", "ID")
+      .replace(/\((.+)\)/, "$1")}`;
+  return [...ROUTES.map(typed), "GET /changes"];
 }
 
 /** A page of somewhere else sends its own Origin; one whose name was made to point here sends its own Host. */
