@@ -114,6 +114,15 @@ export class Lab {
     return [...new Set(items.map(({ reason }) => reason))];
   }
 
+  /** Waits until such an event about the pod has been written. */
+  async untilEvent(podName: string, reason: string): Promise<void> {
+    const stop = new AbortController();
+    const query = { fieldSelector: `involvedObject.name=${podName},reason=${reason}` };
+    for await (const { type } of this.client.watch("/api/v1/namespaces/default/events", query, stop.signal)) {
+      if (type === "ADDED") stop.abort();
+    }
+  }
+
   async node1(): Promise<KubeObject & { status: { conditions: { type: string; status: string; message: string }[] } }> {
     return this.client.expect({ method: "GET", path: `/api/v1/nodes/${NODE_NAME}` });
   }
