@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runApiserverSource } from "../../../src/kubelet/config/apiserver.js";
 import { FileSource } from "../../../src/kubelet/config/file.js";
-import type { PathWatcher } from "../../../src/kubelet/config/file-watch.js";
+import { type PathWatcher, watchPath } from "../../../src/kubelet/config/file-watch.js";
 import { runHttpSource } from "../../../src/kubelet/config/http.js";
 import type { SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
@@ -171,6 +171,31 @@ describe("file", () => {
     while (updates.at(-1) !== "SET") await settle();
     stop.abort();
     await expect(done).rejects.toThrow();
+  });
+
+  test("a file that is renamed into place is told of, however busy the reader is with the one before", async () => {
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const file of watchPath(folder, stop.signal)) {
+        seen.push(file.slice(folder.length + 1));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    try {
+      await expect
+        .poll(async () => {
+          await writeFile(join(folder, "begun"), "");
+          return seen;
+        })
+        .toContain("begun");
+      await writeFile(join(folder, "sedA1"), manifest("a"));
+      await rename(join(folder, "sedA1"), join(folder, "a.json"));
+      await expect.poll(() => seen).toContain("a.json");
+    } finally {
+      stop.abort();
+      await reading;
+    }
   });
 });
 
