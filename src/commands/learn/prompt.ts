@@ -50,9 +50,15 @@ export async function choose(env: LearnEnvironment, message: string, choices: re
   );
   const theme = { style: { keysHelpTip: () => env.say("keysHelp") } };
   const { answer } = await prompt([
-    { type: "select", name: "answer", message, choices: items, loop: false, theme } as never,
+    { type: "select", name: "answer", message, choices: items, loop: false, theme, pageSize: pageSize(env) } as never,
   ]);
   return String(answer);
+}
+
+/** Rows that question, description and help leave for choices. */
+function pageSize({ context }: LearnEnvironment): number {
+  const { rows = 24 } = context.streams.stderr as { readonly rows?: number };
+  return Math.max(5, rows - 6);
 }
 
 /** No cursor movement: as with screen readers, and where nothing is known of the terminal. */
