@@ -47,6 +47,9 @@ const RULES: readonly Rule[] = [
   { topics: ["watch"], apply: (item) => deep(item, clockDigits) as Item },
   // Only the steps between these resourceVersions are a fact; they begin where the cluster happens to be.
   { topics: ["watch"], apply: sequenceFromZero },
+  // Which build a server is, it says of itself: the recorded one was made without version stamps, ours has no Go.
+  { topics: ["discovery", "auth"], apply: (item) => deep(item, buildInfo) as Item },
+  { topics: ["discovery"], apply: (item) => texts(item, (text) => text.replace(BUILD_FIELD, '"$1": "<build>"')) },
   // Where in its period a controller is when something happens, and which of several writes in one instant is first.
   { topics: ["node-lifecycle"], apply: timelineOf },
   // When a frame comes, and which of two channels is first.
@@ -60,6 +63,17 @@ const POD_CIDR = /\b10\.244\.\d+\.0\/24\b/g;
 const YAML_RESOURCE_VERSION = /(^ +resourceVersion: )"\d+"/gm;
 const EMBEDDED_OBJECT = /\{\\*"(?:kind|apiVersion|metadata)\\*":/;
 const YAML_MANAGED_FIELDS = /^ {2}managedFields:\n(?: {2}- .*\n| {4}.*\n)*/gm;
+
+const BUILD_FIELDS = /^(major|minor|git\w+|buildDate|goVersion|compiler|platform)$/;
+const BUILD_FIELD = /"(major|minor|git\w+|buildDate|goVersion|compiler|platform)": "[^"]*"/g;
+
+/** Which fields there are, and in which order, stays compared. */
+function buildInfo(value: unknown): unknown {
+  if (!isFields(value) || typeof value["gitVersion"] !== "string") return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, text]) => [name, BUILD_FIELDS.test(name) ? "<build>" : text]),
+  );
+}
 
 function generatedName(value: unknown): unknown {
   if (!isFields(value) || typeof value["generateName"] !== "string") return value;

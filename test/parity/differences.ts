@@ -15,10 +15,6 @@ export interface KnownDifference {
 
 type Why = Pick<KnownDifference, "reason" | "where">;
 
-const VERSION: Why = {
-  reason: "each server says which build it is: ours has no commit, no Go and no Go compiler",
-  where: /^\/(text|response\/body\/(major|minor|git\w+|buildDate|goVersion|compiler|platform))$/,
-};
 const GROUPS: Why = {
   reason:
     "groups that no chapter needs are not served (autoscaling, batch, networking, ...), nor storage.k8s.io/v1beta1",
@@ -51,9 +47,6 @@ const RUNTIME_WORDS: Why = {
 };
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
-  { topic: "discovery", item: "GET /version", ...VERSION },
-  { topic: "discovery", item: "GET /version/", ...VERSION },
-  { topic: "discovery", item: "/version, exact text of the body", ...VERSION },
   { topic: "discovery", item: "GET /apis", ...GROUPS },
   { topic: "discovery", item: "method: DELETE /apis", ...GROUPS },
   { topic: "discovery", item: "group storage.k8s.io", ...GROUPS },
@@ -61,9 +54,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { topic: "discovery", item: "openapi v3 index", ...GROUPS },
   { topic: "discovery", item: "accept: protobuf or JSON, as client-go sends", ...JSON_ONLY },
   { topic: "discovery", item: "header names of a plain answer, exactly as spelt", ...FAIRNESS },
-  { topic: "auth", item: "anonymous GET /version", ...VERSION },
-  { topic: "auth", item: "token before it expires", ...VERSION },
-  { topic: "auth", item: "bootstrap token: GET /version", ...VERSION },
   { topic: "pods", item: "scheduling: event", ...MORE_EVENTS },
   { topic: "pods", item: "scheduling: all events now", ...MORE_EVENTS },
   { topic: "pods", item: "scheduling: the same events in events.k8s.io/v1", ...MORE_EVENTS },
