@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test, vi } from "vitest";
+import { SystemClock } from "../../src/util/clock.js";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"], now: 1_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a clock that changes its speed does not jump, and goes on at the new one", async () => {
+  const clock = new SystemClock(10);
+  assert.equal(clock.now(), 1_000_000);
+  await vi.advanceTimersByTimeAsync(1000);
+  assert.equal(clock.now(), 1_010_000);
+  clock.setSpeed(2);
+  assert.equal(clock.now(), 1_010_000);
+  await vi.advanceTimersByTimeAsync(1000);
+  assert.equal(clock.now(), 1_012_000);
+});
+
+test("who sleeps sleeps on for what is left, at the new speed", async () => {
+  const clock = new SystemClock(1);
+  let isAwake = false;
+  const sleeping = clock.sleep(60_000).then(() => {
+    isAwake = true;
+  });
+  await vi.advanceTimersByTimeAsync(10_000);
+  clock.setSpeed(50);
+  await vi.advanceTimersByTimeAsync(900);
+  assert.equal(isAwake, false);
+  await vi.advanceTimersByTimeAsync(200);
+  assert.equal(isAwake, true);
+  await sleeping;
+  assert.equal(vi.getTimerCount(), 0);
+});
+
+test("who is told speed, epoch and what the clock read then, reads the same time", async () => {
+  const clock = new SystemClock(10);
+  await vi.advanceTimersByTimeAsync(3000);
+  clock.setSpeed(4);
+  await vi.advanceTimersByTimeAsync(500);
+  const joined = new SystemClock(clock.speed, clock.epochMs, clock.epochClockMs);
+  assert.equal(joined.now(), clock.now());
+  assert.equal(joined.now(), 1_032_000);
+});
+
+test("an abort ends a sleep, and leaves no timer", async () => {
+  const stop = new AbortController();
+  const sleeping = new SystemClock(1).sleep(60_000, stop.signal);
+  stop.abort();
+  await assert.rejects(sleeping, { name: "AbortError" });
+  assert.equal(vi.getTimerCount(), 0);
+});
