@@ -6,6 +6,7 @@ import type { CliContext, Target } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
 import { kubeconfigText } from "../client/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
+import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -86,6 +87,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   checkUrl(options.manifestUrl);
   checkHandlerOptions(options);
   const store = await openStore(plan);
+  await using _lock = await lockFolder(plan.folder);
   await using target =
     plan.discovery.kind === "by-target" ? await context.openTarget("node", targetOptions(options)) : undefined;
   const { clock, trace } = context.session({});

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/files.js";
+import { checkUnlocked } from "./folder-lock.js";
 
 /** A private key and the certificate for it, both PEM. */
 export interface KeyPair {
@@ -130,7 +131,7 @@ const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\
 /**
  * Opens the folder of a node's files, after making sure that it can be written to. One that is not there is made with the
  * first file: a run that ends before leaves nothing behind.
- * @throws LabError BAD_FILE
+ * @throws LabError BAD_FILE, also when a kubelet that runs has locked it
  */
 export async function openCertificateStore(folder: string): Promise<CertificateStore> {
   const probe = join(folder, `.kubelab-${process.pid}.tmp`);
@@ -139,14 +140,16 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
     await makeFolder(folder, 0o700);
     await (await open(probe, "w")).close();
     await rm(probe, { force: true });
+    await checkUnlocked(folder);
     // A run that was killed leaves its temporary files: nobody else's names look like them.
     const stale = (await readdir(folder)).filter((name) => TEMPORARY.test(name) || name === ADMIN_KUBECONFIG);
     for (const name of stale) await rm(join(folder, name), { force: true });
   } catch (cause) {
+    if (cause instanceof LabError) throw cause;
     throw new LabError(
       "BAD_FILE",
       `the folder ${folder} cannot be written to: ${describeFileError(cause)}`,
-      "Name another folder with --dir.",
+      "Name another folder with --dir (kubelab node: --root-dir).",
       { cause },
     );
   } finally {
