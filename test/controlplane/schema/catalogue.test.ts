@@ -8,7 +8,7 @@ import type { FieldType } from "../../../src/controlplane/schema/schema.js";
 const NEWER_THAN_1_25: Readonly<Record<string, string>> = {
   DeleteOptions: "ignoreStoreReadErrorWithClusterBreakingPotential",
   EphemeralContainer: "resizePolicy restartPolicy restartPolicyRules",
-  Container: "resizePolicy restartPolicy restartPolicyRules",
+  Container: "resizePolicy restartPolicyRules",
   EnvVarSource: "fileKeyRef",
   ResourceRequirements: "claims",
   VolumeMount: "recursiveReadOnly",

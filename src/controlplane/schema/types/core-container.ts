@@ -27,7 +27,8 @@ export const coreContainer: TypeTable = {
       15 securityContext *SecurityContext -- Privileges, user and capabilities; goes before the pod's.
       16 stdin bool -- Keep stdin open for attach.
       17 stdinOnce bool -- Close stdin after the first attached client leaves.
-      18 tty bool -- Give the container a terminal; needs stdin.`,
+      18 tty bool -- Give the container a terminal; needs stdin.
+      24 restartPolicy string:ContainerRestartPolicy -- Always makes an init container a sidecar, which goes on beside the others (since v1.29).`,
     EphemeralContainer: `
       1 ephemeralContainerCommon EphemeralContainerCommon inline
       2 targetContainerName string`,

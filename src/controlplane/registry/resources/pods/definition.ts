@@ -2,6 +2,7 @@ import type { KubeObject } from "../../../../api/meta.js";
 import type { Strategy } from "../../definition.js";
 import { fields, isSet, items, number, text } from "../access.js";
 import { row, special, statusOf } from "../rows.js";
+import { withoutUnknownRestartPolicies } from "./container-restart-policy.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
 import { podQosClass } from "./qos.js";
 import { withGatedCondition, withoutUnknownGates } from "./scheduling-gates.js";
@@ -24,7 +25,7 @@ function withPodIps(pod: KubeObject): KubeObject {
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
   prepareForCreate(sent, { kubeVersion, nowMs }) {
-    const pod = withoutUnknownGates(sent, kubeVersion);
+    const pod = withoutUnknownRestartPolicies(withoutUnknownGates(sent, kubeVersion), kubeVersion);
     return withGatedCondition({ ...pod, status: { phase: "Pending", qosClass: podQosClass(pod) } }, nowMs);
   },
   validate: validatePodCreate,

@@ -3,6 +3,7 @@ import type { FieldError } from "../../../errors.js";
 import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 import { isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from "../names.js";
+import { validateContainerRestartPolicies } from "./container-restart-policy.js";
 import { validateContainers, validateInitContainers } from "./container-validation.js";
 import { validateGatedNode, validateGates } from "./scheduling-gates.js";
 
@@ -55,6 +56,7 @@ function validatePodSpec(spec: Fields): FieldError[] {
     ...nameErrors("spec.priorityClassName", spec.priorityClassName, isDns1123Subdomain),
     ...nameErrors("spec.runtimeClassName", spec.runtimeClassName, isDns1123Subdomain),
     ...validateGates(spec),
+    ...validateContainerRestartPolicies(spec),
   ];
 }
 

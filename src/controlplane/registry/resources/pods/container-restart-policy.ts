@@ -1,0 +1,39 @@
+import type { KubeObject } from "../../../../api/meta.js";
+import { factFor } from "../../../../release/facts.js";
+import type { FieldError } from "../../../errors.js";
+import { type Fields, fields, items, text } from "../access.js";
+import { forbidden, notSupported } from "../field-errors.js";
+
+/**
+ * An init container that says `restartPolicy: Always` is a sidecar: it goes on beside the others. Since v1.29 (alpha in 1.28);
+ * before, the field is dropped.
+ * Mirrors pkg/api/pod/util.go (dropDisabledFields) and pkg/apis/core/validation/validation.go (validateInitContainerRestartPolicy).
+ */
+
+const KINDS = ["containers", "initContainers"] as const;
+
+/** What a release does not know it does not store. */
+export function withoutUnknownRestartPolicies(pod: KubeObject, kubeVersion: string): KubeObject {
+  const spec = fields(pod.spec);
+  const hasSome = KINDS.some((kind) => items(spec[kind]).some((one) => fields(one).restartPolicy !== undefined));
+  if (!hasSome || factFor("sidecarContainers", kubeVersion)) return pod;
+  const without = (one: unknown) => {
+    const { restartPolicy: _unknown, ...others } = fields(one);
+    return others;
+  };
+  const lists = KINDS.flatMap((kind) => (spec[kind] === undefined ? [] : [[kind, items(spec[kind]).map(without)]]));
+  return { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } };
+}
+
+/** Only init containers may say it, and only Always. */
+export function validateContainerRestartPolicies(spec: Fields): FieldError[] {
+  return KINDS.flatMap((kind) =>
+    items(spec[kind]).flatMap((one, index) => {
+      const policy = fields(one).restartPolicy;
+      if (policy === undefined) return [];
+      const field = `spec.${kind}[${index}].restartPolicy`;
+      if (kind === "containers") return [forbidden(field, "may not be set for non-init containers")];
+      return policy === "Always" ? [] : [notSupported(field, text(policy), ["Always"])];
+    }),
+  );
+}

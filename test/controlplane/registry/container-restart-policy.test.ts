@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { Face } from "../apiserver/support.js";
+
+const PODS = "/api/v1/namespaces/default/pods";
+
+function pod(spec: object) {
+  return { apiVersion: "v1", kind: "Pod", metadata: { name: "p" }, spec };
+}
+
+const container = (more: object = {}) => ({ name: "c", image: "busybox:1.35", ...more });
+const init = (more: object = {}) => ({ name: "i", image: "busybox:1.35", ...more });
+const ALWAYS = { restartPolicy: "Always" };
+
+async function create(kubeVersion: string, spec: object) {
+  await using face = await Face.open({ kubeVersion });
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+  await face.ask("/api/v1/namespaces/default/serviceaccounts", { method: "POST", body: account });
+  return await face.ask(PODS, { method: "POST", body: pod(spec) });
+}
+
+const kept = [
+  ["1.25", undefined],
+  ["1.28", undefined],
+  ["1.29", "Always"],
+  ["1.32", "Always"],
+] as const;
+for (const [kubeVersion, want] of kept) {
+  test(`v${kubeVersion}: an init container's restartPolicy Always is stored as ${want}`, async () => {
+    const { status, body } = await create(kubeVersion, { initContainers: [init(ALWAYS)], containers: [container()] });
+    assert.equal(status, 201, body.message);
+    assert.equal(body.spec.initContainers[0].restartPolicy, want);
+  });
+}
+
+const refused = [
+  [
+    "of a container that is none of the init containers",
+    { containers: [container(ALWAYS)] },
+    /spec\.containers\[0\]\.restartPolicy: Forbidden: may not be set for non-init containers/,
+  ],
+  [
+    "of another value",
+    { initContainers: [init({ restartPolicy: "Never" })], containers: [container()] },
+    /spec\.initContainers\[0\]\.restartPolicy: Unsupported value: "Never": supported values: "Always"/,
+  ],
+] as const;
+for (const [name, spec, want] of refused) {
+  test(`v1.29 refuses a restartPolicy ${name}`, async () => {
+    const { status, body } = await create("1.29", spec);
+    assert.equal(status, 422);
+    assert.match(body.message, want);
+  });
+}
