@@ -64,6 +64,7 @@ async function open({ client }: Chain, words: readonly string[], protocol: Remot
     [
       {
         method: protocol === "spdy" ? "POST" : "GET",
+        name: protocol,
         agreed: () => "",
         async connect({ url, headers, tls }) {
           const how = { options, clock, protocols: [protocol], headers, tls };

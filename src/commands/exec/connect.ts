@@ -28,6 +28,8 @@ export interface StreamClient {
 /** One way to ask, for example a subprotocol. `agreed` tells what a success agreed on. */
 export interface Attempt<T> {
   readonly method: "GET" | "POST";
+  /** as a reader knows it: `SPDY` */
+  readonly name: string;
   connect(dial: StreamDial): Promise<RefusedUpgrade | { readonly outcome: "connected"; readonly value: T }>;
   agreed(value: T): string;
 }
@@ -57,7 +59,7 @@ export async function connectStreams<T>(
     tls: client.tls ?? streamTls(config),
   };
   let last: RefusedUpgrade | undefined;
-  for (const attempt of attempts) {
+  for (const [index, attempt] of attempts.entries()) {
     const startMs = clock.now();
     const report = (rest: Partial<RequestFact>) => reportAttempt(client, attempt.method, path, auditId, startMs, rest);
     const answer = await attempt.connect(dial).catch((error: unknown) => {
@@ -73,6 +75,8 @@ export async function connectStreams<T>(
     report({ status: answer.status, outcome: wordsOf(answer) });
     last = answer;
     if (isAboutRequest(answer)) break;
+    const next = attempts[index + 1];
+    if (next !== undefined) tellFallback(client.trace, attempt.name, next.name);
   }
   throw refused(client, path, last);
 }
@@ -103,6 +107,13 @@ export function streamTls(config: RestConfig): NonNullable<DialOptions["tls"]> {
 /** Another protocol would change nothing: a Status answers the request itself. Kubelets refuse a subprotocol without one. */
 function isAboutRequest({ status, body }: RefusedUpgrade): boolean {
   return status === 401 || status === 404 || (status === 403 && body.length > 0);
+}
+
+function tellFallback(trace: Trace, refusedName: string, nextName: string): void {
+  const upstream = { file: "staging/src/k8s.io/client-go/tools/remotecommand/fallback.go", func: "StreamWithContext" };
+  const what = `ask once more, by ${nextName}`;
+  const why = `${refusedName} was refused: a server on the way may be too old for it`;
+  trace.emit({ kind: "decision", what, why, upstream }, { actor: "user", level: 1 });
 }
 
 function reportAttempt(

@@ -113,6 +113,7 @@ function connect(
   const attempts = (protocol === undefined ? DEFAULT_PROTOCOLS : [protocol]).map(
     (one): Attempt<PortForwardClientSession> => ({
       method: one === "spdy" ? "POST" : "GET",
+      name: one === "spdy" ? "SPDY" : "SPDY inside a WebSocket",
       agreed: ({ protocol: { framing, subprotocol } }) =>
         one === "tunnel" ? `WebSocket, ${framing} inside, ${subprotocol}` : `${framing}, ${subprotocol}`,
       async connect({ url, headers, tls }) {

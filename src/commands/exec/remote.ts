@@ -65,6 +65,7 @@ function connect(
   const attempts = protocols.map((protocol): Attempt<RemoteCommandClientSession> => {
     return {
       method: protocol === "spdy" ? "POST" : "GET",
+      name: protocol === "spdy" ? "SPDY" : `${protocol} of the WebSocket protocol`,
       agreed: ({ protocol: { framing, subprotocol } }) => `${framing}, ${subprotocol}`,
       async connect({ url, headers, tls }) {
         const how = { options, clock: client.clock, protocols: [protocol], headers, tls, ...observer };
