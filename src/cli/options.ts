@@ -13,8 +13,12 @@ export interface OutputOptions {
 
 /** Adds --json, -v, --trace and --no-color. */
 export function addOutputOptions(command: Command): Command {
+  return addTraceOptions(command.addOption(new Option("--json", "print the result as one JSON document on stdout")));
+}
+
+/** Adds -v, --trace and --no-color: all that a command needs whose stdout is somebody else's, byte for byte. */
+export function addTraceOptions(command: Command): Command {
   return command
-    .addOption(new Option("--json", "print the result as one JSON document on stdout"))
     .addOption(
       new Option("-v, --verbosity <level>", "trace: 0 errors, 1 steps, 2 requests, 3 servers' decisions, 4 bodies")
         .argParser(parseVerbosity)

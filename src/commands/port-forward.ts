@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { targetOptions } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
 import { type ForwardFlag, forwardProtocolOption, parseForwards, portForward } from "./exec/forward.js";
-import { addPodOptions, framesOption, type PodOptions } from "./exec/options.js";
+import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";
 import { openPlace } from "./exec/place.js";
 import { getPod, parsePodName } from "./exec/pod.js";
 
@@ -31,7 +31,7 @@ export function addPortForwardCommand(program: Command, context: CliContext): vo
     "kubelab port-forward nginx :80 --frames",
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );
-  addPodOptions(command)
+  addNamespaceOption(addTargetOptions(addOutputOptions(command)))
     .option("--address <ip>", "listen at this address of the machine", "127.0.0.1")
     .addOption(forwardProtocolOption())
     .addOption(framesOption())

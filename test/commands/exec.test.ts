@@ -118,7 +118,7 @@ const BY_RELEASE: Readonly<Record<string, readonly Row[]>> = {
       ["nettool", "--", "true"],
       0,
       /^$/,
-      /403 Forbidden \(nothing else is said\).*101 SPDY, v4\.channel\.k8s\.io/,
+      /403 Forbidden \(nothing else is said\).*ask once more, by SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/,
     ],
     [
       "v5 alone is refused, with what to do",
@@ -210,6 +210,8 @@ function releaseSuite(release: string): void {
       /^$/,
       /400 previous terminated container "nginx" in pod "nginx" not found/,
     ],
+    ["a log is no JSON document", ["logs", "nginx", "--json"], 2, /^$/, /unknown option '--json'/],
+    ["nor is what a command writes", ["exec", "nginx", "--json", "--", "ls"], 2, /^$/, /unknown option '--json'/],
     ["logs of an unknown pod", ["logs", "nosuch"], 4, /^$/, /404 pods "nosuch" not found/],
     [
       "logs of a kubelet that is down",

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../../cli/context.js";
-import { addOutputOptions, addTargetOptions } from "../../cli/options.js";
+import { addTargetOptions, addTraceOptions } from "../../cli/options.js";
 import type { RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
 
 /** Flags of everything that goes to a pod. */
@@ -26,10 +26,13 @@ export function protocolsOf(flag: ProtocolFlag | undefined): readonly RemoteComm
   return flag === undefined ? DEFAULT_PROTOCOLS : [flag];
 }
 
+/** Without --json: what comes from the pod is the result. */
 export function addPodOptions(command: Command): Command {
-  return addTargetOptions(addOutputOptions(command)).addOption(
-    new Option("-n, --namespace <name>", "of the pod").default("default"),
-  );
+  return addNamespaceOption(addTargetOptions(addTraceOptions(command)));
+}
+
+export function addNamespaceOption(command: Command): Command {
+  return command.addOption(new Option("-n, --namespace <name>", "of the pod").default("default"));
 }
 
 export function addContainerOption(command: Command): Command {
