@@ -147,6 +147,64 @@ test("a mount's own path: links on the machine are followed, a folder that is mi
   lab.stop();
 });
 
+/** how a script begins a file in a volume; what is in it then */
+const BEGINNINGS: readonly (readonly [string, string])[] = [
+  ["echo one >> /data/n", "one\n"],
+  ["for i in 1 2; do echo $i >> /data/n; done", "1\n2\n"],
+  [": >> /data/n", ""],
+  ["touch /data/n", ""],
+  ["echo one > /data/n", "one\n"],
+  ["echo one | tee -a /data/n", "one\n"],
+  ["echo one > /data/m; mv /data/m /data/n", "one\n"],
+  ["echo one > /tmp/m; mv /tmp/m /data/n", "one\n"],
+  ["echo one > /tmp/m; cp /tmp/m /data/n", "one\n"],
+  ["mkdir /tmp/d; echo one > /tmp/d/e; mv /tmp/d /data/d; mv /data/d/e /data/n; test ! -e /tmp/d", "one\n"],
+];
+
+for (const [script, content] of BEGINNINGS) {
+  test(`a volume of two containers: ${script}`, async () => {
+    const lab = new RuntimeLab();
+    const hostPath = newFolder();
+    const sandbox = lab.sandbox();
+    const mounts = [{ containerPath: "/data", hostPath }];
+    const [writer, reader] = [1, 2].map(() => lab.run({ command: ["sleep", "infinity"], mounts }, sandbox));
+    const { exitCode, stderr } = await lab.sh(script, writer);
+    assert.deepEqual([exitCode, stderr.toString()], [0, ""]);
+    assert.equal((await lab.sh("cat /data/n", reader)).stdout.toString(), content);
+    assert.equal(readFileSync(join(hostPath, "n"), "utf8"), content);
+    lab.stop();
+  });
+}
+
+test("a volume outlives its container: who is started again goes on where the last one stopped", async () => {
+  const lab = new RuntimeLab();
+  const sandbox = lab.sandbox();
+  const mounts = [{ containerPath: "/data", hostPath: newFolder() }];
+  const command = ["sh", "-c", "echo started >> /data/starts; wc -l < /data/starts"];
+  const outputs: string[] = [];
+  for (let start = 0; start < 3; start++) {
+    const output = lab.output(lab.run({ command, mounts }, sandbox));
+    await lab.settle();
+    outputs.push(output().trim());
+  }
+  assert.deepEqual(outputs, ["1", "2", "3"]);
+  lab.stop();
+});
+
+test("mounts: a file of a read-only mount cannot be opened to append to, also not to append nothing", async () => {
+  const lab = new RuntimeLab();
+  const hostPath = newFolder();
+  writeFileSync(join(hostPath, "n"), "kept");
+  const mounts = [{ containerPath: "/data", hostPath, readonly: true }];
+  const container = lab.run({ command: ["sleep", "infinity"], mounts });
+  for (const name of ["n", "new"]) {
+    const { stderr } = await lab.sh(`: >> /data/${name}`, container);
+    assert.match(stderr.toString(), /Read-only file system/);
+  }
+  assert.deepEqual([readFileSync(join(hostPath, "n"), "utf8"), existsSync(join(hostPath, "new"))], ["kept", false]);
+  lab.stop();
+});
+
 test("the writable layer has an end", () => {
   const fs = open();
   const block = Buffer.alloc(16 * 1024 * 1024);

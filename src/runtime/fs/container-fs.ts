@@ -145,7 +145,8 @@ export class ContainerFs {
     if (hostPlace.kind === "host") {
       if (missing === undefined && isDirectory(last, this.host)) throw new FsError("EISDIR", path);
       if (options.truncate === true) this.host.truncate(hostPlace, mode);
-      if (bytes.length > 0) this.host.write(hostPlace, bytes, options.offset, mode);
+      // Also without a byte: what is opened to append to is made, or refused, by that alone.
+      if (bytes.length > 0 || options.truncate !== true) this.host.write(hostPlace, bytes, options.offset, mode);
       return;
     }
     const node = this.#fileToWrite(steps, missing, path, mode);

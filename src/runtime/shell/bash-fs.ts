@@ -37,6 +37,16 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
     fs.mkdir(to, { recursive: true });
     for (const name of fs.readdir(from)) copy(resolvePath(from, name), resolvePath(to, name), true);
   };
+  /** As mv does between two file systems. Differs: a symbolic link arrives as what it leads to. */
+  const move = (from: string, to: string): void => {
+    try {
+      fs.rename(from, to);
+    } catch (error) {
+      if (!(error instanceof FsError && error.code === "EXDEV")) throw error;
+      copy(from, to, true);
+      remove(from, { recursive: true });
+    }
+  };
   return {
     readFile: (path, options) => run("open", () => fs.readFile(path).toString(encodingOf(options) ?? "utf8")),
     readFileBuffer: (path) => run("open", () => fs.readFile(path)),
@@ -50,7 +60,7 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
     readdir: (path) => run("scandir", () => fs.readdir(path)),
     rm: (path, options) => run("rm", () => remove(path, options)),
     cp: (from, to, options) => run("cp", () => copy(from, to, options?.recursive === true)),
-    mv: (from, to) => run("rename", () => fs.rename(from, to)),
+    mv: (from, to) => run("rename", () => move(from, to)),
     resolvePath,
     getAllPaths: () => [],
     chmod: (path, mode) => run("chmod", () => fs.chmod(path, mode)),
