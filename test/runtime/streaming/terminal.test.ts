@@ -211,6 +211,30 @@ test("a terminal's size: stty, COLUMNS, and SIGWINCH", async () => {
   assert.match(await person.types("stty size\r"), /30 100/);
 });
 
+/** ways to ask for the size inside a script, each of which answers on a terminal of 10 rows and 40 columns */
+const SIZES: readonly (readonly [string, string])[] = [
+  ["a substitution", "echo $(stty size)"],
+  ["backquotes", "echo `stty size`"],
+  ["words of it", 'set -- $(stty size); echo "$1 $2"'],
+  ["quoted, with what follows", 'x="$(stty size 2>&1)"; echo "$x"'],
+  ["the end of a pipe", "echo $(stty size | cat)"],
+  ["a function's", "f() { stty size; }; echo $(f)"],
+  ["in a subshell of a shell", "(sh -c 'echo $(stty size)')"],
+];
+
+for (const [name, script] of SIZES) {
+  test(`a terminal's size in a script: ${name}`, async () => {
+    const person = new Person(["sh", "-c", script]);
+    await person.done;
+    assert.equal(person.session.stdout?.text, "10 40\r\n");
+  });
+  test(`a terminal's size in a typed command: ${name}`, async () => {
+    const person = new Person(["sh"]);
+    await person.sees();
+    assert.equal(await person.types(`${script}\r`).then((seen) => seen.includes("\r\n10 40\r\n")), true);
+  });
+}
+
 test("ls lists in columns on a terminal, and in lines elsewhere", async () => {
   const person = new Person(["sh"]);
   await person.sees();
