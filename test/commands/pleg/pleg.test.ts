@@ -29,7 +29,14 @@ async function runUntil(seen: string, args: readonly string[]) {
 
 describe("kubelab pleg", () => {
   test("--mock tells what the two pods do; Ctrl-C sums up on stdout and ends with 130", async () => {
-    const { code, stdout, stderr } = await runUntil("nothing changed among 2 pods", ["--mock", "-v", "3", "--speed", "20", "--json"]);
+    const { code, stdout, stderr } = await runUntil("nothing changed among 2 pods", [
+      "--mock",
+      "-v",
+      "3",
+      "--speed",
+      "20",
+      "--json",
+    ]);
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toMatchObject({
       runtime: { name: "kubelab" },
