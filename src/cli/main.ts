@@ -56,7 +56,7 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ helpWidth: Math.min(stdout.columns ?? 80, 100) })
+    .configureHelp({ helpWidth: Math.min(stdout.columns || 80, 100) })
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
   const words = argv.filter((word) => !word.startsWith("-"));

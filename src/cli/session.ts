@@ -95,9 +95,9 @@ export class CliSession implements CliContext {
     return { clock, trace };
   }
 
-  /** columns of stderr */
+  /** columns of stderr; a terminal that nobody has given a size says 0 */
   get width(): number {
-    return this.streams.stderr.columns ?? PLAIN_WIDTH;
+    return this.streams.stderr.columns || PLAIN_WIDTH;
   }
 
   /** Takes the spinner away, so that what is written next has a line of its own. */
