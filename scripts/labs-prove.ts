@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { parseArgs } from "node:util";
 import { CliSession } from "../src/cli/session.js";
+import { isOnPath } from "../src/commands/learn/programs.js";
 import { proveOnEmbedded } from "../src/commands/learn/prove.js";
 import { compileLabs } from "../src/labs/compile.js";
 import { SystemRandom } from "../src/util/random.js";
@@ -31,7 +32,11 @@ const chosen = positionals.length === 0 ? labs : labs.filter(({ definition }) =>
 if (chosen.length === 0) throw new Error(`no such lab; there are ${labs.map((lab) => lab.definition.id).join(", ")}`);
 
 const folder = await mkdtemp(join(tmpdir(), "kubelab-prove-"));
-const queue = [...chosen];
+const queue = chosen.filter(({ definition }) => {
+  const missing = definition.needs.filter((program) => !isOnPath(program, process.env));
+  if (missing.length > 0) process.stdout.write(`skip          ${definition.id}: no ${missing.join(", ")} here\n`);
+  return missing.length === 0;
+});
 const startMs = performance.now();
 try {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));

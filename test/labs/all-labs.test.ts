@@ -48,7 +48,7 @@ suiteNeeding(["kubectl", "openssl"], "proof of the labs, on the embedded cluster
 
   beforeAll(async () => {
     const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
-    const queue = [...labs];
+    const queue = labs.filter(isEmbeddedOnly);
     const worker = async () => {
       for (let lab = queue.shift(); lab !== undefined; lab = queue.shift()) {
         proofs.set(lab.definition.id, await prove(lab, home));
@@ -57,8 +57,17 @@ suiteNeeding(["kubectl", "openssl"], "proof of the labs, on the embedded cluster
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
   }, PROOFS_TIMEOUT_MS);
 
-  for (const { definition } of labs) {
+  for (const { definition } of labs.filter(isEmbeddedOnly)) {
     test(`${definition.id} holds`, () => assert.deepEqual(proofs.get(definition.id)?.problems, []));
+  }
+});
+
+suiteNeeding(["containerd", "busybox-static", "root"], "proof of the labs with a real containerd", () => {
+  for (const lab of labs.filter((one) => !isEmbeddedOnly(one))) {
+    test(`${lab.definition.id} holds`, async () => {
+      const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
+      assert.deepEqual((await prove(lab, home)).problems, []);
+    }, 120_000);
   }
 });
 
@@ -72,6 +81,10 @@ suiteNeeding(["openssl"], "proof of some labs with the built-in kubectl", () => 
     }, 60_000);
   }
 });
+
+function isEmbeddedOnly({ definition }: Lab): boolean {
+  return !definition.needs.includes("containerd");
+}
 
 function prove(lab: Lab, home: string, options: { readonly withoutKubectl?: boolean } = {}): Promise<Proof> {
   const context = new CliSession({
