@@ -58,7 +58,7 @@ const SCENARIOS: readonly Scenario[] = [
   },
   {
     // The first wait, of 10 s, is over on a fast clock before a busy machine's watcher has seen it.
-    name: "a crash loop waits 10 s, 20 s, 40 s",
+    name: "a crash loop waits longer each time: 20 s, 40 s",
     pod: (name) => pod(name, {}, shell("exit 1")),
     steps: [
       "Running c=CrashLoopBackOff:20s/2",
