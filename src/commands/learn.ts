@@ -1,10 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { parseSpeed } from "../cli/options.js";
+import { languageOf, type MessageKey, sayIn } from "../labs/catalogue.js";
+import { inLanguageOf } from "../labs/said-error.js";
 import type { Language } from "../labs/text.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
+import { LearnHelp } from "./learn/help.js";
 import type { RealTarget } from "./learn/real-place.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
@@ -25,10 +28,9 @@ interface LearnFlags {
 
 /** `kubelab learn`: guided walkthroughs, with a menu on a terminal and with subcommands everywhere. */
 export function addLearnCommand(program: Command, context: CliContext): void {
-  const learn = program
-    .command("learn")
-    .summary("guided walkthroughs: do, predict, observe, check")
-    .description("Guided walkthroughs on the embedded cluster. Without a subcommand: a menu, on a terminal.");
+  const learn = program.command("learn").summary(sayIn("en")("helpSummary"));
+  const help = new LearnHelp(sayIn(languageOf(context.env)));
+  help.command(learn, "helpLearn");
   addExamples(
     learn,
     "kubelab learn",
@@ -36,12 +38,22 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     "kubelab learn start heartbeats --yes --answers answers.yaml",
     "kubelab learn report --junit > report.xml",
   );
-  learn
-    .configureHelp({ showGlobalOptions: true })
-    .addOption(new Option("--lang <language>", "en or zh (default: from LANG)").argParser(parseLang))
-    .addOption(new Option("--speed <factor>", "run the lab's clock so many times as fast").argParser(parseSpeed))
-    .addOption(new Option("--seed <number>", "choose the lab's values by this number").argParser(parseSeed))
-    .addOption(new Option("--no-color", "plain text (also: NO_COLOR)"));
+  const parseLang = (text: string): Language => {
+    const language = parseLanguage(text);
+    if (language === undefined) throw new InvalidArgumentError(help.say("badLang"));
+    return language;
+  };
+  const parseSeed = (text: string): number => {
+    if (/^\d{1,9}$/.test(text)) return Number(text);
+    throw new InvalidArgumentError(help.say("badSeed"));
+  };
+  learn.configureHelp({ showGlobalOptions: true });
+  help.option(learn, "--lang <language>", "helpLang", parseLang);
+  help.option(learn, "--speed <factor>", "helpSpeed", parseSpeed);
+  help.option(learn, "--seed <number>", "helpSeed", parseSeed);
+  help.option(learn, "--no-color", "helpNoColor");
+  // Options are read before help is shown, wherever they stand in the line.
+  learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
   const open =
     (run: (env: LearnEnvironment, flags: LearnFlags, word: string) => Promise<void>) =>
     async (...args: unknown[]) => {
@@ -52,26 +64,28 @@ export function addLearnCommand(program: Command, context: CliContext): void {
       const env = await openLearn(context, flags);
       try {
         await run(env, flags, word);
+      } catch (error) {
+        throw inLanguageOf(error, env.say);
       } finally {
         const kept = env.store.keptAs;
         if (kept !== undefined) context.streams.stderr.write(`${env.say("progressBroken", { kept })}\n`);
       }
     };
-  const add = (name: string, description: string) => learn.command(name).description(description);
+  const add = (name: string, key: MessageKey) => help.command(learn.command(name), key);
 
   learn.action(open(showMenu));
-  add("list", "list the labs, and how far you are")
-    .option("--json", "print the result as one JSON document on stdout")
-    .action(open(async (env, flags) => (await import("./learn/listing.js")).listLabs(env, flags.json === true)));
-  add("start", "begin a lab, or go on with it")
-    .argument("<id>", "id or number of a lab")
-    .option("--yes", "ask nothing: run every command, solve every check")
-    .option("--answers <file>", "choices of predictions for --yes: one line `step: choice` each")
-    .option("--kubeconfig <file>", "play it on the real cluster of this kubeconfig")
-    .option("--context <name>", "play it on the real cluster of this context")
-    .option("--real", "play it on the real cluster that kubectl would use")
-    .option("--detach", "leave it in the background: go on with next, check, hint, solution")
-    .action(open(startLab));
+  const list = add("list", "helpList");
+  help.option(list, "--json", "helpListJson");
+  list.action(open(async (env, flags) => (await import("./learn/listing.js")).listLabs(env, flags.json === true)));
+  const start = add("start", "helpStart");
+  help.argument(start, "<id>", "helpStartId");
+  help.option(start, "--yes", "helpYes");
+  help.option(start, "--answers <file>", "helpAnswers");
+  help.option(start, "--kubeconfig <file>", "helpKubeconfig");
+  help.option(start, "--context <name>", "helpContext");
+  help.option(start, "--real", "helpReal");
+  help.option(start, "--detach", "helpDetach");
+  start.action(open(startLab));
   learn
     .command("serve", { hidden: true })
     .argument("<id>")
@@ -86,37 +100,37 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     .action(async (words: readonly string[]) =>
       (await import("./learn/kubectl/run-kubectl.js")).runKubectl(context, words),
     );
-  add("next", "do the present step of the lab under way, show the next")
-    .argument("[choice]", "answer to a prediction")
-    .action(open(async (env, _flags, choice) => (await import("./learn/operations.js")).next(env, choice)));
+  const next = add("next", "helpNext");
+  help.argument(next, "[choice]", "helpChoice");
+  next.action(open(async (env, _flags, choice) => (await import("./learn/operations.js")).next(env, choice)));
   for (const [name, text] of [
-    ["check", "ask whether the present step is done"],
-    ["hint", "the next hint for the present step"],
-    ["solution", "let the present step be done for you"],
-    ["status", "show the present step"],
-    ["stop", "end the lab under way; its progress is kept"],
+    ["check", "helpCheck"],
+    ["hint", "helpHint"],
+    ["solution", "helpSolution"],
+    ["status", "helpStatus"],
+    ["stop", "helpStop"],
   ] as const) {
     add(name, text).action(open(async (env) => (await import("./learn/operations.js"))[name](env)));
   }
-  add("speed", "change the speed of time of the lab under way")
-    .argument("<factor>", "how many times as fast")
-    .action(open(async (env, _flags, factor) => (await import("./learn/operations.js")).speed(env, factor)));
-  add("reset", "forget the progress in one lab, or in all")
-    .argument("[id]")
-    .action(open(async (env, _flags, id) => (await import("./learn/operations.js")).reset(env, id)));
-  add("report", "print the progress for a teacher")
-    .option("--json", "as one JSON document (the default)")
-    .option("--junit", "as JUnit XML")
-    .action(open(async (env, flags) => (await import("./learn/listing.js")).report(env, flags.junit === true)));
-  add("export", "write the progress to a file")
-    .argument("<file>")
-    .action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).exportProgress(env, file)));
-  add("import", "take over progress from such a file")
-    .argument("<file>")
-    .action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).importProgress(env, file)));
-  add("check-labs", "check the labs of a folder of your own")
-    .argument("<folder>")
-    .action(open(async (env, _flags, folder) => (await import("./learn/check-labs.js")).checkLabs(env, folder)));
+  const speed = add("speed", "helpSpeedNow");
+  help.argument(speed, "<factor>", "helpFactor");
+  speed.action(open(async (env, _flags, factor) => (await import("./learn/operations.js")).speed(env, factor)));
+  const reset = add("reset", "helpReset");
+  help.argument(reset, "[id]");
+  reset.action(open(async (env, _flags, id) => (await import("./learn/operations.js")).reset(env, id)));
+  const report = add("report", "helpReport");
+  help.option(report, "--json", "helpReportJson");
+  help.option(report, "--junit", "helpReportJunit");
+  report.action(open(async (env, flags) => (await import("./learn/listing.js")).report(env, flags.junit === true)));
+  const exporting = add("export", "helpExport");
+  help.argument(exporting, "<file>");
+  exporting.action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).exportProgress(env, file)));
+  const importing = add("import", "helpImport");
+  help.argument(importing, "<file>");
+  importing.action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).importProgress(env, file)));
+  const checkLabs = add("check-labs", "helpCheckLabs");
+  help.argument(checkLabs, "<folder>");
+  checkLabs.action(open(async (env, _flags, folder) => (await import("./learn/check-labs.js")).checkLabs(env, folder)));
 }
 
 async function showMenu(env: LearnEnvironment, flags: LearnFlags): Promise<void> {
@@ -171,15 +185,4 @@ function realTarget({ kubeconfig, context, real, yes }: LearnFlags): RealTarget 
     ...(context === undefined ? {} : { context }),
     ...(yes === undefined ? {} : { yes }),
   };
-}
-
-function parseLang(text: string): Language {
-  const language = parseLanguage(text);
-  if (language === undefined) throw new InvalidArgumentError("expected en or zh.");
-  return language;
-}
-
-function parseSeed(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("expected a number of up to nine digits.");
 }

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { LabError } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
 import { type CheckView, evaluateWithin, type Verdict } from "./check.js";
 import { findIn } from "./match.js";
 import type { LabPlace } from "./place.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
+import { SaidError } from "./said-error.js";
 import type { Action, Check } from "./schema.js";
 
 /** Something that a lab does by itself did not come out as its definition says: the lab is broken, not the learner. */
@@ -110,7 +110,7 @@ export class LabRuns implements AsyncDisposable {
   async #write(file: string, text: string, mode = "644"): Promise<void> {
     const path = join(this.place.folder, file);
     if (relative(this.place.folder, path).startsWith("..")) {
-      throw new LabError("USAGE", `the lab writes ${file}`, "Files of a lab stay below its folder.");
+      throw new SaidError("USAGE", ["labWrites", { file }], ["labWritesHint"]);
     }
     await makeFolder(dirname(path));
     await writeFile(path, text, { mode: Number.parseInt(mode, 8) });

@@ -1,6 +1,7 @@
 import { readFile, rename } from "node:fs/promises";
-import { LabError } from "../util/errors.js";
+import type { LabError } from "../util/errors.js";
 import { describeFileError, writeFileAtomic } from "../util/files.js";
+import { SaidError } from "./said-error.js";
 
 /** How far a learner is in one lab. */
 export interface LabProgress {
@@ -110,15 +111,13 @@ function isFurther(a: LabProgress, b: LabProgress): boolean {
 }
 
 export function newer(file: string, version: number): LabError {
-  return new LabError(
+  return new SaidError(
     "BAD_FILE",
-    `${file} was written by a newer kubelab: its format is ${version}, known is ${KNOWN_VERSION}`,
-    "Use that kubelab, or move the file away to begin anew.",
+    ["progressFileNewer", { file, found: version, known: KNOWN_VERSION }],
+    ["progressFileNewerHint"],
   );
 }
 
 function unreadable(file: string, why: string, cause: unknown): LabError {
-  return new LabError("BAD_FILE", `cannot read ${file}: ${why}`, "Name another state folder with XDG_STATE_HOME.", {
-    cause,
-  });
+  return new SaidError("BAD_FILE", ["fileUnreadable", { file, why }], ["stateFolderHint"], { cause });
 }

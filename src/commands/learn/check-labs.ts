@@ -3,26 +3,23 @@ import { describeFileError } from "../../util/files.js";
 import type { LearnEnvironment } from "./environment.js";
 
 /** Lists every mistake in a folder of labs, with file and line. @throws LabError FAILED when there are some */
-export async function checkLabs({ context }: LearnEnvironment, folder: string): Promise<void> {
+export async function checkLabs({ context, say }: LearnEnvironment, folder: string): Promise<void> {
   const { compileLabs } = await import("../../labs/compile.js");
   const compiled = await compileLabs(folder).catch((cause: unknown) => {
-    const hint = "Name a folder with one folder for each lab.";
-    throw new LabError("BAD_FILE", `cannot read ${folder}: ${describeFileError(cause)}`, hint, { cause });
+    const message = say("fileUnreadable", { file: folder, why: describeFileError(cause) });
+    throw new LabError("BAD_FILE", message, say("labsFolderHint"), { cause });
   });
   if (compiled.length === 0) {
-    throw new LabError(
-      "BAD_FILE",
-      `${folder} has no labs`,
-      "Expected one folder for each, with lab.yaml, en.md, zh.md.",
-    );
+    throw new LabError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
   }
   const problems = compiled.flatMap((one) => one.problems);
   for (const { file, line, message } of problems) {
-    context.streams.stdout.write(`${file}${line === undefined ? "" : `:${line}`}: ${message}\n`);
+    const where = line === undefined ? file : `${file}:${line}`;
+    context.streams.stdout.write(`${where}: ${message}\n`);
   }
   const good = compiled.filter(({ lab }) => lab !== undefined).length;
   if (problems.length > 0) {
-    throw new LabError("FAILED", `${problems.length} mistakes, ${good} labs without`, "Mend them, and check again.");
+    throw new LabError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
   }
-  context.streams.stdout.write(`${good} labs, no mistakes\n`);
+  context.streams.stdout.write(`${say("labsGood", { good })}\n`);
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { LabBroken } from "../../labs/actions.js";
 import type { Say } from "../../labs/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
+import { inLanguageOf } from "../../labs/said-error.js";
 import type { LabSession } from "../../labs/session.js";
 import { LabError, type LabErrorCode } from "../../util/errors.js";
 
@@ -108,7 +109,8 @@ async function operate(
     const type =
       step === undefined ? null : (["do", "predict", "observe", "check"].find((key) => key in step) ?? "read");
     return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type };
-  } catch (error) {
+  } catch (thrown) {
+    const error = inLanguageOf(thrown, say);
     const { id } = session.definition;
     if (error instanceof LabError) {
       return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
@@ -117,7 +119,7 @@ async function operate(
       const message = `${say("labBroken")}: ${error.message}`;
       return { kind: "failed", code: "FAILED", message, hint: say("resetHint", { id }) };
     }
-    throw error;
+    throw thrown;
   }
 }
 

@@ -1,8 +1,8 @@
 import { GRPC_CODES, type GrpcCode } from "../../cri/status.js";
 import type { InjectionArguments } from "../../labs/place.js";
+import { SaidError } from "../../labs/said-error.js";
 import type { ContainerSnapshot, RuntimeControl, SandboxSnapshot } from "../../runtime/control/control.js";
 import type { Clock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
 import type { LabMachine, LabNodes } from "./lab-nodes.js";
 
 /** What injections are done to. */
@@ -59,7 +59,7 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
     case "drop-events":
       return control.dropEvents(number(args, "count") ?? true);
     default:
-      throw new LabError("USAGE", `${name} cannot be done here`, "This lab needs a newer kubelab.");
+      throw new SaidError("USAGE", ["injectionUnknown", { name }], ["injectionUnknownHint"]);
   }
 }
 
@@ -87,8 +87,8 @@ function sandboxOf(control: RuntimeControl, args: InjectionArguments): SandboxSn
     .filter(({ name }) => name === pod)
     .sort((a, b) => Number(b.state === "ready") - Number(a.state === "ready") || b.attempt - a.attempt);
   if (found !== undefined) return found;
-  const names = [...new Set(sandboxes.map(({ name }) => name))].join(", ") || "none";
-  throw new LabError("USAGE", `the runtime has no pod ${pod}`, `It has: ${names}.`);
+  const names = [...new Set(sandboxes.map(({ name }) => name))].join(", ") || "-";
+  throw new SaidError("USAGE", ["runtimeHasNoPod", { pod }], ["itHas", { names }]);
 }
 
 /** The newest container of the pod, of the name that is given. @throws LabError USAGE */
@@ -103,9 +103,9 @@ function containerOf(
     .filter((one) => (wanted === undefined || one.name === wanted) && (state === undefined || one.state === state))
     .sort((a, b) => b.attempt - a.attempt);
   if (found !== undefined) return found;
-  const what = `pod ${sandbox.name} has no ${state ?? ""} container ${wanted ?? ""}`.replace(/ +/g, " ").trim();
-  const names = sandbox.containers.map((one) => `${one.name} (${one.state})`).join(", ") || "none";
-  throw new LabError("USAGE", what, `It has: ${names}.`);
+  const what = [state, wanted].filter((one) => one !== undefined).join(" ") || "-";
+  const names = sandbox.containers.map((one) => `${one.name} (${one.state})`).join(", ") || "-";
+  throw new SaidError("USAGE", ["podHasNoContainer", { pod: sandbox.name, what }], ["itHas", { names }]);
 }
 
 function text(args: InjectionArguments, key: string): string | undefined {
@@ -122,6 +122,8 @@ function number(args: InjectionArguments, key: string): number | undefined {
 function oneOf<T extends string>(args: InjectionArguments, key: string, known: Iterable<T>): T {
   const value = text(args, key) ?? "";
   const found = [...known].find((one) => one === value);
-  if (found === undefined) throw new LabError("USAGE", `${key}: ${value}`, `Expected one of ${[...known].join(", ")}.`);
+  if (found === undefined) {
+    throw new SaidError("USAGE", { verbatim: `${key}: ${value}` }, ["expectedOneOf", { names: [...known].join(", ") }]);
+  }
   return found;
 }

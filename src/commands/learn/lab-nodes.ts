@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Chalk } from "chalk";
 import type { CliContext, Target } from "../../cli/context.js";
 import type { CommandResult } from "../../labs/runner.js";
+import { SaidError } from "../../labs/said-error.js";
 import type { LabDefinition } from "../../labs/schema.js";
 import type { Values } from "../../labs/variables.js";
 import type { ControlServer } from "../../runtime/control/http.js";
@@ -10,7 +11,6 @@ import type { RunningRuntime } from "../../runtime/start.js";
 import { TerminalSink } from "../../trace/terminal.js";
 import { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
 import { makeFolder } from "../../util/files.js";
 import type { JoinPlan } from "../bootstrap/plan.js";
 import type { RunningNode } from "../node/start-node.js";
@@ -59,8 +59,11 @@ export class LabNodes implements AsyncDisposable {
     const machines = [...this.#machines.values()];
     const found = name === undefined && machines.length === 1 ? machines[0] : this.#machines.get(name ?? "");
     if (found !== undefined) return found;
-    const known = machines.length === 0 ? "none" : [...this.#machines.keys()].join(", ");
-    throw new LabError("USAGE", `the lab has no node ${name ?? "that could be meant"}`, `Its nodes: ${known}.`);
+    const known = machines.length === 0 ? "-" : [...this.#machines.keys()].join(", ");
+    throw new SaidError("USAGE", name === undefined ? ["noNodeMeant"] : ["noNode", { name }], [
+      "itsNodes",
+      { names: known },
+    ]);
   }
 
   /** What a node has told, as its trace in a terminal. @returns undefined: there is no such node */

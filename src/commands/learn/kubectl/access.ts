@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { SaidError } from "../../../labs/said-error.js";
 import { LabError } from "../../../util/errors.js";
 import { parse } from "../../../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
@@ -46,7 +47,7 @@ export async function auth(session: Session, line: KubectlLine): Promise<string>
   });
   if (status?.allowed === true) return "yes\n";
   session.context.streams.stdout.write("no\n");
-  throw new LabError("FAILED", "no", "Somebody with more rights may grant it.");
+  throw new SaidError("FAILED", { verbatim: "no" }, ["rightsHint"]);
 }
 
 async function whoAmI({ client, signal }: Session, line: KubectlLine): Promise<string> {

@@ -1,4 +1,5 @@
-import { LabError } from "../../../util/errors.js";
+import type { MessageKey } from "../../../labs/catalogue.js";
+import { SaidError } from "../../../labs/said-error.js";
 
 /** A kubectl line, taken apart. */
 export interface KubectlLine {
@@ -88,9 +89,9 @@ export function parseLine(argv: readonly string[]): KubectlLine {
   return { verb: words[0] ?? "", words: words.slice(1), flags, files, rest: end < 0 ? [] : argv.slice(end + 1) };
 }
 
-export function unknown(what: string): LabError {
-  const message = `the built-in kubectl does not know ${what || "what to do"}`;
-  return new LabError("USAGE", message, "It can do what the labs need; install kubectl for everything else.");
+/** @param key what it does not know, where `what` alone does not say it */
+export function unknown(what: string, key: MessageKey = what === "" ? "kubectlNothing" : "kubectlUnknown"): SaidError {
+  return new SaidError("USAGE", [key, { what }], ["kubectlUnknownHint"]);
 }
 
 export function text(line: KubectlLine, flag: string): string | undefined {

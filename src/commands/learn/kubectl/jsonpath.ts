@@ -1,4 +1,4 @@
-import { LabError } from "../../../util/errors.js";
+import { SaidError } from "../../../labs/said-error.js";
 
 /**
  * A part of kubectl's JSONPath: text, `{.a.b}`, `{.a[0]}`, `{.a[*].b}`, `{.a[?(@.type=="Ready")].status}`, `{.a['b.c']}`, `{"\n"}`,
@@ -65,7 +65,10 @@ const member = (value: unknown, key: string): unknown[] =>
   typeof value === "object" && value !== null ? one((value as Record<string, unknown>)[key]) : [];
 const printed = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
-function unreadable(template: string): LabError {
-  const hint = 'It knows {.a.b}, [0], [*], [?(@.x=="y")], range and end; install kubectl for the rest.';
-  return new LabError("USAGE", `the built-in kubectl cannot read the JSONPath ${template}`, hint);
+function unreadable(template: string): SaidError {
+  return new SaidError(
+    "USAGE",
+    ["jsonPathUnreadable", { template }],
+    ["jsonPathHint", { known: '{.a.b}, [0], [*], [?(@.x=="y")], range, end' }],
+  );
 }

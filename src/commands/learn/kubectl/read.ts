@@ -18,7 +18,7 @@ export interface Named {
 export async function namedBy(session: Session, line: KubectlLine, words = line.words): Promise<readonly Named[]> {
   const { client, signal } = session;
   const namespace = line.flags["all-namespaces"] === undefined ? session.namespace : undefined;
-  if (words.length === 0) throw unknown(`${line.verb} without a kind`);
+  if (words.length === 0) throw unknown(line.verb, "kubectlNeedsKind");
   const first = words[0] ?? "";
   if (!first.includes("/")) {
     return [{ known: await findResource(client, first, signal), names: words.slice(1), namespace }];
@@ -48,7 +48,7 @@ export async function get(session: Session, line: KubectlLine): Promise<string> 
 /** `get --watch`: each object as it is, then each change, until it is interrupted. */
 async function watch(session: Session, line: KubectlLine, { known, names, namespace }: Named): Promise<void> {
   const format = text(line, "output");
-  if (format === undefined || format === "wide") throw unknown("get --watch without -o");
+  if (format === undefined || format === "wide") throw unknown("get --watch", "kubectlNeedsOutput");
   const { context, client, signal } = session;
   const path = pathOf(known, namespace);
   const fieldSelector = names.length === 0 ? text(line, "field-selector") : `metadata.name=${names[0]}`;

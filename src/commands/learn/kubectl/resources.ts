@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../../client/client.js";
 import { collectionPath, type ResourceRef } from "../../../client/paths.js";
-import { LabError } from "../../../util/errors.js";
+import { SaidError } from "../../../labs/said-error.js";
 
 /** A kind that the server has. */
 export interface KnownResource {
@@ -37,7 +37,7 @@ export async function findResource(client: KubeClient, word: string, signal: Abo
       }
     }
   }
-  throw new LabError("USAGE", `the server doesn't have a resource type "${word}"`, "Name one, such as pods.");
+  throw new SaidError("USAGE", { verbatim: `the server doesn't have a resource type "${word}"` }, ["nameAKind"]);
 }
 
 /** The core group first: most words are of it. */
@@ -63,7 +63,9 @@ export async function resourceOf(
   const { resources = [] } = await client.expect<ResourceList>({ method: "GET", path, signal });
   const found = resources.find((one) => one.kind === kind && !one.name.includes("/"));
   if (found !== undefined) return { apiVersion, resource: found.name, kind, isNamespaced: found.namespaced };
-  throw new LabError("USAGE", `no matches for kind "${kind}" in version "${apiVersion}"`, "Look at the manifest.");
+  throw new SaidError("USAGE", { verbatim: `no matches for kind "${kind}" in version "${apiVersion}"` }, [
+    "lookAtManifest",
+  ]);
 }
 
 export function refOf(

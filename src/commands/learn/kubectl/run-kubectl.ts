@@ -3,6 +3,8 @@ import type { CliContext } from "../../../cli/context.js";
 import type { RestConfig } from "../../../client/client.js";
 import { createClient } from "../../../client/create-client.js";
 import { loadKubeconfig } from "../../../client/kubeconfig.js";
+import { languageOf, sayIn } from "../../../labs/catalogue.js";
+import { inLanguageOf, SaidError } from "../../../labs/said-error.js";
 import { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { auth, config } from "./access.js";
@@ -41,6 +43,12 @@ const AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
  * @throws LabError USAGE for what it does not know, and as the client does
  */
 export async function runKubectl(context: CliContext, argv: readonly string[]): Promise<void> {
+  await runLine(context, argv).catch((error: unknown) => {
+    throw inLanguageOf(error, sayIn(languageOf(context.env)));
+  });
+}
+
+async function runLine(context: CliContext, argv: readonly string[]): Promise<void> {
   // `delete` waits unless it is told otherwise.
   const line = parseLine(
     argv[0] === "delete" && !argv.some((word) => word.startsWith("--wait")) ? [...argv, "--wait"] : argv,
@@ -52,7 +60,7 @@ export async function runKubectl(context: CliContext, argv: readonly string[]): 
   const kubeconfig =
     named === undefined ? context.env["KUBECONFIG"] : join(named.startsWith("/") ? "/" : context.cwd, named);
   if (kubeconfig === undefined || kubeconfig === "") {
-    throw new LabError("USAGE", "KUBECONFIG names no file", "The lab says what to type in another terminal.");
+    throw new SaidError("USAGE", ["noKubeconfig"], ["noKubeconfigHint"]);
   }
   if (line.verb === "config" && line.words[0] !== "view") {
     context.streams.stdout.write(await editConfig(context, line, kubeconfig));
@@ -114,5 +122,7 @@ async function execInPod(context: CliContext, line: KubectlLine): Promise<void> 
     self,
     signal,
   });
-  if (code !== 0) throw new LabError("FAILED", `command terminated with exit code ${code}`, "See above what it said.");
+  if (code !== 0) {
+    throw new SaidError("FAILED", { verbatim: `command terminated with exit code ${code}` }, ["seeAbove"]);
+  }
 }

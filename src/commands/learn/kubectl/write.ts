@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "../../../api/meta.js";
 import { CSRS, objectPath, PODS } from "../../../client/paths.js";
-import { LabError } from "../../../util/errors.js";
+import { SaidError } from "../../../labs/said-error.js";
 import { describeFileError } from "../../../util/files.js";
 import { parseAllDocuments } from "../../../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
@@ -63,7 +63,7 @@ async function readObjects({ context }: Session, files: readonly string[]): Prom
     }
   }
   if (objects.length === 0)
-    throw new LabError("BAD_FILE", `no objects in ${files.join(", ")}`, "Write a manifest there.");
+    throw new SaidError("BAD_FILE", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
   return objects;
 }
 
@@ -71,7 +71,7 @@ async function readText(path: string, file: string): Promise<string> {
   try {
     return await readFile(file.startsWith("/") ? file : path, "utf8");
   } catch (cause) {
-    throw new LabError("BAD_FILE", `the path "${file}" cannot be read: ${describeFileError(cause)}`, "Name a file.", {
+    throw new SaidError("BAD_FILE", ["pathUnreadable", { file, why: describeFileError(cause) }], ["nameAFile"], {
       cause,
     });
   }
@@ -87,7 +87,7 @@ async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
 export async function run(session: Session, line: KubectlLine): Promise<string> {
   const name = line.words[0] ?? "";
   const image = text(line, "image");
-  if (image === undefined || name === "") throw unknown("run without a name and --image");
+  if (image === undefined || name === "") throw unknown("run", "kubectlRunNeeds");
   const args = line.rest.length === 0 ? {} : { args: line.rest };
   const restartPolicy = text(line, "restart") ?? "Always";
   const metadata = { name, labels: { run: name } };
@@ -181,7 +181,7 @@ export async function taint(session: Session, line: KubectlLine): Promise<string
   let taints = [...(node.spec?.taints ?? [])];
   for (const spec of specs) {
     const match = /^([^=:]+?)(?:=([^:]*?))?(?::(\w+))?(-)?$/.exec(spec);
-    if (match === null) throw unknown(`the taint ${spec}`);
+    if (match === null) throw unknown(spec, "kubectlTaintUnknown");
     const [, key = "", value, effect, removes] = match;
     taints = taints.filter((one) => one.key !== key || (effect !== undefined && one.effect !== effect));
     if (removes === undefined)
