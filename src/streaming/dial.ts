@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { type Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
@@ -15,7 +15,13 @@ export interface DialOptions {
   readonly tls?: Pick<
     ConnectionOptions,
     "ca" | "cert" | "key" | "secureContext" | "servername" | "rejectUnauthorized" | "checkServerIdentity"
-  >;
+  > & {
+    /**
+     * remembers TLS sessions, so that a further connection needs no whole handshake. Of one identity only, as a session says
+     * who one is; and without `keepAlive`, as an upgraded connection is never given back.
+     */
+    readonly agent?: Agent;
+  };
 }
 
 /** The server has switched: from here on the socket speaks the other protocol. */

@@ -1,3 +1,4 @@
+import { Agent } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { Status } from "../../api/meta.js";
 import { refusal as refusalError, statusMessage } from "../../client/answers.js";
@@ -89,7 +90,10 @@ async function streamHeaders(config: RestConfig, auditId: string): Promise<Recor
   return headers;
 }
 
-/** How an identity shows itself to TLS, and whom it trusts. To read keys and certificates costs as much as a handshake. */
+/**
+ * How an identity shows itself to TLS, and whom it trusts. To read keys and certificates costs as much as a handshake; who
+ * connects again resumes its TLS session.
+ */
 export function streamTls(config: RestConfig): NonNullable<DialOptions["tls"]> {
   const { caPem, clientCertificatePem, clientKeyPem, tlsServerName, insecureSkipTlsVerify } = config;
   const secureContext = createSecureContext({
@@ -99,6 +103,7 @@ export function streamTls(config: RestConfig): NonNullable<DialOptions["tls"]> {
   });
   return {
     secureContext,
+    agent: new Agent(),
     rejectUnauthorized: insecureSkipTlsVerify !== true,
     ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
   };

@@ -1,4 +1,3 @@
-import { constants } from "node:crypto";
 import { createServer as createPlainServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -54,7 +53,10 @@ export class HttpsFace {
     readonly connections: ReadonlySet<Socket>,
   ) {}
 
-  /** Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. */
+  /**
+   * Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. It is known
+   * also when a client resumes a session: OpenSSL's tickets carry it.
+   */
   static listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
     const server = createServer({
@@ -64,8 +66,6 @@ export class HttpsFace {
       requestCert: true,
       rejectUnauthorized: false,
       minVersion: "TLSv1.2",
-      // A resumed session does not show the client's certificate again.
-      secureOptions: constants.SSL_OP_NO_TICKET,
       handshakeTimeout: timeouts.headersMs,
       ...httpOptions(timeouts),
     });

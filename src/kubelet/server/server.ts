@@ -1,4 +1,3 @@
-import { constants } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
@@ -143,6 +142,7 @@ function createServer(transport: KubeletServerOptions["transport"]): Server | Ht
       ...options,
       ...secureContext(pair),
       // Any certificate passes TLS: whose it is, and whether it counts, is decided per request, and said with a 401.
+      // It is known also when the API server resumes a session: OpenSSL's tickets carry it.
       requestCert: true,
       rejectUnauthorized: false,
     });
@@ -154,8 +154,6 @@ function createServer(transport: KubeletServerOptions["transport"]): Server | Ht
 function secureContext(pair: ServingPair | undefined): SecureContextOptions {
   return {
     minVersion: "TLSv1.2",
-    // A resumed session does not show the client's certificate again.
-    secureOptions: constants.SSL_OP_NO_TICKET,
     ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
   };
 }

@@ -1,6 +1,6 @@
-import type { RequestOptions } from "node:https";
+import { Agent, type RequestOptions } from "node:https";
 import { isIP } from "node:net";
-import { createSecureContext, type SecureContext } from "node:tls";
+import { createSecureContext } from "node:tls";
 import type { KubeObject } from "../../../api/meta.js";
 import type { KeyPair } from "../../../pki/authority.js";
 import { internalError } from "../../errors.js";
@@ -46,8 +46,8 @@ const DEFAULT_PORT = 10_250;
  * this program knock at strangers' doors. Any other address is answered as one where nobody listens.
  */
 export class KubeletConnections {
-  #verifying: Promise<SecureContext> | undefined;
-  #trusting: Promise<SecureContext> | undefined;
+  #verifying: Promise<Agent> | undefined;
+  #trusting: Promise<Agent> | undefined;
 
   constructor(readonly options: KubeletClientOptions) {}
 
@@ -77,16 +77,24 @@ export class KubeletConnections {
     const { kubeletCaPem, plainHttp } = this.options;
     if (plainHttp === true) return { host, port, agent: false };
     const rejectUnauthorized = kubeletCaPem !== undefined && !skipVerify;
-    // Made once: to read key and certificate anew costs as much as half a handshake.
-    if (rejectUnauthorized) this.#verifying ??= this.#context(kubeletCaPem);
-    else this.#trusting ??= this.#context(undefined);
-    const secureContext = await (rejectUnauthorized ? this.#verifying : this.#trusting);
-    return { host, port, agent: false, rejectUnauthorized, ...(secureContext === undefined ? {} : { secureContext }) };
+    if (rejectUnauthorized) this.#verifying ??= this.#agent(kubeletCaPem);
+    else this.#trusting ??= this.#agent(undefined);
+    return { host, port, agent: (await (rejectUnauthorized ? this.#verifying : this.#trusting)) ?? false };
   }
 
-  async #context(ca: string | undefined): Promise<SecureContext> {
+  /**
+   * Keeps no connection, but what makes the next one cheap: key and certificate as they were read, and each kubelet's last
+   * TLS session. Who verifies has an agent of its own, as who resumes a session does not verify again.
+   * Differs: upstream's transport keeps no sessions.
+   */
+  async #agent(ca: string | undefined): Promise<Agent> {
     const { certificatePem, privateKeyPem } = await this.options.clientCertificate();
-    return createSecureContext({ cert: certificatePem, key: privateKeyPem, ...(ca === undefined ? {} : { ca }) });
+    const secureContext = createSecureContext({
+      cert: certificatePem,
+      key: privateKeyPem,
+      ...(ca === undefined ? {} : { ca }),
+    });
+    return new Agent({ secureContext, rejectUnauthorized: ca !== undefined });
   }
 }
 
