@@ -2,10 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describeFileError } from "../util/files.js";
 import { LineCounter, parseDocument } from "../util/yaml.js";
+import { type Say, sayIn } from "./catalogue.js";
 import type { Lab } from "./lab.js";
 import { referenceProblems, textProblems } from "./rules.js";
 import { definition, type LabDefinition } from "./schema.js";
 import { LANGUAGES, type LabText, type Language, parseLabText } from "./text.js";
+import { inWords } from "./worded.js";
 
 export interface LabProblem {
   /** `labs/01-heartbeats/lab.yaml` */
@@ -22,17 +24,17 @@ export interface Compiled {
 }
 
 /** Reads all labs of a folder, in the order of their folders' names. @throws the file system's error for the folder itself */
-export async function compileLabs(folder: string): Promise<readonly Compiled[]> {
+export async function compileLabs(folder: string, say = sayIn("en")): Promise<readonly Compiled[]> {
   const names = (await readdir(folder, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .sort();
-  const compiled = await Promise.all(names.map((name) => compileLab(join(folder, name))));
-  return withoutDoubles(compiled);
+  const compiled = await Promise.all(names.map((name) => compileLab(join(folder, name), say)));
+  return withoutDoubles(compiled, say);
 }
 
 /** Reads one lab: `lab.yaml`, `en.md`, `zh.md`. All that is wrong is found, each with its line. */
-export async function compileLab(folder: string): Promise<Compiled> {
+export async function compileLab(folder: string, say = sayIn("en")): Promise<Compiled> {
   const problems: LabProblem[] = [];
   const read = async (name: string): Promise<string | undefined> => {
     try {
@@ -43,7 +45,7 @@ export async function compileLab(folder: string): Promise<Compiled> {
     }
   };
   const yaml = await read("lab.yaml");
-  const parsed = yaml === undefined ? undefined : parseDefinition(yaml, join(folder, "lab.yaml"), problems);
+  const parsed = yaml === undefined ? undefined : parseDefinition(yaml, join(folder, "lab.yaml"), problems, say);
   if (parsed !== undefined && yaml !== undefined) {
     const file = join(folder, "lab.yaml");
     const name = basename(folder);
@@ -51,26 +53,26 @@ export async function compileLab(folder: string): Promise<Compiled> {
       problems.push({
         file,
         line: lineWith(yaml, "id:") ?? 1,
-        message: `id: the folder of ${parsed.id} is named NN-${parsed.id}`,
+        message: say("labFolderName", { id: parsed.id }),
       });
     }
-    problems.push(...located(referenceProblems(parsed), yaml, file));
+    problems.push(...located(referenceProblems(parsed, say), yaml, file));
   }
   const text: Partial<Record<Language, LabText>> = {};
   for (const language of LANGUAGES) {
     const file = `${language}.md`;
     const markdown = await read(file);
     if (markdown === undefined) continue;
-    const { text: labText, problems: found } = parseLabText(markdown);
+    const { text: labText, problems: found } = parseLabText(markdown, say);
     problems.push(...found.map(({ line, message }) => ({ file: join(folder, file), line, message })));
     text[language] = labText;
     if (parsed !== undefined) {
-      problems.push(...located(textProblems(parsed, labText, markdown), markdown, join(folder, file)));
+      problems.push(...located(textProblems(parsed, labText, markdown, say), markdown, join(folder, file)));
     }
   }
   const { en, zh } = text;
   if (problems.length > 0 || parsed === undefined || en === undefined || zh === undefined) return { problems };
-  const unequal = unequalHints(parsed, en, zh).map((message) => ({ file: join(folder, "zh.md"), message }));
+  const unequal = unequalHints(parsed, en, zh, say).map((message) => ({ file: join(folder, "zh.md"), message }));
   return unequal.length > 0 ? { problems: unequal } : { lab: { definition: parsed, text: { en, zh } }, problems };
 }
 
@@ -94,7 +96,7 @@ function lineWith(content: string, part: string): number | undefined {
 }
 
 /** YAML and schema, each problem with the line of the value it is about. */
-function parseDefinition(yaml: string, file: string, problems: LabProblem[]): LabDefinition | undefined {
+function parseDefinition(yaml: string, file: string, problems: LabProblem[], say: Say): LabDefinition | undefined {
   const lineCounter = new LineCounter();
   const document = parseDocument(yaml, { lineCounter });
   for (const error of document.errors) {
@@ -105,7 +107,11 @@ function parseDefinition(yaml: string, file: string, problems: LabProblem[]): La
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     const where = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
-    problems.push({ file, line: lineOf(document, lineCounter, issue.path), message: `${where}${issue.message}` });
+    problems.push({
+      file,
+      line: lineOf(document, lineCounter, issue.path),
+      message: `${where}${inWords(issue.message, say)}`,
+    });
   }
   return undefined;
 }
@@ -121,15 +127,15 @@ function lineOf(document: Document, lineCounter: LineCounter, path: readonly Pro
   return 1;
 }
 
-function unequalHints(lab: LabDefinition, en: LabText, zh: LabText): string[] {
+function unequalHints(lab: LabDefinition, en: LabText, zh: LabText, say: Say): string[] {
   return lab.steps.flatMap(({ id }) => {
     const [first, second] = [en.steps[id]?.hints.length, zh.steps[id]?.hints.length];
-    return first === second ? [] : [`step ${id} has ${second} hints, in English ${first}`];
+    return first === second ? [] : [say("labUnequalHints", { id, zh: second ?? 0, en: first ?? 0 })];
   });
 }
 
 /** A lab whose id another one has too is none: progress is kept by id. */
-function withoutDoubles(compiled: readonly Compiled[]): readonly Compiled[] {
+function withoutDoubles(compiled: readonly Compiled[], say: Say): readonly Compiled[] {
   const ids = new Set<string>();
   return compiled.map((one) => {
     const id = one.lab?.definition.id;
@@ -138,6 +144,6 @@ function withoutDoubles(compiled: readonly Compiled[]): readonly Compiled[] {
       ids.add(id);
       return one;
     }
-    return { problems: [{ file: id, message: `a second lab with the id ${id}` }] };
+    return { problems: [{ file: id, message: say("labSecondId", { id }) }] };
   });
 }

@@ -1,3 +1,5 @@
+import type { Say } from "./catalogue.js";
+
 /** What an injection takes: `text`, `number`, `flag`; `!` behind it: it cannot be left out. */
 type ArgumentKind = "text" | "text!" | "number" | "number!" | "flag";
 
@@ -41,22 +43,22 @@ export const INJECTIONS: Readonly<Record<string, Readonly<Record<string, Argumen
 };
 
 /** What is wrong with an injection, in words; none: nothing. Values of variables are not known yet: a text may become a number. */
-export function injectionProblems(name: string, given: Readonly<Record<string, unknown>>): readonly string[] {
+export function injectionProblems(name: string, given: Readonly<Record<string, unknown>>, say: Say): readonly string[] {
   const wanted = INJECTIONS[name];
   if (wanted === undefined) {
-    return [`inject: ${name} is not known: expected one of ${Object.keys(INJECTIONS).join(", ")}`];
+    return [say("injectUnknown", { name, names: Object.keys(INJECTIONS).join(", ") })];
   }
   const problems: string[] = [];
   for (const [key, kind] of Object.entries(wanted)) {
     const value = given[key];
-    if (value === undefined && kind.endsWith("!")) problems.push(`inject: ${name} needs ${key}`);
+    if (value === undefined && kind.endsWith("!")) problems.push(say("injectNeeds", { name, key }));
     if (value !== undefined && !fits(value, kind)) {
-      problems.push(`inject: ${name}: ${key} is ${JSON.stringify(value)}: expected a ${kind.replace("!", "")}`);
+      problems.push(say("injectExpected", { name, key, value: JSON.stringify(value), kind: kind.replace("!", "") }));
     }
   }
   for (const key of Object.keys(given)) {
     if (wanted[key] === undefined) {
-      problems.push(`inject: ${name} takes no ${key}: expected some of ${Object.keys(wanted).join(", ")}`);
+      problems.push(say("injectTakesNo", { name, key, names: Object.keys(wanted).join(", ") }));
     }
   }
   return problems;

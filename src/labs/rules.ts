@@ -1,3 +1,4 @@
+import type { Say } from "./catalogue.js";
 import { commandsInText, commandsOf } from "./commands.js";
 import { injectionProblems } from "./injection-names.js";
 import type { Action, Check, LabDefinition } from "./schema.js";
@@ -13,35 +14,36 @@ export interface RuleProblem {
 }
 
 /** Names that must name something: steps, outputs, injections, choices, variables. Pure. */
-export function referenceProblems(lab: LabDefinition): readonly RuleProblem[] {
+export function referenceProblems(lab: LabDefinition, say: Say): readonly RuleProblem[] {
   const problems: RuleProblem[] = [];
   const add = (near: string, message: string) => problems.push({ near, message });
   const seen = new Set<string>();
   for (const step of lab.steps) {
     const near = `id: ${step.id}`;
-    if (seen.has(step.id)) add(near, `steps: two are named ${step.id}`);
+    if (seen.has(step.id)) add(near, say("labTwoSteps", { id: step.id }));
     seen.add(step.id);
     if ("predict" in step) {
       const missing = step.predict.filter((choice) => step.outcomes[choice] === undefined);
       const unknown = Object.keys(step.outcomes).filter((choice) => !step.predict.includes(choice));
-      if (missing.length > 0) add(near, `step ${step.id}: no outcome for the choices ${missing.join(", ")}`);
-      if (unknown.length > 0) add(near, `step ${step.id}: outcomes of choices that are none: ${unknown.join(", ")}`);
+      if (missing.length > 0) add(near, say("labNoOutcome", { id: step.id, names: missing.join(", ") }));
+      if (unknown.length > 0) add(near, say("labOutcomeOfNone", { id: step.id, names: unknown.join(", ") }));
     }
   }
   if (lab.cluster === "any" && lab.cleanup.length === 0) {
-    add("cluster: any", "cluster: a lab for any cluster needs cleanup: what takes away what it has made");
+    add("cluster: any", say("labNeedsCleanup"));
   }
   const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
   const kept = actionsOf(lab).flatMap((one) => ("keep" in one ? [one.as] : []));
   const outputs = new Set([...seen, ...nodes, ...kept]);
   for (const name of outputsAskedFor(lab)) {
-    if (!outputs.has(name)) add(`: ${name}`, `${name}: no step or kept command of this name`);
+    if (!outputs.has(name)) add(`: ${name}`, say("labNoOutput", { name }));
   }
   for (const one of actionsOf(lab)) {
-    if ("inject" in one) for (const problem of injectionProblems(one.inject, one.with)) add(one.inject, problem);
+    if ("inject" in one) for (const problem of injectionProblems(one.inject, one.with, say)) add(one.inject, problem);
   }
   const used = new Set([...JSON.stringify(lab).matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ""));
-  for (const name of used) if (!isVariable(lab, name)) add(`{{${name}}}`, `{{${name}}}: there is no such variable`);
+  for (const name of used)
+    if (!isVariable(lab, name)) add(`{{${name}}}`, say("labNoVariable", { name: `{{${name}}}` }));
   return problems;
 }
 
@@ -85,70 +87,70 @@ function outputsAskedFor(lab: LabDefinition): string[] {
 }
 
 /** What a text must have to belong to its definition. Pure. */
-export function textProblems(lab: LabDefinition, text: LabText, markdown: string): readonly RuleProblem[] {
+export function textProblems(lab: LabDefinition, text: LabText, markdown: string, say: Say): readonly RuleProblem[] {
   return [
-    ...lab.steps.flatMap((step) => stepTextProblems(step, text)),
-    ...sectionProblems(lab, text),
-    ...wordProblems(lab, markdown),
+    ...lab.steps.flatMap((step) => stepTextProblems(step, text, say)),
+    ...sectionProblems(lab, text, say),
+    ...wordProblems(lab, markdown, say),
   ];
 }
 
-function stepTextProblems(step: LabDefinition["steps"][number], text: LabText): RuleProblem[] {
+function stepTextProblems(step: LabDefinition["steps"][number], text: LabText, say: Say): RuleProblem[] {
   const said = text.steps[step.id];
   if (said === undefined) {
-    return [{ near: "# ", message: `no section for step ${step.id}: expected \`## ${step.id}: title\`` }];
+    return [{ near: "# ", message: say("labNoSection", { id: step.id }) }];
   }
   const near = `## ${step.id}:`;
   const out: RuleProblem[] = [];
-  if (said.body === "") out.push({ near, message: `step ${step.id} has no text` });
+  if (said.body === "") out.push({ near, message: say("labNoText", { id: step.id }) });
   if ("predict" in step) {
     const given = Object.keys(said.choices).sort().join(" ");
     const wanted = [...step.predict].sort().join(" ");
     if (given !== wanted) {
-      out.push({ near, message: `step ${step.id}: expected the choices ${wanted}, found ${given || "none"}` });
+      out.push({ near, message: say("labChoices", { id: step.id, wanted, given: given || "-" }) });
     }
     for (const [choice, words] of Object.entries(said.choices)) {
       if (words.trim() === "")
-        out.push({ near: `- ${choice}:`, message: `step ${step.id}: choice ${choice} is empty` });
+        out.push({ near: `- ${choice}:`, message: say("labChoiceEmpty", { id: step.id, choice }) });
     }
   }
   if ("check" in step && said.hints.length < 2) {
-    out.push({ near, message: `step ${step.id}: a check needs two hints or more` });
+    out.push({ near, message: say("labTwoHints", { id: step.id }) });
   }
-  if (said.hints.some((hint) => hint.trim() === "")) out.push({ near, message: `step ${step.id}: a hint is empty` });
+  if (said.hints.some((hint) => hint.trim() === "")) out.push({ near, message: say("labHintEmpty", { id: step.id }) });
   return out;
 }
 
-function sectionProblems(lab: LabDefinition, text: LabText): RuleProblem[] {
+function sectionProblems(lab: LabDefinition, text: LabText, say: Say): RuleProblem[] {
   const ids = new Set(lab.steps.map((step) => step.id));
   const known: readonly string[] = CLOSING_OF[lab.kind];
   return [
     ...Object.keys(text.steps)
       .filter((id) => !ids.has(id))
-      .map((id) => ({ near: `## ${id}:`, message: `there is no step ${id}` })),
+      .map((id) => ({ near: `## ${id}:`, message: say("labNoStep", { id }) })),
     ...known
       .filter((heading) => (text.closing[heading] ?? "") === "")
-      .map((heading) => ({ near: `## ${heading}`, message: `no section \`## ${heading}\`` })),
+      .map((heading) => ({ near: `## ${heading}`, message: say("labNoClosing", { heading }) })),
     ...Object.keys(text.closing)
       .filter((heading) => !known.includes(heading))
       .map((heading) => ({
         near: `## ${heading}`,
-        message: `unknown section ${heading}: expected \`step-id: title\``,
+        message: say("labUnknownSection", { heading }),
       })),
   ];
 }
 
-function wordProblems(lab: LabDefinition, markdown: string): RuleProblem[] {
+function wordProblems(lab: LabDefinition, markdown: string, say: Say): RuleProblem[] {
   const out: RuleProblem[] = [];
   for (const match of markdown.matchAll(/\{\{(\w+)\}\}/g)) {
     if (!isVariable(lab, match[1] ?? ""))
-      out.push({ near: match[0], message: `${match[0]}: there is no such variable` });
+      out.push({ near: match[0], message: say("labNoVariable", { name: match[0] }) });
   }
   const real = commandsOf(lab);
   for (const { line, command } of commandsInText(markdown)) {
     // A text may quote a part of a long line, and speak of the walkthrough itself.
     const isReal = command.startsWith("kubelab learn ") || real.some((one) => quotes(one, command));
-    if (!isReal) out.push({ near: command, line, message: `the lab never runs \`${command}\`` });
+    if (!isReal) out.push({ near: command, line, message: say("labNeverRuns", { command }) });
   }
   return out;
 }

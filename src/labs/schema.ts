@@ -1,14 +1,16 @@
 import { z } from "zod";
+import type { MessageKey } from "./catalogue.js";
+import { worded } from "./worded.js";
 
 /**
  * What a lab's definition file (`lab.yaml`) may say. The compiler and `kubelab learn check-labs` check files against it; the
  * rest of the program only knows the types, so that the schema's library is not loaded when somebody learns.
  */
 
-const id = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/, "expected lower-case letters, digits and '-'");
+const id = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/, worded("schemaId"));
 /** Text with `{{name}}` where a variable's value goes. */
-const text = z.string().min(1, "expected some text");
-const pattern = text.refine(isPattern, "expected a regular expression");
+const text = z.string().min(1, worded("schemaText"));
+const pattern = text.refine(isPattern, worded("schemaPattern"));
 
 function isPattern(source: string): boolean {
   try {
@@ -80,16 +82,16 @@ export type Check =
   | ({ readonly not: Check } & Within);
 
 const CHECK_KEYS = ["object", "list", "output", "exit", "file", "command", "all", "any", "not"] as const;
-const duration = z.string().regex(/^\d+(ms|s|m|h)$/, "expected a duration such as 90s or 10m");
+const duration = z.string().regex(/^\d+(ms|s|m|h)$/, worded("schemaDuration"));
 
 /** One of several shapes, chosen by which of their first keys is there: errors then speak of that shape only. */
-function byKey<T>(what: string, shapes: Readonly<Record<string, z.ZodType>>): z.ZodType<T> {
+function byKey<T>(what: MessageKey, shapes: Readonly<Record<string, z.ZodType>>): z.ZodType<T> {
   return z.unknown().transform((value, context) => {
     const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
     const found = Object.keys(shapes).filter((key) => keys.includes(key));
     const shape = shapes[found[0] ?? ""];
     if (shape === undefined) {
-      const message = `expected ${what}: an object with one of ${Object.keys(shapes).join(", ")}`;
+      const message = worded(what, { names: Object.keys(shapes).join(", ") });
       context.addIssue({ code: "custom", message });
       return z.NEVER;
     }
@@ -104,7 +106,7 @@ function byKey<T>(what: string, shapes: Readonly<Record<string, z.ZodType>>): z.
 
 const within = { within: duration.optional() };
 export const check: z.ZodType<Check> = z.lazy(() =>
-  byKey<Check>("a check", {
+  byKey<Check>("schemaCheck", {
     // `exit` names a step in one shape and is a setting in another: the shapes with it as a setting come first.
     command: commandCheck.extend(within),
     object: objectCheck.extend(within),
@@ -144,7 +146,7 @@ export type Action =
   | z.infer<typeof injectAction>
   | { readonly wait: Check };
 
-const action: z.ZodType<Action> = byKey<Action>("an action", {
+const action: z.ZodType<Action> = byKey<Action>("schemaAction", {
   run: runAction,
   keep: keepAction,
   stop: stopAction,
@@ -154,9 +156,7 @@ const action: z.ZodType<Action> = byKey<Action>("an action", {
 });
 
 /** A file of the Kubernetes repository at v1.25 and the function: `pkg/kubelet/pleg/generic.go relist`. */
-const upstream = z
-  .string()
-  .regex(/^(pkg|cmd|staging|plugin)\/[\w./-]+\.go \w+$/, "expected `pkg/.../file.go Function` of Kubernetes v1.25");
+const upstream = z.string().regex(/^(pkg|cmd|staging|plugin)\/[\w./-]+\.go \w+$/, worded("schemaUpstream"));
 
 const readStep = z.strictObject({ id, read: z.literal(true), upstream: upstream.optional() });
 /**
@@ -191,7 +191,7 @@ export type ObserveStep = z.infer<typeof observeStep>;
 export type CheckStep = z.infer<typeof checkStep>;
 export type Step = ReadStep | DoStep | PredictStep | ObserveStep | CheckStep;
 
-const step: z.ZodType<Step> = byKey<Step>("a step", {
+const step: z.ZodType<Step> = byKey<Step>("schemaStep", {
   read: readStep,
   do: doStep,
   predict: predictStep,
@@ -210,7 +210,7 @@ export const definition = z.strictObject({
   format: z.literal(1),
   id,
   /** as chapters are counted: `2b`; incidents: `i4` */
-  number: z.string().regex(/^(\d[a-z]?|i\d+)$/, "expected a number such as 3, 2b or i4"),
+  number: z.string().regex(/^(\d[a-z]?|i\d+)$/, worded("schemaNumber")),
   kind: z.enum(["chapter", "incident"]),
   minutes: z.number().int().min(1).max(60),
   /** grows when steps change, so that old progress is not taken for new */

@@ -1,3 +1,5 @@
+import type { Say } from "./catalogue.js";
+
 /** The languages that labs are written in. */
 export const LANGUAGES = ["en", "zh"] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -62,34 +64,37 @@ interface Section {
  * ```
  * Pure. Problems are found, not thrown: a writer wants all of them.
  */
-export function parseLabText(markdown: string): { readonly text: LabText; readonly problems: readonly TextProblem[] } {
+export function parseLabText(
+  markdown: string,
+  say: Say,
+): { readonly text: LabText; readonly problems: readonly TextProblem[] } {
   const problems: TextProblem[] = [];
   const [top, ...sections] = split(markdown, "## ");
-  const { title, summary, introduction } = parseTop(top, problems);
+  const { title, summary, introduction } = parseTop(top, problems, say);
   const steps: Record<string, StepText> = {};
   const closing: Record<string, string> = {};
   for (const section of sections) {
     const match = /^([a-z0-9-]+):\s+(.+)$/.exec(section.heading);
     if (match === null) closing[section.heading.trim()] = section.body.trim();
     else if (steps[match[1] ?? ""] !== undefined)
-      problems.push({ line: section.line, message: `a second section for step ${match[1]}` });
-    else steps[match[1] ?? ""] = parseStep(match[2] ?? "", section, problems);
+      problems.push({ line: section.line, message: say("labSecondSection", { id: match[1] ?? "" }) });
+    else steps[match[1] ?? ""] = parseStep(match[2] ?? "", section, problems, say);
   }
   return { text: { title, summary, introduction, steps, closing }, problems };
 }
 
-function parseTop(top: Section | undefined, problems: TextProblem[]) {
+function parseTop(top: Section | undefined, problems: TextProblem[], say: Say) {
   const match = /^# (.+)\n+([\s\S]*)$/.exec(top?.body.trimStart() ?? "");
   if (match === null) {
-    problems.push({ line: 1, message: "expected `# Title` in the first line" });
+    problems.push({ line: 1, message: say("labTitleMissing") });
     return { title: "", summary: "", introduction: "" };
   }
   const [summary = "", ...rest] = (match[2] ?? "").trim().split(/\n{2,}/);
-  if (summary === "") problems.push({ line: 2, message: "expected a one-sentence summary below the title" });
+  if (summary === "") problems.push({ line: 2, message: say("labSummaryMissing") });
   return { title: match[1] ?? "", summary: summary.replaceAll("\n", " "), introduction: rest.join("\n\n") };
 }
 
-function parseStep(title: string, section: Section, problems: TextProblem[]): StepText {
+function parseStep(title: string, section: Section, problems: TextProblem[], say: Say): StepText {
   const [body, ...parts] = split(section.body, "### ");
   const step = { title, body: body?.body.trim() ?? "", choices: {}, hints: [] as string[], afterwards: "" };
   for (const part of parts) {
@@ -105,7 +110,7 @@ function parseStep(title: string, section: Section, problems: TextProblem[]): St
         step.afterwards = part.body.trim();
         break;
       default:
-        problems.push({ line, message: `unknown heading ${part.heading}: expected choices, hints or afterwards` });
+        problems.push({ line, message: say("labUnknownHeading", { heading: part.heading }) });
     }
   }
   return step;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { compileLabs } from "../../src/labs/compile.js";
+import { sayIn } from "../../src/labs/catalogue.js";
+import { compileLab, compileLabs } from "../../src/labs/compile.js";
 import { compileTiny, type LabFiles, TINY_EN, TINY_YAML, TINY_ZH, writeTinyLab } from "../support/tiny-lab.js";
 
 const LINES: Record<string, string> = { "lab.yaml": TINY_YAML, "en.md": TINY_EN, "zh.md": TINY_ZH };
@@ -204,4 +205,15 @@ test("variables and outputs of nodes are known as far as there are nodes", async
     problems.map(({ message }) => message),
     ["node-2: no step or kept command of this name", "{{kubelet2}}: there is no such variable"],
   );
+});
+
+test("what is wrong is said in the learner's language", async () => {
+  const { problems } = await compileLab(
+    join(writeTinyLab({ "lab.yaml": "id: A_B\n", "en.md": "", "zh.md": "" }, "01-tiny"), "01-tiny"),
+    sayIn("zh"),
+  );
+  const said = problems.map(({ message }) => message).join("\n");
+  assert.match(said, /应为小写字母/);
+  assert.match(said, /第一行应为/);
+  assert.doesNotMatch(said, /catalogue:/);
 });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { sayIn } from "../../src/labs/catalogue.js";
 import { parseLabText } from "../../src/labs/text.js";
 import { TINY_EN } from "../support/tiny-lab.js";
 
 test("a lab's text: title, summary, introduction, steps, closing", () => {
-  const { text, problems } = parseLabText(TINY_EN);
+  const { text, problems } = parseLabText(TINY_EN, sayIn("en"));
   assert.deepEqual(problems, []);
   assert.equal(text.title, "A tiny lab");
   assert.equal(text.summary, "One sentence about it.");
@@ -17,7 +18,7 @@ test("a lab's text: title, summary, introduction, steps, closing", () => {
 });
 
 describe("what a line belongs to", () => {
-  const step = (body: string) => parseLabText(`# T\nS.\n\n## a: A\n${body}\n`).text.steps["a"];
+  const step = (body: string) => parseLabText(`# T\nS.\n\n## a: A\n${body}\n`, sayIn("en")).text.steps["a"];
   test("headings inside fenced code are code", () => {
     assert.equal(step("```\n## b: B\n### hints\n```")?.body, "```\n## b: B\n### hints\n```");
   });
@@ -28,12 +29,14 @@ describe("what a line belongs to", () => {
     assert.deepEqual(step("t\n### hints\n1. one\n2.")?.hints, ["one", ""]);
   });
   test("a summary of two lines is one sentence", () => {
-    assert.equal(parseLabText("# T\na\nb\n\nrest\n\nmore").text.summary, "a b");
-    assert.equal(parseLabText("# T\na\nb\n\nrest\n\nmore").text.introduction, "rest\n\nmore");
+    assert.equal(parseLabText("# T\na\nb\n\nrest\n\nmore", sayIn("en")).text.summary, "a b");
+    assert.equal(parseLabText("# T\na\nb\n\nrest\n\nmore", sayIn("en")).text.introduction, "rest\n\nmore");
   });
 });
 
 test("a file without a title, or without a summary, is said", () => {
-  assert.deepEqual(parseLabText("").problems, [{ line: 1, message: "expected `# Title` in the first line" }]);
-  assert.match(parseLabText("# T\n\n").problems[0]?.message ?? "", /summary|Title/);
+  assert.deepEqual(parseLabText("", sayIn("en")).problems, [
+    { line: 1, message: "expected `# Title` in the first line" },
+  ]);
+  assert.match(parseLabText("# T\n\n", sayIn("en")).problems[0]?.message ?? "", /summary|Title/);
 });

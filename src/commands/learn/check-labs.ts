@@ -5,7 +5,7 @@ import type { LearnEnvironment } from "./environment.js";
 /** Lists every mistake in a folder of labs, with file and line. @throws LabError FAILED when there are some */
 export async function checkLabs({ context, say }: LearnEnvironment, folder: string): Promise<void> {
   const { compileLabs } = await import("../../labs/compile.js");
-  const compiled = await compileLabs(folder).catch((cause: unknown) => {
+  const compiled = await compileLabs(folder, say).catch((cause: unknown) => {
     const message = say("fileUnreadable", { file: folder, why: describeFileError(cause) });
     throw new LabError("BAD_FILE", message, say("labsFolderHint"), { cause });
   });

@@ -21,13 +21,18 @@ function argumentsAt(source: string, open: number): string {
   return source.slice(open + 1);
 }
 
+function withoutSaid(source: string): string {
+  const at = source.search(/\bsay\(/);
+  if (at < 0) return source;
+  const open = at + "say".length;
+  return source.slice(0, at) + withoutSaid(source.slice(open + argumentsAt(source, open).length + 2));
+}
+
 /** Literals with letters that are passed to `new LabError(` or `.write(`; keys, codes and what is filled in are none. */
 function untranslated(source: string): string[] {
   const found: string[] = [];
   for (const call of source.matchAll(/new LabError\(|\.write\(/g)) {
-    const given = argumentsAt(source, call.index + call[0].length - 1)
-      .replace(/\bsay\([^()]*(?:\([^()]*\)[^()]*)*\)/g, "said")
-      .replace(/^\s*"[A-Z_]+"/, "");
+    const given = withoutSaid(argumentsAt(source, call.index + call[0].length - 1)).replace(/^\s*"[A-Z_]+"/, "");
     for (const [, , text = ""] of given.matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/gs)) {
       const words = text.replace(/\$\{[^{}]*\}/g, "").replace(/\\\w/g, "");
       if (/[A-Za-z]/.test(words) && !ALLOWED.some(([pattern]) => pattern.test(text))) found.push(text);
