@@ -1,0 +1,75 @@
+// `npm run bench:learn`: how long `kubelab learn` takes to show its menu on a terminal, beside an empty Node, and a check.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { measure, median, printTable, spread } from "./measure.js";
+
+const RUNS = 9;
+const home = mkdtempSync(join(tmpdir(), "kubelab-bench-"));
+const env = { XDG_STATE_HOME: home, LANG: "C.UTF-8", KUBELAB_BENCH_PLAIN: "1" };
+
+/** Runs `argv` on a pty until it has printed `text`, and prints the ms that took. */
+const ON_TERMINAL = `
+import fcntl, os, pty, select, struct, sys, termios, time
+text, argv = sys.argv[1].encode(), sys.argv[2:]
+started = time.monotonic()
+pid, main = pty.fork()
+if pid == 0:
+    os.execvp(argv[0], argv)
+fcntl.ioctl(main, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+seen = b""
+while text not in seen and time.monotonic() - started < 20:
+    if select.select([main], [], [], 0.05)[0]:
+        try:
+            seen += os.read(main, 65536)
+        except OSError:
+            break
+shown = (time.monotonic() - started) * 1000
+os.kill(pid, 9)
+os.waitpid(pid, 0)
+print(shown if text in seen else "nan")
+`;
+
+async function menuMs(): Promise<number> {
+  const argv = ["-c", ON_TERMINAL, "What do you want", process.execPath, "dist/cli.js", "learn"];
+  const child = spawn("python3", argv, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...env } });
+  let out = "";
+  child.stdout.on("data", (chunk) => {
+    out += String(chunk);
+  });
+  await new Promise((resolve) => child.once("close", resolve));
+  const ms = Number(out);
+  if (!Number.isFinite(ms)) throw new Error("the menu was not shown");
+  return ms;
+}
+
+/** A whole process of `kubelab learn`: beside `list`, what `check` takes longer is the check itself. */
+async function checkMs(argv: readonly string[]): Promise<number> {
+  return (await measure(["dist/cli.js", "learn", ...argv], env)).wallMs;
+}
+
+const times = new Map<string, number[]>();
+const note = (name: string, ms: number) => times.set(name, [...(times.get(name) ?? []), ms]);
+try {
+  await checkMs(["start", "heartbeats", "--detach"]);
+  try {
+    for (let run = 0; run < RUNS; run++) {
+      note("node -e 0", (await measure(["-e", "0"], env)).wallMs);
+      note("kubelab learn list", await checkMs(["list"]));
+      note("kubelab learn check", await checkMs(["check"]));
+    }
+  } finally {
+    await checkMs(["stop"]);
+  }
+  for (let run = -1; run < RUNS; run++) {
+    const ms = await menuMs();
+    if (run >= 0) note("the menu on a pty", ms);
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}
+printTable([
+  ["what", "median ms", "min-max ms"],
+  ...[...times].map(([name, values]) => [name, median(values).toFixed(0), spread(values)]),
+]);
