@@ -209,9 +209,10 @@ export class LabSession implements AsyncDisposable {
     return verdict.ok;
   }
 
-  /** The next hint of the present step. @returns false when there is no further one */
-  hint(): boolean {
+  /** The next hint of the present step. @returns false when there is no further one; undefined: the step has none */
+  hint(): boolean | undefined {
     const { hints } = this.stepText;
+    if (hints.length === 0) return undefined;
     const text = hints[this.#hintsShown];
     if (text === undefined) return false;
     this.#hintsShown += 1;

@@ -5,6 +5,7 @@ import { isAbortError, LabError } from "../../util/errors.js";
 import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
 import { standingInWords } from "./list.js";
+import { wrap } from "./markdown.js";
 import { type OpenSession, openSession } from "./open-session.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import type { RealTarget } from "./real-place.js";
@@ -29,13 +30,18 @@ export async function runMenu(env: LearnEnvironment, options: InteractiveOptions
 async function chooseLab(env: LearnEnvironment): Promise<LabSummary | undefined> {
   const { library, store, say, language } = env;
   const progress = await store.load();
+  const width = env.context.streams.stderr.columns ?? 80;
+  const describe = (lab: LabSummary) => {
+    const standing = `${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)}`;
+    return wrap(`${lab.summary[language]} (${standing})`, width).join("\n");
+  };
   const entries = (kind: LabSummary["kind"]) =>
     library.summaries
       .filter((lab) => lab.kind === kind)
       .map((lab) => ({
         value: lab.id,
         name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
-        description: `${lab.summary[language]} (${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)})`,
+        description: describe(lab),
       }));
   const incidents = entries("incident");
   const choices: Choice[] = [

@@ -70,11 +70,14 @@ function blockOf(chunk: string): Block {
   return { kind: "list", items };
 }
 
+/** What stands in Chinese text: characters, punctuation, quotation marks; around it, perhaps, the stars of **strong**. */
+const ENDS_WIDE = /[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef]\**$/;
+const BEGINS_WIDE = /^\**[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef]/;
+
 /** A line break is a space, but between two Chinese characters it is nothing. */
 function joinLines(lines: readonly string[]): string {
   return lines.reduce((text, line) => {
     const next = line.trim();
-    const isWide = /[\u3000-\u9fff\uff00-\uffef]$/.test(text) && /^[\u3000-\u9fff\uff00-\uffef]/.test(next);
-    return isWide ? text + next : `${text} ${next}`;
+    return ENDS_WIDE.test(text) && BEGINS_WIDE.test(next) ? text + next : `${text} ${next}`;
   });
 }

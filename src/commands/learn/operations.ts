@@ -19,15 +19,18 @@ export async function next(here: LearnEnvironment, choice: string): Promise<void
 export async function check(here: LearnEnvironment): Promise<void> {
   const lab = await openBackground(here);
   const { say } = lab.env;
-  const { ok } = await ask(lab, { op: "ask" });
-  if (ok === false) throw new LabError("FAILED", say("checkFailed"), say("nextHint"));
+  const { ok, type } = await ask(lab, { op: "ask" });
+  // What a command has to do is not done before it has run.
+  const hint = type === "do" ? "kubelab learn next" : say("nextHint");
+  if (ok === false) throw new LabError("FAILED", say("checkFailed"), hint);
   lab.env.context.streams.stdout.write(`${say(ok === true ? "checkHolds" : "nothingToCheck")}\n`);
 }
 
 export async function hint(here: LearnEnvironment): Promise<void> {
   const lab = await openBackground(here);
   const { ok } = await ask(lab, { op: "hint" });
-  if (ok !== true) lab.env.context.streams.stdout.write(`${lab.env.say("noMoreHints")}\n`);
+  if (ok === true) return;
+  lab.env.context.streams.stdout.write(`${lab.env.say(ok === false ? "noMoreHints" : "noHints")}\n`);
 }
 
 /** @throws LabError USAGE for a step that has nothing to solve; FAILED when the solution did not do it */
@@ -60,13 +63,16 @@ export async function stop(here: LearnEnvironment): Promise<void> {
   env.context.streams.stdout.write(`${env.say("labStopped", { id: state.lab })}\n`);
 }
 
-/** Forgets one lab, or all; a lab that runs in the background ends. */
+/** Forgets one lab, or all; a lab that runs in the background ends. @throws LabError BAD_FILE for a file of a newer version */
 export async function reset(env: LearnEnvironment, word: string): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
   const running = await backgroundLab(env);
   if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endBackground(env);
-  if (lab === undefined) await env.store.save(EMPTY_PROGRESS);
-  else await env.store.change(lab.id, () => undefined);
+  if (lab === undefined) {
+    // A file of a newer version is not ours to empty; a broken one is put aside.
+    await env.store.load();
+    await env.store.save(EMPTY_PROGRESS);
+  } else await env.store.change(lab.id, () => undefined);
   env.context.streams.stdout.write(
     `${lab === undefined ? env.say("resetAll") : env.say("resetDone", { id: lab.id })}\n`,
   );

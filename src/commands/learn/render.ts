@@ -64,9 +64,9 @@ export class LabRenderer {
         return ["", ...this.#marked(isRight, text)];
       }
       case "look":
-        return [`  ${chalk.yellow(unicode ? "▸" : ">")} ${printable(message.line.trim())}`];
+        return this.#hanging(`  ${chalk.yellow(unicode ? "▸" : ">")} `, printable(message.line.trim()));
       case "upstream":
-        return [chalk.dim(`    ${say("upstreamPlace")} ${message.place}`)];
+        return this.#hanging("    ", `${say("upstreamPlace")} ${message.place}`).map((line) => chalk.dim(line));
       case "waiting":
         return [];
       case "verdict":
@@ -82,6 +82,12 @@ export class LabRenderer {
       case "output":
         return [];
     }
+  }
+
+  /** @param mark four columns wide */
+  #hanging(mark: string, text: string): string[] {
+    const [first = "", ...rest] = wrap(text, this.#width - 4);
+    return [`${mark}${first}`, ...rest.map((line) => `    ${line}`)];
   }
 
   #choice({ key, text }: { readonly key: string; readonly text: string }): string[] {

@@ -62,12 +62,18 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
       like === undefined ? say("unknownStep", { id, step }) : say("unknownStepNearest", { id, step, nearest: like });
     throw new LabError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
   }
+  const open = questions.filter((step) => answers[step.id] === undefined);
+  const [first] = open;
+  if (first !== undefined) {
+    const choices = open.map(
+      ({ id: step, predict }) => `${step === first.id ? "" : `${step}: `}${predict.join(" | ")}`,
+    );
+    const missing = open.map((step) => step.id).join(", ");
+    const hint = say("noAnswerHint", { step: first.id, choices: choices.join("\n") });
+    throw new LabError("USAGE", say("noAnswer", { id, step: missing }), hint);
+  }
   for (const { id: step, predict } of questions) {
-    const given = answers[step];
-    if (given === undefined) {
-      const hint = say("noAnswerHint", { step, choices: predict.join(" | ") });
-      throw new LabError("USAGE", say("noAnswer", { id, step }), hint);
-    }
+    const given = answers[step] ?? "";
     if (!predict.includes(given)) {
       const hint = say("badAnswerHint", { choices: predict.join(", ") });
       throw new LabError("USAGE", say("badAnswer", { id, step, given }), hint);
