@@ -140,7 +140,12 @@ describe("without a terminal, nothing ends silently", () => {
     ["next", undefined, 1, /no lab is under way[\s\S]*kubelab learn start/],
     ["stop", undefined, 1, /no lab is under way/],
     ["start heartbeats --answers answers.yaml", "a: b", 2, /--answers is for a run without questions[\s\S]*--yes/],
-    ["start heartbeats --yes", undefined, 2, /no answer for step [\w-]+, [\w-]+[\s\S]*Add a line to the --answers file/],
+    [
+      "start heartbeats --yes",
+      undefined,
+      2,
+      /no answer for step [\w-]+, [\w-]+[\s\S]*Add a line to the --answers file/,
+    ],
     ["start heartbeats --yes --answers missing.yaml", undefined, 2, /cannot read missing\.yaml/],
     ["start heartbeats --yes --answers answers.yaml", "- a", 2, /no file of answers/],
     ["start heartbeats --yes --answers answers.yaml", "a: [", 2, /no file of answers/],

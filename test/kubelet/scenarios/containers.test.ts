@@ -60,12 +60,7 @@ const SCENARIOS: readonly Scenario[] = [
     // The first wait, of 10 s, is over on a fast clock before a busy machine's watcher has seen it.
     name: "a crash loop waits longer each time: 20 s, 40 s",
     pod: (name) => pod(name, {}, shell("exit 1")),
-    steps: [
-      "Running c=CrashLoopBackOff:20s/2",
-      "Running c=CrashLoopBackOff:40s/3",
-      DELETE,
-      "gone",
-    ],
+    steps: ["Running c=CrashLoopBackOff:20s/2", "Running c=CrashLoopBackOff:40s/3", DELETE, "gone"],
   },
   {
     name: "out of memory: OOMKilled, then another one",
