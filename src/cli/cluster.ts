@@ -6,6 +6,7 @@ import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
+import { untilAborted } from "../util/loops.js";
 import type { ClusterNodes, NodeLine } from "./cluster-nodes.js";
 import {
   type ClusterState,
@@ -159,13 +160,6 @@ export async function runningCluster(context: CliContext, name: string): Promise
   const text = `cluster ${name} (pid ${state.pid}) ended without cleaning up: its state file is removed`;
   context.session({}).trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   return undefined;
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 const DOWN_POLL_MS = 20;

@@ -12,7 +12,7 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
-import { allUntilOneEnds } from "../util/loops.js";
+import { allUntilOneEnds, untilAborted } from "../util/loops.js";
 import { openStore } from "./bootstrap/join.js";
 import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
@@ -202,11 +202,4 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new InvalidArgumentError("expected a port from 0 to 65535.");
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -7,7 +7,7 @@ import { parseReference } from "../runtime/images/reference.js";
 import type { RunningRuntime } from "../runtime/start.js";
 import { parseCidr } from "../runtime/state/cidr.js";
 import type { Trace } from "../trace/trace.js";
-import { allUntilOneEnds } from "../util/loops.js";
+import { allUntilOneEnds, untilAborted } from "../util/loops.js";
 import { serveKeys } from "./pleg/keys.js";
 import { hasKeys } from "./window/terminal-keys.js";
 
@@ -140,11 +140,4 @@ function announce(context: CliContext, trace: Trace, { endpoint }: RunningRuntim
   say(`the embedded runtime listens; look with: crictl --runtime-endpoint ${endpoint} pods`);
   if (control !== undefined) say(`look: curl ${control}/state; what else can be asked for: curl ${control}/`);
   context.print({ text: endpoint, json: { endpoint, ...(control === undefined ? {} : { control }) } });
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -18,6 +18,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { writeFileAtomic } from "../../util/files.js";
+import { untilAborted } from "../../util/loops.js";
 import { Administrator } from "./administrator.js";
 import type { JoinPlan } from "./plan.js";
 
@@ -259,13 +260,6 @@ async function printKubectlLine(
   const text = `The request waits for your word. In another terminal:\n  ${kubectl} certificate approve ${csrName}`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   if (path === undefined) return;
-  await aborted(signal);
+  await untilAborted(signal);
   await rm(path, { force: true });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -11,6 +11,7 @@ import { parseKubeVersion } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { untilAborted } from "../../util/loops.js";
 import { addExamples } from "../examples.js";
 import { parsePort } from "./options.js";
 import { PLAYED_PODS } from "./played-pods.js";
@@ -64,10 +65,7 @@ async function runServe(context: CliContext, options: ServeOptions): Promise<voi
   );
   await using kubeconfig = await writeKubeconfig(servers, plainHttp);
   announce(context, trace, servers, kubeconfig.path, plainHttp);
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(signal);
 }
 
 /** The embedded runtime with the pods that are known by name, made behind everybody's back. */

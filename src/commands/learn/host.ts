@@ -6,6 +6,7 @@ import type { LabMessage } from "../../labs/message.js";
 import { inLanguageOf } from "../../labs/said-error.js";
 import type { LabSession } from "../../labs/session.js";
 import { LabError, type LabErrorCode } from "../../util/errors.js";
+import { untilAborted } from "../../util/loops.js";
 
 /** What a learner can ask of a lab that runs in the background. */
 export type LabOperation =
@@ -78,10 +79,7 @@ export async function hostLab(
   };
   try {
     await listen(server, socket);
-    await new Promise<void>((resolve) => {
-      if (until.aborted) resolve();
-      until.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilAborted(until);
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

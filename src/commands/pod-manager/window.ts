@@ -1,12 +1,12 @@
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { untilAborted } from "../../util/loops.js";
 import { decidesAboutMirror, deleteMirror } from "../static-pod/window.js";
 import type { WindowKey } from "../window/key-table.js";
 import { type HttpAddress, servePage } from "../window/page-server.js";
 import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
 import type { OpenWindow } from "../window/run-window.js";
-import { untilAborted } from "../window/until-aborted.js";
 import { fileOf } from "../window/window-trace.js";
 import { PAGE_CSS, PAGE_HTML, PAGE_JS } from "./page.js";
 

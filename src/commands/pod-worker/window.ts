@@ -6,12 +6,12 @@ import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { untilAborted } from "../../util/loops.js";
 import { deleteRegular } from "../pod-manager/window.js";
 import type { WindowKey } from "../window/key-table.js";
 import { type HttpAddress, servePage } from "../window/page-server.js";
 import { counted, newestPod } from "../window/pod-list.js";
 import type { OpenWindow } from "../window/run-window.js";
-import { untilAborted } from "../window/until-aborted.js";
 import { fileOf } from "../window/window-trace.js";
 import { timeText, WatchedCache } from "./watched-cache.js";
 

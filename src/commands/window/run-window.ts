@@ -13,7 +13,7 @@ import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError, LabError } from "../../util/errors.js";
-import { allUntilOneEnds } from "../../util/loops.js";
+import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { planJoin } from "../bootstrap/plan.js";
 import { releaseOf } from "../bootstrap/release.js";
 import { joinPlace } from "../bootstrap.js";
@@ -23,7 +23,6 @@ import { serveKeyTable, type WindowKey } from "./key-table.js";
 import type { WindowOptions } from "./options.js";
 import { Scenery } from "./scenery.js";
 import { hasKeys } from "./terminal-keys.js";
-import { untilAborted } from "./until-aborted.js";
 import { type LevelInWindow, windowTrace } from "./window-trace.js";
 
 /** A kubelet that runs, and what a window does with it. */

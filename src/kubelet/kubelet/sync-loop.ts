@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../api/pod.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds } from "../../util/loops.js";
+import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { Channel } from "../config/channel.js";
 import type { PodLifecycleEvent } from "../pleg/events.js";
 import { messageOf } from "../pleg/health.js";
@@ -91,6 +91,7 @@ export class SyncLoop {
     const ready = new Channel<LoopItem>(1);
     const pumps = sources(this.deps).map((source) => async (inner: AbortSignal) => {
       for await (const item of source(inner)) await ready.send(item, inner);
+      // A channel that is closed is one that has nothing any more.
       await untilAborted(inner);
     });
     const loop = async (inner: AbortSignal) => {
@@ -285,12 +286,4 @@ async function* ticks(clock: Clock, periodMs: number, signal: AbortSignal): Asyn
     await clock.sleep(periodMs, signal);
     yield;
   }
-}
-
-/** A channel that is closed is one that has nothing any more. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -2,6 +2,7 @@ import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../cri/services.js";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { untilAborted } from "../../util/loops.js";
 
 /** What happens to calls instead of, or before, what they ask for. */
 export interface Fault {
@@ -72,16 +73,8 @@ export class Faults {
     const released = this.#released.signal;
     if (fault.delayMs !== undefined)
       await this.clock.sleep(fault.delayMs, AbortSignal.any([signal, released])).catch(() => {});
-    if (fault.hangs === true) await either(signal, released);
+    if (fault.hangs === true) await untilAborted(AbortSignal.any([signal, released]));
     signal.throwIfAborted();
     if (fault.fail !== undefined) throw new RpcError(fault.fail.code, fault.fail.message);
   }
-}
-
-function either(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    const any = AbortSignal.any([...signals]);
-    if (any.aborted) resolve();
-    else any.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/loops.js";
 import type { FrameObserver } from "../frame-report.js";
 import { acceptSpdy } from "../spdy/accept.js";
 import { SpdyConnection } from "../spdy/connection.js";
@@ -101,11 +102,7 @@ class SpdyForwardSession implements PortForwardServerSession {
     }
     this.#complete.close();
     for (const half of this.#halves.values()) half.timer.abort("done");
-    if (!this.connection.over.aborted) {
-      await new Promise<void>((resolve) =>
-        this.connection.over.addEventListener("abort", () => resolve(), { once: true }),
-      );
-    }
+    await untilAborted(this.connection.over);
     if (!this.#isOurEnd) this.#gone.abort(this.connection.over.reason);
   }
 

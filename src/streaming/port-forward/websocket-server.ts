@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/loops.js";
 import type { FrameObserver } from "../frame-report.js";
 import { acceptWebSocket } from "../websocket/accept.js";
 import { ChannelConnection } from "../websocket/channels.js";
@@ -76,7 +77,7 @@ class WebSocketForwardSession implements PortForwardServerSession {
     const all = this.#connections;
     return (async function* () {
       yield* all;
-      if (!over.aborted) await new Promise<void>((resolve) => over.addEventListener("abort", () => resolve()));
+      await untilAborted(over);
     })();
   }
 
