@@ -8,7 +8,7 @@ import { type HttpAddress, servePage } from "../window/page-server.js";
 import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
 import type { OpenWindow } from "../window/run-window.js";
 import { fileOf } from "../window/window-trace.js";
-import { PAGE_CSS, PAGE_HTML, PAGE_JS } from "./page.js";
+import { POD_MANAGER_PAGE } from "./page.js";
 
 /** What comes from the sources, and what becomes of mirror pods. */
 export function showsPodManager(fact: Fact, level: Level): Level | undefined {
@@ -16,12 +16,6 @@ export function showsPodManager(fact: Fact, level: Level): Level | undefined {
   if (file.startsWith("pkg/kubelet/config/") || file.startsWith("pkg/kubelet/pod/")) return level;
   return decidesAboutMirror(fact) ? level : undefined;
 }
-
-const FILES: Readonly<Record<string, readonly [type: string, text: string]>> = {
-  "/": ["text/html; charset=utf-8", PAGE_HTML],
-  "/page.js": ["text/javascript; charset=utf-8", PAGE_JS],
-  "/page.css": ["text/css; charset=utf-8", PAGE_CSS],
-};
 
 /**
  * Serves the page and the lists until `signal` aborts. Nothing here changes anything.
@@ -38,7 +32,7 @@ export async function servePods(window: OpenWindow, http: HttpAddress | undefine
     "/uid-translations": () => translations(window),
   };
   const content = {
-    files: FILES,
+    files: POD_MANAGER_PAGE,
     state: () => podManagerState(window),
     get: ({ pathname }: URL) => {
       const list = Object.hasOwn(lists, pathname) ? lists[pathname] : undefined;

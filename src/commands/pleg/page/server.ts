@@ -2,9 +2,7 @@ import type { Pleg } from "../../../kubelet/pleg/pleg.js";
 import type { Trace } from "../../../trace/trace.js";
 import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../window/page-server.js";
 import type { LabRuntime } from "../lab-runtime.js";
-import { PAGE_CSS } from "./css.js";
-import { PAGE_HTML } from "./html.js";
-import { PAGE_JS } from "./script.js";
+import { PLEG_PAGE } from "./page.js";
 import { pageState } from "./state.js";
 
 export interface PageDeps {
@@ -14,12 +12,6 @@ export interface PageDeps {
   readonly runtime: string;
   readonly lab: LabRuntime | undefined;
 }
-
-const FILES: Readonly<Record<string, readonly [type: string, text: string]>> = {
-  "/": ["text/html; charset=utf-8", PAGE_HTML],
-  "/page.js": ["text/javascript; charset=utf-8", PAGE_JS],
-  "/page.css": ["text/css; charset=utf-8", PAGE_CSS],
-};
 
 /**
  * Serves the lab's page on this machine: what PLEG knows, live, and buttons where there is a lab runtime behind it.
@@ -33,7 +25,7 @@ const FILES: Readonly<Record<string, readonly [type: string, text: string]>> = {
 export function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<PageServer> {
   const { pleg, runtime, lab } = deps;
   const content = {
-    files: FILES,
+    files: PLEG_PAGE,
     state: () => pageState(pleg, runtime, lab),
     post: (url: URL) => {
       const actionId = /^\/actions\/([a-z0-9-]+)$/.exec(url.pathname)?.[1];

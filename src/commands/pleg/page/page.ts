@@ -1,19 +1,36 @@
-/**
- * What runs in the page. Texts from the runtime only ever become text nodes. Rows and buttons stay what they are while their
- * texts change: one that is replaced every second cannot be clicked or keep the focus.
- */
-export const PAGE_JS = `
-const el = (id) => document.getElementById(id);
-const make = (tag, text, cls) => {
-  const node = document.createElement(tag);
-  if (text !== undefined) node.textContent = text;
-  if (cls) node.className = cls;
-  return node;
-};
-const set = (node, text, cls) => {
-  if (node.textContent !== text) node.textContent = text;
-  if (cls !== undefined && node.className !== cls) node.className = cls;
-};
+import { livePageFiles } from "../../window/page/live-page.js";
+
+const BODY = `
+<table id="pods">
+<thead><tr><th>container</th><th>runtime has</th><th>PLEG knows</th><th>do to it</th></tr></thead>
+</table>
+<p id="counts"></p>
+<div id="whole" class="buttons"></div>
+<p id="faults" role="status"></p>
+`;
+
+const CSS = `
+tr.pod th { background: var(--soft); padding: 0.3rem 0.6rem; }
+td.state { white-space: nowrap; }
+.running { color: var(--good); } .exited, .removed { color: var(--bad); }
+td.differs { background: var(--news); }
+.cache, .id { color: var(--dim); font-size: 0.82rem; font-weight: 400; }
+.cache { display: block; }
+.id { font-family: ui-monospace, monospace; white-space: nowrap; }
+.buttons { display: flex; flex-wrap: wrap; gap: 0.3rem; }
+button {
+  font: inherit; font-size: 0.8rem; padding: 0.1rem 0.55rem; cursor: pointer; white-space: nowrap;
+  color: inherit; background: var(--soft); border: 1px solid var(--line); border-radius: 0.3rem;
+}
+button:hover { border-color: currentColor; }
+#faults { color: var(--bad); }
+@media (max-width: 40rem) {
+  tr.pod th { display: block; }
+  tbody button { padding: 0.3rem 0.7rem; }
+}
+`;
+
+const SCRIPT = `
 async function act(id, target) {
   const query = target === undefined ? "" : "?target=" + encodeURIComponent(target);
   try {
@@ -36,22 +53,6 @@ function buttonsFor(actions, kind, target) {
     box.append(button);
   }
   return box;
-}
-/** Children of a parent by key: those that are there stay, what is gone goes, in the given order. */
-function keyed(parent, items, keyOf, create, update) {
-  const before = new Map([...parent.children].filter((node) => node.dataset.key).map((node) => [node.dataset.key, node]));
-  let last = [...parent.children].filter((node) => !node.dataset.key).at(-1) ?? null;
-  for (const item of items) {
-    const key = keyOf(item);
-    const node = before.get(key) ?? create(item);
-    before.delete(key);
-    node.dataset.key = key;
-    update(node, item);
-    const place = last === null ? parent.firstChild : last.nextSibling;
-    if (node !== place) parent.insertBefore(node, place);
-    last = node;
-  }
-  for (const node of before.values()) node.remove();
 }
 function makePod() {
   const body = make("tbody");
@@ -100,20 +101,15 @@ function show(state) {
   if (!el("whole").firstChild) el("whole").append(buttonsFor(state.actions, "runtime"));
   set(el("faults"), state.faults.length === 0 ? "" : "Switched on: " + state.faults.join("; "));
 }
-function addFact({ kind, actor, seconds, sign, text, details }) {
-  const li = make("li", undefined, kind);
-  const what = make("div", undefined, "what");
-  what.append(make("div", (sign + " " + text).trim(), "text"));
-  if (kind === "table") what.append(make("pre", details.join("\\n")));
-  else for (const line of details) what.append(make("div", line, "detail"));
-  li.append(make("div", seconds.padStart(8) + " " + actor, "when"), what);
-  const list = el("facts");
-  list.prepend(li);
-  while (list.children.length > 400) list.lastChild.remove();
-}
-const events = new EventSource("/events");
-events.addEventListener("open", () => el("facts").replaceChildren());
-events.addEventListener("fact", (event) => addFact(JSON.parse(event.data)));
-events.addEventListener("state", (event) => show(JSON.parse(event.data)));
-events.addEventListener("error", () => set(el("health"), "kubelab pleg has ended, or cannot be reached", "unhealthy"));
 `;
+
+/** The page: what PLEG knows beside what the runtime has, buttons, and the trace as it comes. */
+export const PLEG_PAGE = livePageFiles({
+  command: "kubelab pleg",
+  title: "PLEG",
+  subject: "runtime",
+  heading: "Pods",
+  body: BODY,
+  css: CSS,
+  script: SCRIPT,
+});

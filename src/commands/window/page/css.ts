@@ -1,5 +1,5 @@
-/** Light or dark, as the browser likes it; on a narrow window each container is a block of its own. */
-export const PAGE_CSS = `
+/** Light or dark, as the browser likes it; on a narrow window each row is a block of its own. */
+export const LIVE_CSS = `
 :root {
   color-scheme: light dark;
   --line: #8884; --soft: #8882; --bad: #b3261e; --good: #1b6e3a; --news: #f9a82555; --dim: #5c6470;
@@ -18,29 +18,16 @@ section { min-width: 0; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: baseline; padding: 0.3rem 1rem 0.3rem 0; }
 thead th { color: var(--dim); font-size: 0.8rem; font-weight: 500; white-space: nowrap; }
-tr.pod th { background: var(--soft); padding: 0.3rem 0.6rem; }
 tr.entry td { border-bottom: 1px solid var(--line); }
 tr.entry td:first-child { padding-left: 0.6rem; }
-td.state { white-space: nowrap; }
-.running { color: var(--good); } .exited, .removed { color: var(--bad); }
-td.differs { background: var(--news); }
-.cache, .id, #counts { color: var(--dim); font-size: 0.82rem; font-weight: 400; }
-.cache { display: block; }
-.id, .when { font-family: ui-monospace, monospace; white-space: nowrap; }
-.buttons { display: flex; flex-wrap: wrap; gap: 0.3rem; }
-button {
-  font: inherit; font-size: 0.8rem; padding: 0.1rem 0.55rem; cursor: pointer; white-space: nowrap;
-  color: inherit; background: var(--soft); border: 1px solid var(--line); border-radius: 0.3rem;
-}
-button:hover { border-color: currentColor; }
+#counts { color: var(--dim); font-size: 0.82rem; }
 .healthy { color: var(--good); } .unhealthy { color: var(--bad); font-weight: 600; }
-#faults { color: var(--bad); }
 #facts { list-style: none; margin: 0; padding: 0; max-height: 80vh; overflow: auto; font-size: 0.88rem; }
 #facts li {
   display: grid; grid-template-columns: 9.5rem 1fr; gap: 0 0.8rem;
   border-bottom: 1px solid var(--line); padding: 0.25rem 0;
 }
-.when { color: var(--dim); font-size: 0.78rem; line-height: 1.7; }
+.when { color: var(--dim); font: 0.78rem/1.7 ui-monospace, monospace; white-space: nowrap; }
 .what { min-width: 0; overflow-wrap: anywhere; }
 .detail { color: var(--dim); font-size: 0.82rem; }
 .what pre { margin: 0.1rem 0; overflow-x: auto; font: 0.78rem/1.5 ui-monospace, monospace; }
@@ -48,12 +35,11 @@ li.step .text { font-weight: 600; } li.error .text { color: var(--bad); }
 @media (max-width: 40rem) {
   body { padding: 0.75rem; }
   thead { display: none; }
-  table, tbody, tr, tr.pod th { display: block; }
+  table, tbody, tr { display: block; }
   tr.entry { display: grid; grid-template-columns: 1fr 1fr; gap: 0 0.6rem; border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem; }
   tr.entry td { border: 0; padding: 0.1rem 0; }
   tr.entry td:first-child, tr.entry td:last-child { grid-column: 1 / -1; padding-left: 0; }
-  td.state::before { content: attr(data-label) " "; color: var(--dim); font-size: 0.8rem; }
-  tbody button { padding: 0.3rem 0.7rem; }
+  td[data-label]::before { content: attr(data-label) " "; color: var(--dim); font-size: 0.8rem; }
   #facts { max-height: none; }
   #facts li { grid-template-columns: 1fr; }
 }
