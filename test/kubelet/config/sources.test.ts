@@ -1,6 +1,7 @@
+import { watch } from "node:fs";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runApiserverSource } from "../../../src/kubelet/config/apiserver.js";
 import { FileSource } from "../../../src/kubelet/config/file.js";
@@ -176,25 +177,33 @@ describe("file", () => {
   test("a file that is renamed into place is told of, however busy the reader is with the one before", async () => {
     const stop = new AbortController();
     const seen: string[] = [];
+    let isRenamed = () => {};
+    const renamed = new Promise<void>((resolve) => {
+      isRenamed = resolve;
+    });
+    const own = watch(folder, (_event, file) => file === "a.json" && isRenamed());
     const reading = (async () => {
       for await (const file of watchPath(folder, stop.signal)) {
-        seen.push(file.slice(folder.length + 1));
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        seen.push(basename(file));
+        if (basename(file) === "a.json") return;
+        // Busy until both watches have been told of the second half.
+        if (basename(file) === "sedA1") await renamed.then(() => settle());
       }
     })();
     try {
-      await expect
-        .poll(async () => {
-          await writeFile(join(folder, "begun"), "");
-          return seen;
-        })
-        .toContain("begun");
+      // A change that comes before the watch has begun is not told of: so change until one is.
+      while (!seen.includes("begun")) {
+        await writeFile(join(folder, "begun"), "");
+        await settle();
+      }
       await writeFile(join(folder, "sedA1"), manifest("a"));
+      while (!seen.includes("sedA1")) await settle();
       await rename(join(folder, "sedA1"), join(folder, "a.json"));
-      await expect.poll(() => seen).toContain("a.json");
-    } finally {
-      stop.abort();
       await reading;
+      expect(seen.at(-1)).toBe("a.json");
+    } finally {
+      own.close();
+      stop.abort();
     }
   });
 });
