@@ -1,36 +1,10 @@
 import assert from "node:assert/strict";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, test } from "vitest";
-import { openPage, startChromium } from "../support/chromium.js";
-import { CliProcess, newHome } from "../support/cli-process.js";
-import { CONTRASTS, FITS, FOCUSED, POST_FORM } from "../support/page-scripts.js";
-import { suiteNeeding } from "../support/requirements.js";
+import type { Page } from "playwright-core";
+import { test } from "vitest";
+import { browserSuite } from "../support/browser-suite.js";
+import { FOCUSED, POST_FORM } from "../support/page-scripts.js";
 
-suiteNeeding(["chromium"], "the page of kubelab pleg in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await startChromium();
-  });
-  afterAll(() => browser?.close());
-
-  const running: CliProcess[] = [];
-  afterEach(async () => {
-    for (const page of browser.contexts().flatMap((context) => context.pages())) await page.close();
-    for (const one of running.splice(0)) await one.kill("SIGINT");
-  });
-
-  /** @returns where the page is */
-  async function startPleg(...flags: string[]): Promise<string> {
-    const pleg = new CliProcess(newHome(), ["pleg", "--http", "127.0.0.1:0", ...flags]);
-    running.push(pleg);
-    let text = "";
-    pleg.child.stderr?.on("data", (chunk) => {
-      text += String(chunk);
-    });
-    await pleg.printed(/Page: http:\S+\/\s/);
-    return /Page: (http:\S+\/)/.exec(text)?.[1] ?? "";
-  }
-
+browserSuite([], "the page of kubelab pleg in a browser", (suite) => {
   /** Resolves when runtime and PLEG both have a container in this state. */
   function seesBoth(page: Page, container: string, state: string): Promise<void> {
     const cell = (column: number) => page.locator(`td.state:nth-child(${column}):text-is("${state}")`);
@@ -39,7 +13,7 @@ suiteNeeding(["chromium"], "the page of kubelab pleg in a browser", () => {
   }
 
   test("shows the pods; a button changes the runtime, and relist and event come by themselves", async () => {
-    const { page, complaints } = await openPage(browser, await startPleg());
+    const { page, complaints } = await suite.open((await suite.start("pleg")).url);
     await seesBoth(page, "mypod-container", "running");
     assert.deepEqual(await page.locator("tr.pod th span:first-child").allInnerTexts(), [
       "default/myngx",
@@ -66,7 +40,7 @@ suiteNeeding(["chromium"], "the page of kubelab pleg in a browser", () => {
   });
 
   test("a switch of the runtime is shown as long as it is on", async () => {
-    const { page, complaints } = await openPage(browser, await startPleg("--relist-period", "50ms"));
+    const { page, complaints } = await suite.open((await suite.start("pleg", "--relist-period", "50ms")).url);
     const inspections = page.getByRole("button", { name: "inspections fail" });
     await inspections.click();
     await page.locator("#faults", { hasText: "inspections fail" }).waitFor();
@@ -80,10 +54,10 @@ suiteNeeding(["chromium"], "the page of kubelab pleg in a browser", () => {
   });
 
   test("looking at anything, also at the address of an action, changes nothing", async () => {
-    const url = await startPleg("--relist-period", "50ms");
-    const { page } = await openPage(browser, url);
+    const { url } = await suite.start("pleg", "--relist-period", "50ms");
+    const { page } = await suite.open(url);
     await seesBoth(page, "mypod-container", "running");
-    const other = await browser.newPage();
+    const other = await suite.newPage();
     const answer = await other.goto(`${url}actions/kill?target=mypod`);
     assert.deepEqual([answer?.status(), answer?.headers()["allow"]], [405, "POST"]);
     // Nor can the page of somebody else.
@@ -96,25 +70,16 @@ suiteNeeding(["chromium"], "the page of kubelab pleg in a browser", () => {
     assert.equal(await page.locator("#facts li", { hasText: "killed" }).count(), 0);
   });
 
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`fits a phone, and can be read there: ${colorScheme}`, async () => {
-      const size = { width: 360, height: 640 };
-      const { page, complaints } = await openPage(browser, await startPleg(), size);
-      await page.emulateMedia({ colorScheme });
-      await seesBoth(page, "mypod-container", "running");
-      assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
-      const texts = ["body", ".healthy", "td.running", ".cache", "button", ".id", ".when", ".detail"];
-      const contrasts = await page.evaluate(`(${CONTRASTS})(${JSON.stringify(texts)})`);
-      for (const [what, contrast] of contrasts as [string, number][])
-        assert.ok(contrast >= 4.5, `${what}: contrast ${contrast.toFixed(1)}`);
-      assert.deepEqual(complaints, []);
-    });
-  }
+  suite.testOnPhone(["body", ".healthy", "td.running", ".cache", "button", ".id", ".when", ".detail"], async () => {
+    const { url } = await suite.start("pleg");
+    return { url, shown: (page) => seesBoth(page, "mypod-container", "running") };
+  });
 
   test("the end of kubelab pleg is told, and a click after it does no harm", async () => {
-    const { page } = await openPage(browser, await startPleg());
+    const { url, command } = await suite.start("pleg");
+    const { page } = await suite.open(url);
     await seesBoth(page, "mypod-container", "running");
-    await running.splice(0)[0]?.kill("SIGINT");
+    await command.kill("SIGINT");
     await page.locator("#health.unhealthy", { hasText: "has ended" }).waitFor();
     await page.getByRole("button", { name: "lists hang" }).click();
     await page.locator("#facts li.error", { hasText: "cannot be reached" }).waitFor();

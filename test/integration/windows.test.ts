@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, test } from "vitest";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
-import { runKubectl } from "../support/node-kubectl.js";
+import { kubectlOf, runKubectl } from "../support/node-kubectl.js";
 import { suiteNeeding } from "../support/requirements.js";
 
 const POD = {
@@ -17,54 +17,20 @@ const POD = {
   },
 };
 
-/** A process of kubelab, and everything that it has said on stderr so far, on one line. */
-class Running {
-  readonly process: CliProcess;
-  #text = "";
-
-  constructor(home: string, argv: readonly string[]) {
-    this.process = new CliProcess(home, argv);
-    this.process.child.stderr?.on("data", (chunk) => {
-      this.#text += String(chunk);
-    });
-  }
-
-  /** Resolves with the first group as soon as stderr has it, however it was wrapped. */
-  async says(pattern: RegExp): Promise<string> {
-    const found = () => pattern.exec(this.#text.replaceAll(/\s+/g, " "));
-    for (;;) {
-      const match = found();
-      if (match !== null) return match[1] ?? "";
-      const { stderr } = this.process.child;
-      const more = new Promise<"more">((resolve) => stderr?.once("data", () => setImmediate(resolve, "more")));
-      if ((await Promise.race([more, this.process.ended])) !== "more" && found() === null) {
-        throw new Error(`ended before it said ${pattern}:\n${this.#text}`);
-      }
-    }
-  }
-}
-
 const home = newHome();
-const running: Running[] = [];
+const running: CliProcess[] = [];
 afterEach(async () => {
-  for (const one of running.splice(0)) await one.process.kill("SIGINT");
+  for (const one of running.splice(0)) await one.kill("SIGINT");
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-function start(...argv: string[]): Running {
-  const one = new Running(home, argv);
+function start(...argv: string[]): CliProcess {
+  const one = new CliProcess(home, argv);
   running.push(one);
   return one;
 }
 
 suiteNeeding(["kubectl"], "windows into a kubelet, with kubectl", () => {
-  /** @returns kubectl for the cluster of a window, once its node is up */
-  async function kubectlOf(window: Running) {
-    // A long path is wrapped behind a slash.
-    const kubeconfig = (await window.says(/--kubeconfig (.*?\.config) get pods/)).replaceAll(" ", "");
-    return (...args: string[]) => runKubectl(kubeconfig, args);
-  }
-
   test("static-pod: a mirror pod that kubectl deletes comes back; a file that is removed ends its pod", async () => {
     const manifests = join(home, "manifests");
     mkdirSync(manifests);

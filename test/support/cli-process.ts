@@ -46,10 +46,21 @@ export class CliProcess {
   }
 
   /** Resolves when its output (stdout and stderr) matches; rejects when it ends before. */
-  printed(pattern: RegExp): Promise<void> {
-    return new Promise((resolvePrinted, reject) => {
+  async printed(pattern: RegExp): Promise<void> {
+    await this.#until(pattern, () => pattern.exec(this.#stdout) ?? pattern.exec(this.#stderr));
+  }
+
+  /** Resolves with the first group as soon as stderr has it, however it was wrapped; rejects when it ends before. */
+  async says(pattern: RegExp): Promise<string> {
+    const match = await this.#until(pattern, () => pattern.exec(this.#stderr.replaceAll(/\s+/g, " ")));
+    return match[1] ?? "";
+  }
+
+  #until(pattern: RegExp, find: () => RegExpExecArray | null): Promise<RegExpExecArray> {
+    return new Promise((resolveFound, reject) => {
       const look = () => {
-        if (pattern.test(this.#stdout) || pattern.test(this.#stderr)) resolvePrinted();
+        const match = find();
+        if (match !== null) resolveFound(match);
       };
       this.child.stdout?.on("data", look);
       this.child.stderr?.on("data", look);

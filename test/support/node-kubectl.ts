@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
+import type { CliProcess } from "./cli-process.js";
 
 const run = promisify(execFile);
 /** No command may take longer: what hangs fails its test with the command's name. */
@@ -11,4 +12,11 @@ export async function runKubectl(kubeconfig: string, args: readonly string[]): P
   const env = { PATH: process.env["PATH"], HOME: dirname(kubeconfig), LANG: "C.UTF-8" };
   const { stdout } = await run("kubectl", ["--kubeconfig", kubeconfig, ...args], { env, timeout: LIMIT_MS });
   return stdout;
+}
+
+/** @returns kubectl for the cluster of a window into a kubelet, once its node is up */
+export async function kubectlOf(window: CliProcess): Promise<(...args: string[]) => Promise<string>> {
+  // A long path is wrapped behind a slash.
+  const kubeconfig = (await window.says(/--kubeconfig (.*?\.config) get pods/)).replaceAll(" ", "");
+  return (...args) => runKubectl(kubeconfig, args);
 }

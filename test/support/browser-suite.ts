@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, test } from "vitest";
+import { openPage, startChromium, type WatchedPage } from "./chromium.js";
+import { CliProcess, newHome } from "./cli-process.js";
+import { CONTRASTS, FITS } from "./page-scripts.js";
+import { suiteNeeding } from "./requirements.js";
+
+/** One browser for all tests of a suite; what a test opens and starts in it ends with the test. */
+export class BrowserSuite {
+  #browser: Browser | undefined;
+  readonly #running: CliProcess[] = [];
+
+  /** Starts a command with a page. @returns where the page is, once it is served */
+  async start(...argv: string[]): Promise<{ readonly command: CliProcess; readonly url: string }> {
+    const command = new CliProcess(newHome(), [...argv, "--http", "127.0.0.1:0"]);
+    this.#running.push(command);
+    return { command, url: await command.says(/Page: (http:\S+\/)\s/) };
+  }
+
+  open(url: string, size?: { width: number; height: number }): Promise<WatchedPage> {
+    return openPage(this.#chromium, url, size);
+  }
+
+  /** A page of nobody's. */
+  newPage(): Promise<Page> {
+    return this.#chromium.newPage();
+  }
+
+  /** Tests, in both colour schemes, that a page has no need to be scrolled sideways on a phone, and enough contrast there. */
+  testOnPhone(
+    selectors: readonly string[],
+    begin: () => Promise<{ url: string; shown: (page: Page) => Promise<void> }>,
+  ) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      test(`fits a phone, and can be read there: ${colorScheme}`, async () => {
+        const { url, shown } = await begin();
+        const { page, complaints } = await this.open(url, { width: 360, height: 640 });
+        await page.emulateMedia({ colorScheme });
+        await shown(page);
+        assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+        const contrasts = await page.evaluate(`(${CONTRASTS})(${JSON.stringify(selectors)})`);
+        for (const [what, contrast] of contrasts as [string, number][])
+          assert.ok(contrast >= 4.5, `${what}: contrast ${contrast.toFixed(1)}`);
+        assert.deepEqual(complaints, []);
+      });
+    }
+  }
+
+  get #chromium(): Browser {
+    return this.#browser ?? assert.fail("a browser is there while tests run");
+  }
+
+  async begin(): Promise<void> {
+    this.#browser = await startChromium();
+  }
+
+  async clear(): Promise<void> {
+    for (const page of this.#chromium.contexts().flatMap((context) => context.pages())) await page.close();
+    for (const one of this.#running.splice(0)) await one.kill("SIGINT");
+  }
+
+  async end(): Promise<void> {
+    await this.#browser?.close();
+  }
+}
+
+/** A suite whose tests look at a command's page in a browser. */
+export function browserSuite(needs: readonly string[], title: string, body: (suite: BrowserSuite) => void): void {
+  suiteNeeding(["chromium", ...needs], title, () => {
+    const suite = new BrowserSuite();
+    beforeAll(() => suite.begin());
+    afterEach(() => suite.clear());
+    afterAll(() => suite.end());
+    body(suite);
+  });
+}
