@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages that draw on the terminal: only the rooms that face it may know them. */
-const TERMINAL_PACKAGES = /^(chalk|ora|inquirer|commander)$/;
+const TERMINAL_PACKAGES = /^(chalk|ora|inquirer|@inquirer\/\w+|commander)$/;
 const TERMINAL_ROOMS = new Set(["cli", "commands", "cli.ts"]);
 
 interface Import {

@@ -91,7 +91,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     .argument("<id>")
     .action(
       open(async (env, flags, id) =>
-        (await import("./learn/background.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
+        (await import("./learn/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
       ),
     );
   learn
@@ -134,7 +134,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
 }
 
 async function showMenu(env: LearnEnvironment, flags: LearnFlags): Promise<void> {
-  const { runMenu } = await import("./learn/interactive.js");
+  const { runMenu } = await import("./learn/menu.js");
   await runMenu(env, embeddedOnly(flags));
 }
 

@@ -4,13 +4,11 @@ import type { LabMessage } from "../../labs/message.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
-import { standingInWords } from "./list.js";
-import { wrap } from "./markdown.js";
 import { type OpenSession, openSession } from "./open-session.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import type { RealTarget } from "./real-place.js";
 import { parseFactor, speedByKey } from "./speed.js";
-import { WaitingLine } from "./waiting.js";
+import { Teller } from "./teller.js";
 
 export interface InteractiveOptions {
   readonly speed?: number;
@@ -18,64 +16,25 @@ export interface InteractiveOptions {
   readonly real?: RealTarget;
 }
 
-/** The menu, until the learner has had enough. */
-export async function runMenu(env: LearnEnvironment, options: InteractiveOptions): Promise<void> {
-  for (;;) {
-    const lab = await chooseLab(env);
-    if (lab === undefined) return;
-    await runLab(env, lab, options);
-  }
-}
-
-async function chooseLab(env: LearnEnvironment): Promise<LabSummary | undefined> {
-  const { library, store, say, language } = env;
-  const progress = await store.load();
-  const width = env.context.streams.stderr.columns ?? 80;
-  const describe = (lab: LabSummary) => {
-    const standing = `${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)}`;
-    return wrap(`${lab.summary[language]} (${standing})`, width).join("\n");
-  };
-  const entries = (kind: LabSummary["kind"]) =>
-    library.summaries
-      .filter((lab) => lab.kind === kind)
-      .map((lab) => ({
-        value: lab.id,
-        name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
-        description: describe(lab),
-      }));
-  const incidents = entries("incident");
-  const choices: Choice[] = [
-    { heading: say("chapters") },
-    ...entries("chapter"),
-    ...(incidents.length === 0 ? [] : [{ heading: say("incidents") }, ...incidents]),
-    { value: "", name: say("quit") },
-  ];
-  const id = await choose(env, say("menuTitle"), choices);
-  return library.summaries.find((lab) => lab.id === id);
-}
-
 /** One lab, step by step. What the lab tells goes to stderr with the prompts: stdout is for results. */
 export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<void> {
   const { context, say, store } = env;
-  const renderer = env.renderer("stderr");
   const preparing = context.progress(say("preparing"));
-  const waiting = new WaitingLine(env, say("speedKeys"));
+  const teller = new Teller(env, "stderr", say("speedKeys"));
   const onMessage = (message: LabMessage) => {
-    if (message.kind === "waiting") return waiting.update(message);
     preparing.stop();
-    waiting.stop();
     // The prompt shows the choices.
-    if (message.kind !== "question") renderer.write(message);
+    if (message.kind !== "question") teller.tell(message);
   };
   await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => preparing.stop());
   try {
     while (open.session.step !== undefined) {
       open.session.present();
       const { session, place } = open;
-      if (!(await runStep(env, { session, place, waiting }))) break;
+      if (!(await runStep(env, { session, place, teller }))) break;
     }
   } finally {
-    waiting.stop();
+    teller.stop();
     await open.written();
   }
   const done = (await store.of(lab))?.done.length ?? 0;
@@ -84,7 +43,7 @@ export async function runLab(env: LearnEnvironment, lab: LabSummary, options: In
 }
 
 interface Stage extends Pick<OpenSession, "session" | "place"> {
-  readonly waiting: WaitingLine;
+  readonly teller: Teller;
 }
 
 /** @returns false: the learner leaves */
@@ -128,7 +87,7 @@ async function runStep(env: LearnEnvironment, open: Stage): Promise<boolean> {
 /** Does something that may wait; meanwhile keys change the speed of time. */
 async function attempt(
   env: LearnEnvironment,
-  { place, waiting }: Stage,
+  { place, teller }: Stage,
   body: (signal: AbortSignal) => Promise<boolean>,
 ): Promise<boolean> {
   const { streams, signal } = env.context;
@@ -139,7 +98,7 @@ async function attempt(
   const press = async (key: string) => {
     const factor = await speedByKey(key, place).catch((error: unknown) => tell(env, error));
     if (factor === undefined) return;
-    waiting.stop();
+    teller.stop();
     streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
   };
   // `q` and the end of the input end the reading of keys; only Ctrl-C ends what is under way.

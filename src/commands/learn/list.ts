@@ -1,8 +1,8 @@
-import stringWidth from "string-width";
 import type { Say } from "../../labs/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
 import type { Language } from "../../labs/text.js";
+import { textWidth } from "./text-width.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 
@@ -36,9 +36,9 @@ export function labTable(labs: readonly LabSummary[], progress: Progress, langua
   ]);
   const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnTitle"] as const;
   const all = [keys.map((key) => say(key)), ...rows];
-  const widths = keys.map((_, i) => Math.max(...all.map((row) => stringWidth(row[i] ?? ""))));
+  const widths = keys.map((_, i) => Math.max(...all.map((row) => textWidth(row[i] ?? ""))));
   return all
-    .map((row) => row.map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - stringWidth(cell))).join("  "))
+    .map((row) => row.map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell))).join("  "))
     .map((line) => line.trimEnd())
     .join("\n");
 }

@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import wrapAnsi from "wrap-ansi";
+import { wrap } from "./text-width.js";
 
 /** A block that stands between empty lines. */
 type Block =
@@ -7,7 +7,7 @@ type Block =
   | { readonly kind: "list"; readonly items: readonly { readonly mark: string; readonly text: string }[] };
 
 /**
- * A lab's Markdown as lines for a terminal: paragraphs, lists, `code`, **strong**, fenced blocks. Wide characters count as two
+ * A lab's Markdown as lines for a terminal: paragraphs, lists, `code`, *emphasis*, **strong**, fenced blocks. Wide characters count as two
  * columns.
  */
 export function renderMarkdown(markdown: string, chalk: ChalkInstance, width: number): string[] {
@@ -34,14 +34,22 @@ export function renderMarkdown(markdown: string, chalk: ChalkInstance, width: nu
   return lines;
 }
 
-export function wrap(text: string, width: number): string[] {
-  return wrapAnsi(text, Math.max(20, width), { hard: true }).split("\n");
-}
+/** Stars that stand at the edges of words, as in a * b, are multiplication signs. */
+const EMPHASIS = /(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])/g;
+/** In the place of `code`, whose stars are its own. */
+const CODE = "\u0000";
 
 function inline(text: string, chalk: ChalkInstance): string {
+  const codes: string[] = [];
+  const keep = (_: string, code: string) => {
+    codes.push(chalk.level === 0 ? `\`${code}\`` : chalk.cyan(code));
+    return CODE;
+  };
   return text
+    .replace(/`([^`]+)`/g, keep)
     .replace(/\*\*([^*]+)\*\*/g, (_, strong: string) => chalk.bold(strong))
-    .replace(/`([^`]+)`/g, (_, code: string) => (chalk.level === 0 ? `\`${code}\`` : chalk.cyan(code)));
+    .replace(EMPHASIS, (_, word: string) => chalk.underline(word))
+    .replaceAll(CODE, () => codes.shift() ?? "");
 }
 
 function blocksOf(markdown: string): Block[] {

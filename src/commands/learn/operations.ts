@@ -1,6 +1,7 @@
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
 import { LabError } from "../../util/errors.js";
-import { ask, backgroundLab, endBackground, openBackground } from "./background.js";
+import { ask, endBackground, openBackground } from "./background.js";
+import { backgroundLab } from "./background-state.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
 import { parseFactor } from "./speed.js";
 

@@ -10,22 +10,16 @@ export function canAsk({ context }: LearnEnvironment): boolean {
   return context.streams.stdin.isTTY === true && context.streams.stderr.isTTY === true;
 }
 
-async function openPrompt({ context }: LearnEnvironment) {
-  const { streams, signal } = context;
-  const { default: inquirer } = await import("inquirer");
-  return inquirer.createPromptModule({
-    input: streams.stdin as NodeJS.ReadStream,
-    output: streams.stderr as NodeJS.WriteStream,
-    signal,
-  } as Parameters<typeof inquirer.createPromptModule>[0]);
+/** Where prompts read and write: stdout is for results. */
+function promptContext({ context }: LearnEnvironment) {
+  return { input: context.streams.stdin, output: context.streams.stderr, signal: context.signal };
 }
 
 /** Asks for a line; Enter alone means `usual`. */
 export async function askText(env: LearnEnvironment, message: string, usual: string): Promise<string> {
   if (isPlain(env)) return (await askLine(env, `${message} (${usual}) `)) || usual;
-  const prompt = await openPrompt(env);
-  const { answer } = await prompt([{ type: "input", name: "answer", message, default: usual } as never]);
-  return String(answer);
+  const { default: input } = await import("@inquirer/input");
+  return input({ message, default: usual }, promptContext(env));
 }
 
 /**
@@ -38,21 +32,11 @@ export async function choose(env: LearnEnvironment, message: string, choices: re
     throw new LabError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
   if (isPlain(env)) return chooseByNumber(env, message, choices);
-  const prompt = await openPrompt(env);
-  const items = choices.map((one) =>
-    "heading" in one
-      ? { type: "separator" as const, separator: one.heading }
-      : {
-          value: one.value,
-          name: one.name,
-          ...(one.description === undefined ? {} : { description: one.description }),
-        },
-  );
+  // This prompt alone: all of inquirer takes longer to load than the rest of the menu.
+  const { default: select, Separator } = await import("@inquirer/select");
+  const items = choices.map((one) => ("heading" in one ? new Separator(one.heading) : one));
   const theme = { style: { keysHelpTip: () => env.say("keysHelp") } };
-  const { answer } = await prompt([
-    { type: "select", name: "answer", message, choices: items, loop: false, theme, pageSize: pageSize(env) } as never,
-  ]);
-  return String(answer);
+  return select({ message, choices: items, loop: false, theme, pageSize: pageSize(env) }, promptContext(env));
 }
 
 /** Rows that question, description and help leave for choices. */

@@ -2,7 +2,8 @@ import type { ChalkInstance } from "chalk";
 import type { MessageKey, Say } from "../../labs/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { printable } from "../../trace/text.js";
-import { renderMarkdown, wrap } from "./markdown.js";
+import { renderMarkdown } from "./markdown.js";
+import { wrap } from "./text-width.js";
 
 export interface RenderOptions {
   readonly chalk: ChalkInstance;

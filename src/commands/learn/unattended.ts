@@ -7,7 +7,7 @@ import { describeFileError } from "../../util/files.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { openSession } from "./open-session.js";
-import { WaitingLine } from "./waiting.js";
+import { Teller } from "./teller.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
   /** YAML or JSON: the choice by step */
@@ -28,13 +28,8 @@ export async function runUnattended(
   const answers = answersFile === undefined ? {} : await readAnswers(env, answersFile);
   const lab = await env.library.load(summary.id);
   if (lab !== undefined) checkAnswers(env, lab, answers);
-  const renderer = env.renderer("stdout");
-  const waiting = new WaitingLine(env);
-  const onMessage = (message: LabMessage) => {
-    if (message.kind === "waiting") return waiting.update(message);
-    waiting.stop();
-    renderer.write(message);
-  };
+  const teller = new Teller(env, "stdout");
+  const onMessage = (message: LabMessage) => teller.tell(message);
   await using open = await openSession(env, summary, { ...options, onMessage });
   const { session } = open;
   try {
@@ -46,7 +41,7 @@ export async function runUnattended(
       throw new LabError("FAILED", env.say("stepFailed", { id: summary.id, step: step.id }), env.say("stepFailedHint"));
     }
   } finally {
-    waiting.stop();
+    teller.stop();
   }
 }
 

@@ -1,7 +1,7 @@
-import stringWidth from "string-width";
 import type { Progress } from "../../cli/context.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { LearnEnvironment } from "./environment.js";
+import { textWidth } from "./text-width.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
 
@@ -29,7 +29,7 @@ export class WaitingLine {
     const { context, wall } = this.env;
     if (this.#isTerminal) {
       const keys = this.keys === "" ? "" : ` (${this.keys})`;
-      const columns = (context.streams.stderr.columns ?? 80) - BESIDE_COLUMNS - stringWidth(keys);
+      const columns = (context.streams.stderr.columns ?? 80) - BESIDE_COLUMNS - textWidth(keys);
       const text = `${fitted(this.#text(message), columns)}${keys}`;
       this.#progress ??= context.progress(text);
       this.#progress.update(text);
@@ -60,8 +60,8 @@ export class WaitingLine {
 
 /** A line that changes has to be one line: its end is left out. */
 function fitted(text: string, columns: number): string {
-  if (stringWidth(text) <= columns) return text;
+  if (textWidth(text) <= columns) return text;
   const chars = [...text];
-  while (chars.length > 0 && stringWidth(chars.join("")) + ELLIPSIS.length > columns) chars.pop();
+  while (chars.length > 0 && textWidth(chars.join("")) + ELLIPSIS.length > columns) chars.pop();
   return `${chars.join("")}${ELLIPSIS}`;
 }

@@ -1,0 +1,42 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Language } from "../../labs/text.js";
+import { writeFileAtomic } from "../../util/files.js";
+import type { LearnEnvironment } from "./environment.js";
+import { learnFolder } from "./progress-store.js";
+
+/** What a lab in the background leaves to be found by. */
+export interface HostState {
+  readonly version: 1;
+  readonly lab: string;
+  readonly socket: string;
+  readonly pid: number;
+  /** that it was begun in: whoever goes on with it reads the same */
+  readonly language: Language;
+}
+
+const stateFile = (env: LearnEnvironment): string => join(learnFolder(env.context.env), "session.json");
+
+/** The lab that runs in the background, or did when its process was killed. */
+export async function backgroundLab(env: LearnEnvironment): Promise<HostState | undefined> {
+  try {
+    const state = JSON.parse(await readFile(stateFile(env), "utf8")) as Partial<HostState> | null;
+    const { lab, socket, pid, language } = state ?? {};
+    const isOurs = lab !== undefined && socket !== undefined && pid !== undefined;
+    return isOurs ? { version: 1, lab, socket, pid, language: language ?? env.language } : undefined;
+  } catch {
+    // Missing or half-written: for the callers both mean that nothing runs.
+    return undefined;
+  }
+}
+
+/** Leaves a lab to be found by `backgroundLab`. */
+export async function noteBackground(env: LearnEnvironment, state: HostState): Promise<void> {
+  await writeFileAtomic(stateFile(env), JSON.stringify(state), { mode: 0o600 });
+}
+
+/** The lab is not found any more. Safe to call twice. */
+export async function forgetBackground(env: LearnEnvironment, { socket }: HostState): Promise<void> {
+  await rm(stateFile(env), { force: true });
+  await rm(socket, { force: true });
+}

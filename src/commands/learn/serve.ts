@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import type { LabSummary } from "../../labs/library.js";
+import type { LabMessage } from "../../labs/message.js";
+import { makeFolder } from "../../util/files.js";
+import { forgetBackground, type HostState, noteBackground } from "./background-state.js";
+import type { LearnEnvironment } from "./environment.js";
+import { hostLab, type Speaker } from "./host.js";
+import type { InteractiveOptions } from "./interactive.js";
+import { openSession } from "./open-session.js";
+import { learnFolder } from "./progress-store.js";
+
+/** Serves a lab in this process until the learner leaves: `kubelab learn start --detach` runs it as a process of its own. */
+export async function serveLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<void> {
+  const opening: LabMessage[] = [];
+  const speaker: Speaker = { emit: (message) => void opening.push(message) };
+  await using open = await openSession(env, lab, { ...options, onMessage: (message) => speaker.emit(message) });
+  const { session, written } = open;
+  const folder = learnFolder(env.context.env);
+  await makeFolder(folder, 0o700);
+  const socket = join(folder, "session.sock");
+  const { language, say } = env;
+  const state: HostState = { version: 1, lab: lab.id, socket, pid: process.pid, language };
+  const present = session.present.bind(session);
+  session.present = () => {
+    // Whoever asks first hears how the lab began.
+    for (const message of opening.splice(0)) speaker.emit(message);
+    present();
+  };
+  const serving = hostLab(session, speaker, { socket, written, say }, env.context.signal);
+  await noteBackground(env, state);
+  try {
+    await serving;
+  } finally {
+    await forgetBackground(env, state);
+  }
+}

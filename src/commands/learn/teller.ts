@@ -1,0 +1,29 @@
+import type { LabMessage } from "../../labs/message.js";
+import type { LearnEnvironment } from "./environment.js";
+import type { LabRenderer } from "./render.js";
+import { WaitingLine } from "./waiting.js";
+
+/** Tells on one stream what a lab tells. A wait is a line on stderr, gone as soon as there is something else to tell. */
+export class Teller {
+  readonly #renderer: LabRenderer;
+  readonly #waiting: WaitingLine;
+
+  /** @param keys said behind a wait on a terminal: which keys do something */
+  constructor(env: LearnEnvironment, stream: "stdout" | "stderr", keys = "") {
+    this.#renderer = env.renderer(stream);
+    this.#waiting = new WaitingLine(env, keys);
+  }
+
+  tell(message: LabMessage): void {
+    if (message.kind === "waiting") this.#waiting.update(message);
+    else {
+      this.stop();
+      this.#renderer.write(message);
+    }
+  }
+
+  /** Nothing is waited for any more. Safe to call twice. */
+  stop(): void {
+    this.#waiting.stop();
+  }
+}

@@ -1,0 +1,132 @@
+/** Escape sequences of colours: they take no column. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one
+const COLOUR = /\u001b\[[0-9;]*m/y;
+const NO_COLUMN = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+
+/** First and last code point of what takes two columns: Unicode's East Asian Width W and F, in rough blocks. */
+const WIDE: readonly (readonly [first: number, last: number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0xa4cf],
+  [0xa960, 0xa97f],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe10, 0xfe19],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x1f300, 0x1f64f],
+  [0x1f680, 0x1f6ff],
+  [0x1f900, 0x1f9ff],
+  [0x20000, 0x3fffd],
+];
+
+/**
+ * How many columns a text takes in a terminal; Chinese characters take two each.
+ *
+ * Differs: from the package string-width, which knows every emoji and takes a third of the menu's start for it.
+ */
+export function textWidth(text: string): number {
+  return piecesOf(text).reduce((sum, piece) => sum + piece.width, 0);
+}
+
+/** Lines of at most `width` columns, at least 20. Latin text breaks at spaces, Chinese between any two characters but punctuation. */
+export function wrap(text: string, width: number): string[] {
+  const columns = Math.max(20, width);
+  return text.split("\n").flatMap((line) => wrapLine(line.trim(), columns));
+}
+
+function wrapLine(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const unit of unitsOf(text)) {
+    const gap = used > 0 && unit.isSpaced ? 1 : 0;
+    if (used > 0 && used + gap + unit.width > columns) {
+      lines.push(line);
+      [line, used] = ["", 0];
+    } else if (gap > 0) {
+      line += " ";
+      used += gap;
+    }
+    for (const { text: part, width } of unit.pieces) {
+      if (used + width > columns) {
+        // A word that is longer than a line.
+        lines.push(line);
+        [line, used] = ["", 0];
+      }
+      line += part;
+      used += width;
+    }
+  }
+  return [...lines, line];
+}
+
+/** A character, or the escape sequence of a colour. */
+interface Piece {
+  readonly text: string;
+  /** 0, 1 or 2 columns */
+  readonly width: number;
+}
+
+/** Pieces that stay in one line. */
+interface Unit {
+  readonly pieces: Piece[];
+  width: number;
+  /** a space stands before it, unless it begins a line */
+  readonly isSpaced: boolean;
+}
+
+/** What begins no line, and what ends none. */
+const CLOSES =
+  /^[,.;:?!)\]}%\u2019\u201d\u2026\u2014\u00b7\u3001\u3002\u300b\u300d\u300f\u3011\u3009\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff01]$/;
+const OPENS = /^[([{\u2018\u201c\u300a\u300c\u300e\u3010\u3008\uff08]$/;
+
+function unitsOf(text: string): Unit[] {
+  const units: Unit[] = [];
+  let unit: Unit | undefined;
+  let isSpaced = false;
+  let before: Piece | undefined;
+  for (const piece of piecesOf(text)) {
+    if (piece.text === " ") {
+      unit = undefined;
+      isSpaced = true;
+      before = undefined;
+      continue;
+    }
+    if (unit === undefined || mayBreak(before, piece)) {
+      unit = { pieces: [], width: 0, isSpaced };
+      units.push(unit);
+      isSpaced = false;
+    }
+    unit.pieces.push(piece);
+    unit.width += piece.width;
+    if (piece.width > 0) before = piece;
+  }
+  return units;
+}
+
+/** Between two characters without a space: where one of them is Chinese, and no punctuation is torn off. */
+function mayBreak(before: Piece | undefined, piece: Piece): boolean {
+  if (before === undefined || piece.width === 0) return false;
+  return (before.width === 2 || piece.width === 2) && !CLOSES.test(piece.text) && !OPENS.test(before.text);
+}
+
+function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  for (let at = 0; at < text.length; ) {
+    COLOUR.lastIndex = at;
+    const colour = COLOUR.exec(text)?.[0];
+    const character = colour ?? String.fromCodePoint(text.codePointAt(at) ?? 0);
+    pieces.push({ text: character, width: colour === undefined ? widthOf(character) : 0 });
+    at += character.length;
+  }
+  return pieces;
+}
+
+function widthOf(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x7f) return code < 0x20 ? 0 : 1;
+  if (code < 0xa0 || NO_COLUMN.test(character)) return 0;
+  return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+}
