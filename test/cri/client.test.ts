@@ -7,7 +7,7 @@ import { listContainersOf } from "../../src/cri/projections.js";
 import { RUNTIME_SERVICE } from "../../src/cri/services.js";
 import { expectOk, type GrpcCode, RpcError } from "../../src/cri/status.js";
 import { LabError } from "../../src/util/errors.js";
-import { settle } from "../support/fake-clock.js";
+import { settle, untilTrue } from "../support/fake-clock.js";
 import { only } from "../support/trace.js";
 import { openChannel, socketUrl, startRuntime, VERSION } from "./support.js";
 
@@ -467,11 +467,6 @@ test("a response that is no message of protocol buffers is Internal", async () =
   await channel.close();
   await new Promise((resolve) => h2.close(resolve));
 });
-
-/** Sockets and streams run; real time does not count. */
-async function untilTrue(check: () => boolean): Promise<void> {
-  while (!check()) await settle();
-}
 
 async function eventually(ask: () => Promise<string>, want: string): Promise<string> {
   let seen = await ask();

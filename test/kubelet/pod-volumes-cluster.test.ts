@@ -17,6 +17,7 @@ import { VolumeManager } from "../../src/kubelet/volumes/volume-manager.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { RuntimeLab } from "../runtime/lab.js";
+import { untilTrue } from "../support/fake-clock.js";
 import { nodeClient } from "../support/node-client.js";
 import { RecordedEvents } from "../support/recorded-events.js";
 import { recordingTrace } from "../support/trace.js";
@@ -133,7 +134,7 @@ describe("a pod's volumes and environment on a real API server, as the node itse
     const lister = new Informer({ client, clock, random, trace }, { path: collectionPath(SERVICES) });
     const stop = new AbortController();
     const following = assert.rejects(lister.run(stop.signal), { name: "AbortError" });
-    while (lister.syncedObjects === undefined) await new Promise((resolve) => setImmediate(resolve));
+    await untilTrue(() => lister.syncedObjects !== undefined);
     const deps = {
       configMaps: objects.configMaps,
       secrets: objects.secrets,

@@ -14,6 +14,11 @@ export async function settle(rounds = 3): Promise<void> {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Lets things run until a fact holds: what never comes fails by the test's own time limit. */
+export async function untilTrue(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await settle(1);
+}
+
 /** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {
   #nowMs: number;

@@ -5,7 +5,7 @@ import { describe, onTestFinished, test } from "vitest";
 import { Flag, FrameType, frame, numberFrame, Setting, settingsFrame } from "../../../src/cri/transport/frames.js";
 import { encodeField, type Fields } from "../../../src/cri/transport/hpack.js";
 import { requestBlock, Session, type StreamEnd, type StreamHandle } from "../../../src/cri/transport/session.js";
-import { settle } from "../../support/fake-clock.js";
+import { settle, untilTrue } from "../../support/fake-clock.js";
 
 const BLOCK = requestBlock([
   [":method", "POST"],
@@ -161,7 +161,7 @@ describe("with Node's own server", () => {
         ended = true;
       },
     });
-    while (codes.length === 0) await settle();
+    await untilTrue(() => codes.length > 0);
     assert.deepEqual([pieces, ended, codes], [1, false, [8]]);
   });
 
@@ -212,7 +212,7 @@ describe("with Node's own server", () => {
     assert.deepEqual([answer.body[0], answer.end.by, session.isOpen], [5, "end", false]);
     const after = await ask(session);
     assert.equal(after.end.by, "connection");
-    while (lost.length === 0) await settle();
+    await untilTrue(() => lost.length > 0);
   });
 });
 
@@ -294,7 +294,7 @@ describe("frames that few send, and all must take", () => {
     });
     await openSession(port);
     const pong = frame(FrameType.PING, Flag.ACK, 0, Buffer.from("pingpong"));
-    while (!Buffer.concat(seen).includes(pong)) await settle();
+    await untilTrue(() => Buffer.concat(seen).includes(pong));
     assert.ok(Buffer.concat(seen).includes(frame(FrameType.SETTINGS, Flag.ACK, 0, EMPTY)));
   });
 
@@ -311,7 +311,7 @@ describe("frames that few send, and all must take", () => {
     const answer = await ask(session, Buffer.alloc(1_000));
     assert.deepEqual(answer.end, { by: "end" });
     const reset = numberFrame(FrameType.RST_STREAM, 1, 0);
-    while (!Buffer.concat(seen).includes(reset)) await settle();
+    await untilTrue(() => Buffer.concat(seen).includes(reset));
   });
 });
 

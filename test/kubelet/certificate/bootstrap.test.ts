@@ -11,7 +11,7 @@ import { parseCertificatePem } from "../../../src/pki/certificate.js";
 import { keyMatchesCertificate } from "../../../src/pki/keys.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
-import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority, status } from "../../support/https-server.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { CsrServer, DENIED, FAILED } from "./csr-server.js";
@@ -46,7 +46,7 @@ async function node(server: CsrServer, folder?: string) {
 
 /** Waits for a fact that a test server holds. */
 async function seen(server: CsrServer, count: number): Promise<void> {
-  while (server.seen.length < count) await new Promise((resolve) => setImmediate(resolve));
+  await untilTrue(() => server.seen.length >= count);
 }
 
 const nameOf = (server: CsrServer) => [...server.csrs.keys()].at(-1) ?? "";

@@ -5,7 +5,7 @@ import { kubeconfigText } from "../../../src/client/kubeconfig-text.js";
 import { discoverCluster, parseCaCertHash } from "../../../src/kubelet/certificate/discovery.js";
 import { detachedJwsIsValid } from "../../../src/kubelet/certificate/jws.js";
 import { type CertificateAuthority, publicKeyHash } from "../../../src/pki/authority.js";
-import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, untilTrue } from "../../support/fake-clock.js";
 import { type Answer, makeAuthority, makeLeaf, startHttpsServer, status } from "../../support/https-server.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -142,7 +142,7 @@ describe("discovery by CA hash", () => {
       const clock = new FakeClock();
       const running = discover(Array.from({ length: 9 }, answer), ca, clock);
       for (let second = 0; second < 5; second++) {
-        while (clock.sleeping === 0) await new Promise((resolve) => setImmediate(resolve));
+        await untilTrue(() => clock.sleeping > 0);
         await clock.advance(1_000);
       }
       const { settled, seen } = await running;
@@ -163,7 +163,7 @@ describe("discovery by CA hash", () => {
   test("a signature that comes a moment later is waited for", async () => {
     const clock = new FakeClock();
     const running = discover([clusterInfo(kubeconfig(ca)), good(), good()], ca, clock);
-    while (clock.sleeping === 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilTrue(() => clock.sleeping > 0);
     await clock.advance(1_000);
     assert.equal((await running).settled?.status, "fulfilled");
   });

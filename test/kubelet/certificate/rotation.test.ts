@@ -11,7 +11,7 @@ import { rotateCertificates } from "../../../src/kubelet/certificate/rotation.js
 import type { CertificateAuthority } from "../../../src/pki/authority.js";
 import { parseCertificatePem } from "../../../src/pki/certificate.js";
 import { SystemClock } from "../../../src/util/clock.js";
-import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority, makeLeaf, status } from "../../support/https-server.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { CsrServer, DENIED } from "./csr-server.js";
@@ -56,10 +56,6 @@ async function rotating(server: CsrServer) {
   return { clock, events, store, client, done, end };
 }
 
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
-}
-
 describe("rotation", () => {
   test("at 80 % of its life (chance 0.5): a new key, a request named by the server, asked for with the old certificate", async () => {
     await using server = await CsrServer.start(ca);
@@ -69,7 +65,7 @@ describe("rotation", () => {
     await clock.advance(0.79 * 24 * HOUR_MS);
     assert.equal(server.seen.length, 0);
     await clock.advance(0.02 * 24 * HOUR_MS);
-    await until(() => client.config.clientKeyPem !== oldKey);
+    await untilTrue(() => client.config.clientKeyPem !== oldKey);
     const { metadata, spec } = (server.seen[0]?.body ?? {}) as { metadata: object; spec: Record<string, unknown> };
     assert.deepEqual(metadata, { generateName: "csr-" });
     assert.equal(spec["expirationSeconds"], 600);
@@ -77,7 +73,7 @@ describe("rotation", () => {
     assert.equal(pair?.keyPem, client.config.clientKeyPem);
     assert.equal(pair?.certificatePem, client.config.clientCertificatePem);
     assert.equal(parseCertificatePem(pair?.certificatePem ?? "").subject.commonName, "system:node:n1");
-    await until(() => clock.sleeping === 1);
+    await untilTrue(() => clock.sleeping === 1);
     await end();
   });
 
@@ -89,14 +85,14 @@ describe("rotation", () => {
     const oldKey = client.config.clientKeyPem;
     await clock.advance(0.81 * 24 * HOUR_MS);
     for (const [i, ms] of [2_100, 4_200, 8_400, 16_800, 32_000, 32_000].entries()) {
-      await until(() => server.seen.length === i + 1 && clock.sleeping === 1);
+      await untilTrue(() => server.seen.length === i + 1 && clock.sleeping === 1);
       await clock.advance(ms - 1);
       assert.equal(server.seen.length, i + 1, `attempt ${i + 2} comes not before ${ms} ms`);
       await clock.advance(1);
     }
-    await until(() => client.config.clientKeyPem !== oldKey);
+    await untilTrue(() => client.config.clientKeyPem !== oldKey);
     assert.equal(only(events, "error").length, 6);
-    await until(() => clock.sleeping === 1);
+    await untilTrue(() => clock.sleeping === 1);
     await end();
   });
 
@@ -106,11 +102,11 @@ describe("rotation", () => {
     const oldKey = client.config.clientKeyPem;
     server.onCreate = (csr) => server.setCondition(csr.metadata.name ?? "", DENIED);
     await clock.advance(0.81 * 24 * HOUR_MS);
-    await until(() => only(events, "error").length === 1);
+    await untilTrue(() => only(events, "error").length === 1);
     assert.match(only(events, "error")[0]?.message ?? "", /was denied: Policy/);
     assert.equal(client.config.clientKeyPem, oldKey);
     assert.notEqual((await store.pendingKey()).keyPem, oldKey);
-    await until(() => clock.sleeping === 1);
+    await untilTrue(() => clock.sleeping === 1);
     await end();
   });
 });

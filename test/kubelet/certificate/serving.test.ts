@@ -17,7 +17,7 @@ import { decodePem } from "../../../src/pki/pem.js";
 import { evaluateSigner, findSigner } from "../../../src/pki/signers.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
-import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority } from "../../support/https-server.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { CsrServer, DENIED } from "./csr-server.js";
@@ -128,15 +128,11 @@ describe("serving certificate, from the cluster", () => {
     return { clock, events, store, shown, end };
   }
 
-  async function until(isTrue: () => boolean): Promise<void> {
-    while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
-  }
-
   test("is asked for with the node's addresses, in the form that the signer takes, and again at 80 % of its life", async () => {
     await using server = await CsrServer.start(ca);
     const one = await rotating(server, ["n1", "127.0.0.1", "n1"]);
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", one.clock.now(), 24);
-    await until(() => one.shown.length === 1 && one.clock.sleeping === 1);
+    await untilTrue(() => one.shown.length === 1 && one.clock.sleeping === 1);
     type Asked = {
       readonly spec: { readonly request: string; readonly signerName: string; readonly usages: string[] };
     };
@@ -154,7 +150,7 @@ describe("serving certificate, from the cluster", () => {
     assert.deepEqual(one.shown[0], await one.store.current());
     assert.equal((await stat(one.store.keyPath)).mode & 0o777, 0o600);
     await one.clock.advance(0.81 * 24 * HOUR_MS);
-    await until(() => one.shown.length === 2 && one.clock.sleeping === 1);
+    await untilTrue(() => one.shown.length === 2 && one.clock.sleeping === 1);
     assert.notEqual(one.shown[1]?.keyPem, one.shown[0]?.keyPem);
     await one.end();
   });
@@ -163,15 +159,15 @@ describe("serving certificate, from the cluster", () => {
     await using server = await CsrServer.start(ca);
     const first = await rotating(server, ["127.0.0.1"]);
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", first.clock.now(), 24);
-    await until(() => first.shown.length === 1 && first.clock.sleeping === 1);
+    await untilTrue(() => first.shown.length === 1 && first.clock.sleeping === 1);
     await first.end();
     const posts = () => server.lines.filter((line) => line.startsWith("POST")).length;
     const same = await rotating(server, ["127.0.0.1"], first.store.folder);
-    await until(() => same.clock.sleeping === 1);
+    await untilTrue(() => same.clock.sleeping === 1);
     assert.deepEqual([same.shown.length, posts()], [1, 1]);
     await same.end();
     const more = await rotating(server, ["127.0.0.1", "10.0.0.1"], first.store.folder);
-    await until(() => more.shown.length === 2 && more.clock.sleeping === 1);
+    await untilTrue(() => more.shown.length === 2 && more.clock.sleeping === 1);
     assert.equal(posts(), 2);
     await more.end();
   });
@@ -180,12 +176,12 @@ describe("serving certificate, from the cluster", () => {
     await using server = await CsrServer.start(ca);
     const one = await rotating(server, ["127.0.0.1"]);
     server.onCreate = (csr) => server.setCondition(csr.metadata.name ?? "", DENIED);
-    await until(() => only(one.events, "error").length === 1 && one.clock.sleeping === 1);
+    await untilTrue(() => only(one.events, "error").length === 1 && one.clock.sleeping === 1);
     assert.match(only(one.events, "error")[0]?.message ?? "", /^serving certificate: CSR .* was denied: Policy/);
     assert.equal(one.shown.length, 0);
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", one.clock.now(), 24);
     await one.clock.advance(2_200);
-    await until(() => one.shown.length === 1 && one.clock.sleeping === 1);
+    await untilTrue(() => one.shown.length === 1 && one.clock.sleeping === 1);
     await one.end();
   });
 });

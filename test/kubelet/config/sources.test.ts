@@ -11,7 +11,7 @@ import type { SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
-import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, settle, untilTrue } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";
@@ -137,9 +137,7 @@ describe("file", () => {
     };
     const stop = new AbortController();
     const done = new FileSource({ clock, trace, watch }, { path: folder, nodeName: "n1" }, channel).run(stop.signal);
-    const until = async (count: number) => {
-      while (updates.length < count) await settle();
-    };
+    const until = (count: number) => untilTrue(() => updates.length >= count);
     await until(1);
     await writeFile(join(folder, "a.yaml"), manifest("a"));
     watches[0]?.push(join(folder, "a.yaml"));
@@ -169,7 +167,7 @@ describe("file", () => {
       await settle();
     }
     await rm(join(folder, "a.yaml"));
-    while (updates.at(-1) !== "SET") await settle();
+    await untilTrue(() => updates.at(-1) === "SET");
     stop.abort();
     await expect(done).rejects.toThrow();
   });
@@ -197,7 +195,7 @@ describe("file", () => {
         await settle();
       }
       await writeFile(join(folder, "sedA1"), manifest("a"));
-      while (!seen.includes("sedA1")) await settle();
+      await untilTrue(() => seen.includes("sedA1"));
       await rename(join(folder, "sedA1"), join(folder, "a.json"));
       await reading;
       expect(seen.at(-1)).toBe("a.json");

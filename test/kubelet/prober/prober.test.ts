@@ -9,7 +9,7 @@ import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.
 import { NetworkDialer, type ProbeDialer, RefusingDialer } from "../../../src/kubelet/prober/probe-dialer.js";
 import { Prober, type ProberDeps } from "../../../src/kubelet/prober/prober.js";
 import type { ProbeSpec } from "../../../src/kubelet/prober/spec.js";
-import { FakeClock, settle } from "../../support/fake-clock.js";
+import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
@@ -267,9 +267,9 @@ test("grpc probe: nobody listens until the time is over; an answer that does not
   await new Promise((resolve) => server.close(resolve));
   const clock = new FakeClock();
   const trying = probe({ grpc: { port }, timeoutSeconds: 2 }, { clock });
-  while (clock.sleeping < 2) await settle();
+  await untilTrue(() => clock.sleeping >= 2);
   await clock.advance(1_000);
-  while (clock.sleeping < 2) await settle();
+  await untilTrue(() => clock.sleeping >= 2);
   await clock.advance(1_000);
   const connect = `timeout: failed to connect service "127.0.0.1:${port}" within 2s: context deadline exceeded`;
   assert.deepEqual((await trying).events, [`Warning Unhealthy Liveness probe failed: ${connect}`]);

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
 import { SystemClock } from "../../../src/util/clock.js";
+import { untilTrue } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeHost } from "./fake-host.js";
 
@@ -295,7 +296,7 @@ describe("kubelet server: streams are handed on to the runtime", () => {
     await one.all();
     const states = () => only(events, "state").filter(({ subject }) => subject === `streams of ${path}`);
     const told = () => states().map(({ to }) => to);
-    while (told().length < 2) await new Promise((resolve) => setImmediate(resolve));
+    await untilTrue(() => told().length >= 2);
     assert.deepEqual(told(), [
       "upgraded to SPDY/3.1, v4.channel.k8s.io",
       "ended: 5 bytes to the runtime, 5 bytes from it",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { ModuleHandler } from "../../../src/kubelet/virtual/module-handler.js";
 import { SystemClock } from "../../../src/util/clock.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { hear, taskOf } from "./tasks.js";
 
 const folder = mkdtempSync(join(tmpdir(), "handlers-"));
@@ -130,7 +130,7 @@ test("a module that is never loaded is given up", async () => {
   );
   const seen = assert.rejects(check, /not been loaded after 10 s/);
   // The check sleeps as soon as it has seen that there is a file.
-  while (clock.sleeping === 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilTrue(() => clock.sleeping > 0);
   await clock.advance(10_000);
   await seen;
 });

@@ -20,7 +20,7 @@ import {
   VolumeManager,
   VolumesError,
 } from "../../../src/kubelet/volumes/volume-manager.js";
-import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, settle, untilTrue } from "../../support/fake-clock.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -350,15 +350,13 @@ for (const [type, name, why] of types) {
 }
 
 /** File system calls take their time: the clock stands until somebody waits for it. */
-async function untilSleeping(clock: FakeClock): Promise<void> {
-  while (clock.sleeping === 0) await settle();
-}
+const untilSleeping = (clock: FakeClock) => untilTrue(() => clock.sleeping > 0);
 
 async function passTime(clock: FakeClock, ms: number, waiting: Promise<unknown>): Promise<void> {
   let isDone = false;
   void waiting.then(() => (isDone = true));
   for (let leftMs = ms; leftMs > 0; leftMs -= 500) {
     await clock.advance(Math.min(500, leftMs));
-    while (clock.sleeping === 0 && !isDone) await settle();
+    await untilTrue(() => clock.sleeping > 0 || isDone);
   }
 }

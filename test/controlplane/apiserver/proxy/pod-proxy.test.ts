@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import type { ForwardedConnection } from "../../../../src/streaming/port-forward/session.js";
+import { untilTrue } from "../../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../../support/https-server.js";
 import { playing } from "../../../support/playing-kubelet.js";
 import { PODS, ProxyLab } from "./lab.js";
@@ -92,7 +93,7 @@ describe("pods/proxy goes through the kubelet's port-forward", () => {
     const { face, open } = await lab((_request, response) => void response.end(bytes));
     const { text } = await face.ask(`${PODS}/far/proxy/x`);
     assert.equal(text.length, bytes.length);
-    while (open.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilTrue(() => open.size === 0);
   });
 
   test("a WebSocket of the pod", async () => {
@@ -108,7 +109,7 @@ describe("pods/proxy goes through the kubelet's port-forward", () => {
     assert.equal(data.toString(), "pod got this");
     ws.close();
     await once(ws, "close");
-    while (open.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilTrue(() => open.size === 0);
   });
 
   const refused = (port: string) => `dial tcp 10.244.0.9:${port}: connect: connection refused`;

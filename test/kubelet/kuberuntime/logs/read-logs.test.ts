@@ -10,7 +10,7 @@ import { newLogOptions, type PodLogOptions } from "../../../../src/kubelet/kuber
 import { LogOutput } from "../../../../src/kubelet/kuberuntime/logs/output.js";
 import { readLogs } from "../../../../src/kubelet/kuberuntime/logs/read-logs.js";
 import { findTailLineStart } from "../../../../src/kubelet/kuberuntime/logs/tail.js";
-import { FakeClock, START_MS, settle } from "../../../support/fake-clock.js";
+import { FakeClock, START_MS, untilTrue } from "../../../support/fake-clock.js";
 import { only, recordingTrace } from "../../../support/trace.js";
 
 const folder = mkdtempSync(join(tmpdir(), "kubelab-logs-"));
@@ -69,7 +69,7 @@ class Reading {
 
   /** Until the reader has come to the end of the file, and sleeps. */
   async untilWaiting(): Promise<void> {
-    while (this.clock.sleeping === 0) await settle(1);
+    await untilTrue(() => this.clock.sleeping > 0);
   }
 
   async stop(): Promise<void> {
@@ -211,7 +211,7 @@ describe("logs: following", () => {
     const first = reading.next();
     await reading.untilWaiting();
     appendFileSync(path, whole.slice(0, 30));
-    while (reading.asked < 2) await settle(1);
+    await untilTrue(() => reading.asked >= 2);
     await reading.untilWaiting();
     appendFileSync(path, whole.slice(30));
     assert.equal(await first, "whole\n");
@@ -238,7 +238,7 @@ describe("logs: following", () => {
     const next = reading.next();
     await reading.untilWaiting();
     truncateSync(path, 0);
-    while (reading.asked < 2) await settle(1);
+    await untilTrue(() => reading.asked >= 2);
     await reading.untilWaiting();
     appendFileSync(path, line(2, "after"));
     assert.equal(await next, "after\n");
