@@ -92,14 +92,19 @@ export class Trace {
     return event;
   }
 
-  /** Reports a step and runs `body` inside it: everything reported there has this step as its cause. */
+  /**
+   * Reports a step and runs `body` inside it: everything reported there has this step as its cause.
+   * With nobody to tell it to it only calls `body`, as `detached` does and for its reason.
+   */
   step<T>(actor: Actor, title: string, options: Omit<StepFact, "kind" | "title">, body: () => T): T {
+    if (this.#sinks.length === 0) return body();
     const event = this.emit({ kind: "step", title, ...options }, { actor });
     return this.#scope.run({ ...this.#scope.getStore(), stepSeq: event.seq }, body);
   }
 
-  /** Runs `body` with every fact in it stamped as of this chapter. */
+  /** Runs `body` with every fact in it stamped as of this chapter, if anybody is told any. */
   chapter<T>(name: string, body: () => T): T {
+    if (!this.wants(0)) return body();
     return this.#scope.run({ chapter: name }, body);
   }
 

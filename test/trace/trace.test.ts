@@ -66,3 +66,22 @@ test("a fact reported by an API server names the request as its cause", () => {
   });
   assert.equal(events[1]?.causedBy, 41);
 });
+
+test("a step that nobody is told of is no cause: the asynchronous context is not entered for it", () => {
+  const quiet: TraceEvent[] = [];
+  const sinks = [undefined, { level: 0 as const, write: (event: TraceEvent) => quiet.push(event) }];
+  for (const sink of sinks) {
+    const trace = new Trace(new FakeClock());
+    if (sink !== undefined) trace.addSink(sink);
+    const value = trace.step("kubelet", "renew", {}, () => {
+      assert.equal(trace.cause, undefined);
+      trace.emit({ kind: "error", message: "no" }, { actor: "kubelet" });
+      return 7;
+    });
+    assert.equal(value, 7);
+  }
+  assert.deepEqual(
+    quiet.map(({ kind, causedBy }) => [kind, causedBy]),
+    [["error", undefined]],
+  );
+});
