@@ -28,7 +28,7 @@ export interface ClusterState {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** `$XDG_STATE_HOME/kubelab/clusters`, by default below `~/.local/state`. */
-export function clustersFolder(env: Env): string {
+function clustersFolder(env: Env): string {
   const home = env["HOME"] ?? ".";
   return join(env["XDG_STATE_HOME"] || join(home, ".local", "state"), "kubelab", "clusters");
 }

@@ -8,7 +8,7 @@ interface ColourQuestion {
 }
 
 /** Whether to colour one stream: --no-color and NO_COLOR off, FORCE_COLOR on, else a terminal that is not `dumb`. */
-export function hasColour({ env, isTTY, wanted }: ColourQuestion): boolean {
+function hasColour({ env, isTTY, wanted }: ColourQuestion): boolean {
   if (!wanted || (env["NO_COLOR"] ?? "") !== "") return false;
   const force = env["FORCE_COLOR"];
   if (force !== undefined && force !== "") return force !== "0" && force !== "false";

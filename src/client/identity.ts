@@ -15,7 +15,7 @@ export function identityInWords(config: RestConfig): string {
 }
 
 /** CN of the first certificate of a PEM text, or what is wrong with it in words: the connection will say more. */
-export function commonName(certificatePem: string): string {
+function commonName(certificatePem: string): string {
   try {
     const subject = new X509Certificate(certificatePem).subject;
     return /^CN=(.*)$/m.exec(subject)?.[1] ?? "(no CN)";

@@ -32,7 +32,6 @@ export const NODE_LEASES: ResourceRef = {
   resource: "leases",
   namespace: "kube-node-lease",
 };
-export const BOOTSTRAP_TOKENS: ResourceRef = { apiVersion: "v1", resource: "secrets", namespace: "kube-system" };
 export const PUBLIC_CONFIG_MAPS: ResourceRef = { apiVersion: "v1", resource: "configmaps", namespace: "kube-public" };
 
 /** Path and query as they are sent. Values that are undefined are left out. */

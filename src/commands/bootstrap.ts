@@ -15,7 +15,7 @@ interface BootstrapCommandOptions extends JoinOptions {
 }
 
 /** Where folders of nodes are kept: `$KUBELAB_NODES` (a lab has its own), else `$XDG_STATE_HOME/kubelab/nodes`. */
-export function nodesFolder(env: Readonly<Record<string, string | undefined>>): string {
+function nodesFolder(env: Readonly<Record<string, string | undefined>>): string {
   const own = env["KUBELAB_NODES"];
   if (own !== undefined && own !== "") return own;
   const state = env["XDG_STATE_HOME"] || join(env["HOME"] ?? homedir(), ".local", "state");

@@ -8,7 +8,7 @@ import { RUNTIME_SERVICE } from "./services.js";
 import type { RpcFailure, RpcResult } from "./status.js";
 
 /** What the kubelet asks for. pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion). */
-export const KUBE_RUNTIME_API_VERSION = "0.1.0";
+const KUBE_RUNTIME_API_VERSION = "0.1.0";
 
 /**
  * Asks the runtime for its version: the first call on every connection, which tells whether it can be talked to at all.

@@ -6,7 +6,7 @@ export type Endpoint =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly url: string };
 
 /** sockaddr_un has room for 107 bytes and a zero. */
-export const MAX_SOCKET_PATH = 107;
+const MAX_SOCKET_PATH = 107;
 
 /**
  * Reads `unix:///run/x.sock`, `tcp://host:port`, or a plain path, which upstream still takes with a warning.
@@ -59,15 +59,6 @@ function badEndpoint(endpoint: string, why: string): LabError {
     `"${endpoint}" is no endpoint of a container runtime: ${why}`,
     "Write it as unix:///run/containerd/containerd.sock or tcp://127.0.0.1:PORT.",
   );
-}
-
-/** The address in the form that grpc-js takes. */
-export function grpcTarget(endpoint: Endpoint): string {
-  if (endpoint.kind === "unix") return `unix:${endpoint.path}`;
-  if (endpoint.host.includes(":")) return `ipv6:[${endpoint.host}]:${endpoint.port}`;
-  return /^[\d.]+$/.test(endpoint.host)
-    ? `ipv4:${endpoint.host}:${endpoint.port}`
-    : `dns:${endpoint.host}:${endpoint.port}`;
 }
 
 /** True for addresses that other machines cannot reach. */

@@ -1,4 +1,4 @@
-import type { DecodedFields, FieldTable, InitFields } from "../protobuf/fields.js";
+import type { FieldTable } from "../protobuf/fields.js";
 import type { Message } from "../protobuf/message.js";
 
 /** One rpc of a service. Requests are single messages in all of CRI; `isStream`: many answers. */
@@ -20,9 +20,6 @@ export type AnyRpc = Rpc<FieldTable, FieldTable>;
 
 /** A service's rpcs, by the names that our functions have: `listContainers`. */
 export type Service = Readonly<Record<string, AnyRpc>>;
-
-export type RequestOf<R> = R extends Rpc<infer Req, FieldTable> ? DecodedFields<Req> : never;
-export type ResponseOf<R> = R extends Rpc<FieldTable, infer Res> ? InitFields<Res> : never;
 
 /** Makes the rows of one service's table. */
 export function rpcsOf(service: string) {

@@ -30,8 +30,8 @@ export interface PkiDeps {
 const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
 /** kubeadm's CertificateValidity and CA period: a year for leaves, ten for a CA. */
-export const CA_VALIDITY_MS = 10 * YEAR_MS;
-export const CERTIFICATE_VALIDITY_MS = YEAR_MS;
+const CA_VALIDITY_MS = 10 * YEAR_MS;
+const CERTIFICATE_VALIDITY_MS = YEAR_MS;
 /** A clock that runs a little behind must not find our certificates "not yet valid". */
 const BACKDATE_MS = 5 * MINUTE_MS;
 

@@ -51,7 +51,7 @@ export interface NameAttribute {
 }
 
 /** Every attribute, also those that Kubernetes does not look at. */
-export function nameAttributes(node: DerNode): NameAttribute[] {
+function nameAttributes(node: DerNode): NameAttribute[] {
   return derChildren(node)
     .flatMap((set) => derChildren(set))
     .flatMap((pair): NameAttribute[] => {

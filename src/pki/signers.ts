@@ -194,15 +194,6 @@ export function evaluateRules(rules: readonly SignerRule[], question: SignerQues
   });
 }
 
-/** Upstream's verdict: the text of the first rule that fails, or undefined. */
-export function signerProblem(signer: Signer, question: SignerQuestion): string | undefined {
-  for (const rule of signer.rules) {
-    const message = rule.problem(question);
-    if (message !== undefined) return message;
-  }
-  return undefined;
-}
-
 /** `5 of 7 rules hold; DNS subjectAltNames are not allowed`, for a trace's decision. */
 export function outcomesText(outcomes: readonly RuleOutcome[]): string {
   const failed = outcomes.filter((one) => !one.ok);

@@ -85,11 +85,6 @@ export function enumeration(
   return { number, kind: { type: "enum", of }, isRepeated: false };
 }
 
-/** The name of an enum's value for people: `CONTAINER_RUNNING`, or the number where the name is not known. */
-export function enumName(values: Readonly<Record<string, number>>, value: number): string {
-  return Object.keys(values).find((name) => values[name] === value) ?? String(value);
-}
-
 /** A nested message; undefined when it was not sent. */
 export function one<F extends FieldTable>(
   number: number,

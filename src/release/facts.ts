@@ -69,14 +69,6 @@ export function constantsFor(kubeVersion: string, ...names: readonly FactName[])
   return names.map((name) => constantFor(name, kubeVersion));
 }
 
-/** The facts that differ between two releases, as `kubelab` lists them: oldest change first. */
-export function factsChangedBetween(older: string, newer: string): readonly ReleaseFact<unknown>[] {
-  const after = minorOf(older);
-  const upTo = minorOf(newer);
-  const changed = (since: string) => minorOf(since) > after && minorOf(since) <= upTo;
-  return Object.values<ReleaseFact<unknown>>(FACTS).filter((fact) => fact.values.some(({ since }) => changed(since)));
-}
-
 /** Is this release at least that one? Both as `1.32`. */
 export function isAtLeast(kubeVersion: string, since: string): boolean {
   return minorOf(kubeVersion) >= minorOf(since);

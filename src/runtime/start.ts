@@ -52,7 +52,7 @@ export interface RunningRuntime {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
+const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
 const DEFAULT_POD_CIDR = "10.244.0.0/16";
 const DEFAULT_PULL_MS = 400;
 const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";

@@ -30,9 +30,6 @@ function parseLine<T>(line: string, place: string): T {
   }
 }
 
-/** What a replay found in one scenario: nothing, or the places where it differs. */
-export type Differences = readonly string[];
-
 /**
  * Compares by the rules of the golden data: a missing key, null, an empty list and an empty object mean the same, a missing
  * boolean is false, key order does not matter. @param path where we are, for the messages

@@ -6,7 +6,6 @@ import {
   double,
   Encoded,
   enumeration,
-  enumName,
   int32,
   int32s,
   int64,
@@ -226,9 +225,4 @@ test("wire: a projection gives the same values for the fields it names, and noth
   assert.deepEqual(Projection.decode(wire), { small: 1, inner: { count: 2 }, labels: { b: "2" } });
   const valueFirst = hex("62 06 12 01 62 0a 01 62  62 06 12 01 62 0a 01 61");
   assert.deepEqual(Projection.decode(valueFirst).labels, { b: "b" });
-});
-
-test("wire: the names of an enum's values", () => {
-  assert.equal(enumName(Colour, 1), "BLUE");
-  assert.equal(enumName(Colour, 77), "77");
 });

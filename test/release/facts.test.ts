@@ -5,7 +5,6 @@ import {
   constantFor,
   type FactName,
   factFor,
-  factsChangedBetween,
   isAtLeast,
   parseKubeVersion,
   type ReleaseFact,
@@ -62,16 +61,6 @@ test("a quoted constant says since when, and what held before", () => {
   expect(constantFor("leaseBackoffInitial", "1.25").value).toBe("200 ms");
   expect(constantFor("nodeStatusReportFrequency", "1.25").value).toBe("5 min");
   expect(constantFor("bootstrapTokenTtl", "1.25").value).toBe("24 h");
-});
-
-test("facts that changed between two releases", () => {
-  expect(factsChangedBetween("1.25", "1.25")).toEqual([]);
-  expect(factsChangedBetween("1.31", "1.32").map(({ name }) => name)).toEqual([
-    "nodeMonitorGracePeriod",
-    "AuthorizeNodeWithSelectors",
-    "WatchList",
-  ]);
-  expect(factsChangedBetween("1.32", "1.32")).toEqual([]);
 });
 
 test("every row begins at 1.25, goes up, and never repeats a value", () => {

@@ -23,7 +23,7 @@ export async function serveKeys(
 }
 
 /** What keys mean. */
-export class Keyboard {
+class Keyboard {
   #chosen: string | undefined;
 
   constructor(

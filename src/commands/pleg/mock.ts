@@ -8,7 +8,7 @@ import { FaultSwitches } from "./fault-switches.js";
 import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 
 /** The two pods that the lab begins with. */
-export const LAB_PODS: readonly PodSeed[] = [mypod, myngx];
+const LAB_PODS: readonly PodSeed[] = [mypod, myngx];
 
 /** What can be done to one container or sandbox. */
 const TARGET_ACTIONS: readonly LabAction[] = [

@@ -63,7 +63,7 @@ function translations({ parts }: OpenWindow) {
 const MAX_PODS = 200;
 
 /** What the page shows. */
-export function podManagerState(window: OpenWindow) {
+function podManagerState(window: OpenWindow) {
   const pods = listPods(window.parts);
   return {
     node: window.nodeName,

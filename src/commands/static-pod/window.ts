@@ -62,7 +62,7 @@ function rowsOf({ parts }: OpenWindow) {
   return listPods(parts).filter(({ kind }) => kind === "static");
 }
 
-export function tellStaticPods(window: OpenWindow): void {
+function tellStaticPods(window: OpenWindow): void {
   const rows = rowsOf(window).map(({ pod, uid, mirrorUid, isMirrorUpToDate, phase }) => [
     pod,
     shortUid(uid),

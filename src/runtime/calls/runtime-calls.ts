@@ -19,7 +19,7 @@ import { execSync } from "./exec.js";
 import { selectContainers, selectSandboxes } from "./filters.js";
 import { containerInfo, runtimeInfo, sandboxInfo } from "./verbose.js";
 
-export const RUNTIME_NAME = "kubelab";
+const RUNTIME_NAME = "kubelab";
 /** containerd answers with the kubelet's own API version in `version`, and its own in the others. */
 const KUBELET_API_VERSION = "0.1.0";
 const CRI_API_VERSION = "v1";

@@ -75,7 +75,7 @@ export function isDirectory(place: Place, host: HostFiles): boolean {
 }
 
 /** What a folder has under a name; a mount covers what the tree has there. */
-export function child(folder: Place, name: string, host: HostFiles): Place | undefined {
+function child(folder: Place, name: string, host: HostFiles): Place | undefined {
   if (folder.kind === "host") {
     const place: HostPlace = { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };
     return host.stat(place) === undefined ? undefined : place;

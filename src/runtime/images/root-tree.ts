@@ -6,7 +6,7 @@ const EXECUTABLE = 0o755;
 /** What an executable of ours looks like to whoever reads it. */
 const EXECUTABLE_CONTENT = Buffer.from("\x7fELF", "latin1");
 /** When the images were built: their files are older than any container. */
-export const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);
+const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);
 const FOLDERS = [
   "/bin",
   "/dev",

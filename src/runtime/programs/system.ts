@@ -18,7 +18,7 @@ export async function fail(): Promise<number> {
 const UNITS_MS: Readonly<Record<string, number>> = { "": 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `sleep 5`, `sleep 1m 30s`, `sleep infinity` @returns undefined when a part is no duration */
-export function parseSleep(args: readonly string[]): number | undefined {
+function parseSleep(args: readonly string[]): number | undefined {
   let sumMs = 0;
   for (const arg of args) {
     if (/^inf(inity)?$/i.test(arg)) return Number.POSITIVE_INFINITY;

@@ -50,7 +50,7 @@ export function unescapeText(text: string): string {
 }
 
 /** Opens each file named, `-` or none for stdin, and hands it on. Says which it cannot open. @returns the exit code */
-export async function forEachInput(
+async function forEachInput(
   self: Self,
   names: readonly string[],
   use: (source: ByteSource, name: string) => Promise<void>,

@@ -52,11 +52,6 @@ export function isInterpretable(script: ScriptNode | StatementNode): boolean {
   });
 }
 
-/** Whether a here document's end has not been seen yet. */
-export function hasOpenHereDocument(script: ScriptNode): boolean {
-  return contains(script, (node) => node["type"] === "HereDoc" && node["terminated"] === false);
-}
-
 function contains(value: unknown, is: (node: Readonly<Record<string, unknown>>) => boolean): boolean {
   if (Array.isArray(value)) return value.some((item) => contains(item, is));
   if (typeof value !== "object" || value === null) return false;

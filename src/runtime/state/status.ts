@@ -92,7 +92,7 @@ export function containerStatus(container: Container, images: ImageStore): Conta
 }
 
 /** Mirrors containerd's toCRISandboxStatus. */
-export function sandboxStatus(sandbox: Sandbox): SandboxStatusInit {
+function sandboxStatus(sandbox: Sandbox): SandboxStatusInit {
   const options = sandbox.config.linux?.securityContext?.namespaceOptions;
   return {
     id: sandbox.sandboxId,

@@ -1,5 +1,5 @@
 import type { RemoteCommandServerSession } from "../../streaming/remote-command/session.js";
-import { internalErrorStatus, SUCCESS } from "../../streaming/remote-command/status-text.js";
+import { SUCCESS } from "../../streaming/remote-command/status-text.js";
 import type { LogStream } from "../logs/cri-log.js";
 import { Pipe } from "../process/pipe.js";
 import { BrokenPipeError } from "../process/streams.js";
@@ -47,11 +47,6 @@ export async function serveAttach(
     gone.stop();
     unlisten();
   }
-}
-
-/** The container came to its end before its client came. */
-export async function refuseAttach(session: RemoteCommandServerSession, message: string): Promise<void> {
-  await session.finish(internalErrorStatus(`error attaching to container: ${message}`));
 }
 
 async function passOn(pipe: Pipe | undefined, bytes: Uint8Array, signal: AbortSignal): Promise<void> {

@@ -173,7 +173,7 @@ async function refuse(
 }
 
 /** How a command ended, in upstream's words and containerd's: words of Go's `%v` of a list. */
-export function exitStatus(cmd: readonly string[], exitCode: number): Status {
+function exitStatus(cmd: readonly string[], exitCode: number): Status {
   if (exitCode === 0) return SUCCESS;
   return {
     kind: "Status",
