@@ -1,8 +1,6 @@
 import { LabBroken, LabRuns } from "./actions.js";
-import { type Say, sayIn } from "./catalogue.js";
 import { withinMs } from "./check.js";
 import type { Lab } from "./lab.js";
-import { outputVerdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
@@ -30,7 +28,6 @@ export class LabSession implements AsyncDisposable {
   readonly definition: LabDefinition;
   readonly text: LabText;
   readonly runs: LabRuns;
-  readonly #say: Say;
   readonly #emit: (message: LabMessage) => void;
   #index: number;
   #hintsShown = 0;
@@ -45,8 +42,7 @@ export class LabSession implements AsyncDisposable {
     const values = { ...place.given, ...chooseValues(lab.definition, seed) };
     this.definition = fillAll(lab.definition, values);
     this.text = fillAll(lab.text[language], values);
-    this.#say = sayIn(language);
-    this.runs = new LabRuns(place, this.#say);
+    this.runs = new LabRuns(place);
     this.#emit = emit;
     const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
     this.#index = next < 0 ? this.definition.steps.length : next;
@@ -73,8 +69,7 @@ export class LabSession implements AsyncDisposable {
     for (const action of this.definition.setup) await this.runs.act(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
       const verdict = await this.runs.check(check, signal);
-      if (verdict.ok) continue;
-      throw new LabBroken(this.#say("brokenBegin", { id, want: verdict.want, seen: verdict.seen }));
+      if (!verdict.ok) throw new LabBroken(`${id} cannot begin: wants ${verdict.want}, sees ${verdict.seen}`);
     }
     this.#emit({ kind: "text", markdown: introduction });
   }
@@ -170,8 +165,7 @@ export class LabSession implements AsyncDisposable {
     }
     const [answer] = right;
     if (answer === undefined || right.length > 1) {
-      const names = right.join(", ") || "-";
-      throw new LabBroken(this.#say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
+      throw new LabBroken(`${this.definition.id} ${step.id}: these outcomes hold: ${right.join(", ") || "none"}`);
     }
     this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
     return true;
@@ -196,9 +190,8 @@ export class LabSession implements AsyncDisposable {
       else for (const line of found) this.#emit({ kind: "look", line });
     }
     this.#emit({ kind: "upstream", place: step.upstream });
-    for (const matches of missing) {
-      const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());
-      this.#emit({ kind: "verdict", ...verdict });
+    for (const pattern of missing) {
+      this.#emit({ kind: "verdict", ok: false, seen: `${step.observe}: -`, want: `/${pattern}/` });
     }
     return missing.length === 0;
   }
