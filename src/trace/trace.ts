@@ -94,10 +94,11 @@ export class Trace {
 
   /**
    * Reports a step and runs `body` inside it: everything reported there has this step as its cause.
-   * With nobody to tell it to it only calls `body`, as `detached` does and for its reason.
+   * With nobody to tell it to it only calls `body`, as `detached` does and for its reason: what is reported in a step that
+   * nobody knows of has no cause.
    */
   step<T>(actor: Actor, title: string, options: Omit<StepFact, "kind" | "title">, body: () => T): T {
-    if (this.#sinks.length === 0) return body();
+    if (!this.wants(LEVELS.step)) return body();
     const event = this.emit({ kind: "step", title, ...options }, { actor });
     return this.#scope.run({ ...this.#scope.getStore(), stepSeq: event.seq }, body);
   }

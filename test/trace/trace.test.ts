@@ -69,7 +69,8 @@ test("a fact reported by an API server names the request as its cause", () => {
 
 test("a step that nobody is told of is no cause: the asynchronous context is not entered for it", () => {
   const quiet: TraceEvent[] = [];
-  const sinks = [undefined, { level: 0 as const, write: (event: TraceEvent) => quiet.push(event) }];
+  const write = (event: TraceEvent) => void quiet.push(event);
+  const sinks = [undefined, { level: 0 as const, write }];
   for (const sink of sinks) {
     const trace = new Trace(new FakeClock());
     if (sink !== undefined) trace.addSink(sink);
