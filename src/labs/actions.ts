@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { makeFolder } from "../util/files.js";
+import type { Say } from "./catalogue.js";
 import { type CheckView, evaluateWithin, type Verdict } from "./check.js";
 import { findIn } from "./match.js";
 import type { LabPlace } from "./place.js";
@@ -8,7 +9,7 @@ import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
 import { SaidError } from "./said-error.js";
 import type { Action, Check } from "./schema.js";
 
-/** Something that a lab does by itself did not come out as its definition says: the lab is broken, not the learner. */
+/** Something that a lab does by itself did not come out as its definition says: the lab is broken, not the learner. In the learner's language. */
 export class LabBroken extends Error {
   override readonly name = "LabBroken";
 }
@@ -23,14 +24,18 @@ export class LabRuns implements AsyncDisposable {
   readonly #results = new Map<string, CommandResult>();
   readonly #kept = new Map<string, KeptCommand>();
 
-  constructor(readonly place: LabPlace) {}
+  constructor(
+    readonly place: LabPlace,
+    readonly say: Say,
+  ) {}
 
   /** For checks. A kept command's output so far. */
   view(): CheckView {
-    const { place } = this;
+    const { place, say } = this;
     return {
       client: place.client,
       folder: place.folder,
+      say,
       output: (name) => this.#kept.get(name)?.result ?? this.#results.get(name) ?? place.output(name),
       run: (line, signal) => place.runner.run(line, undefined, signal),
     };
@@ -74,8 +79,9 @@ export class LabRuns implements AsyncDisposable {
     while (findIn(`${kept.result.stdout}\n${kept.result.stderr}`, until) === undefined) {
       const hasEnded = kept.result.code !== undefined;
       if (hasEnded || wall.now() > limitMs) {
-        const why = hasEnded ? `ended with ${kept.result.code}` : "did not say so in time";
-        throw new LabBroken(`${line}: waited for /${until}/, but it ${why}\n${tail(kept.result)}`);
+        const key = hasEnded ? "brokenEnded" : "brokenSilent";
+        const why = this.say(key, { command: line, pattern: until, code: kept.result.code ?? "-" });
+        throw new LabBroken(`${why}\n${tail(kept.result)}`);
       }
       await wall.sleep(LOOK_AGAIN_MS, signal);
     }
@@ -95,7 +101,8 @@ export class LabRuns implements AsyncDisposable {
     if ("run" in action) {
       const result = await this.run(name, action.run, onOutput, signal);
       if (result.code !== action.exit) {
-        throw new LabBroken(`${action.run}: exit ${result.code}, expected ${action.exit}\n${tail(result)}`);
+        const values = { command: action.run, code: result.code ?? "-", wanted: action.exit };
+        throw new LabBroken(`${this.say("brokenRun", values)}\n${tail(result)}`);
       }
     } else if ("keep" in action) await this.keep(action.as, action.keep, action.until, onOutput, signal);
     else if ("stop" in action) await this.stop(action.stop);
@@ -103,7 +110,7 @@ export class LabRuns implements AsyncDisposable {
     else if ("inject" in action) await this.place.inject(action.inject, action.with, signal);
     else {
       const verdict = await this.check(action.wait, signal);
-      if (!verdict.ok) throw new LabBroken(`waited for ${verdict.want}, saw ${verdict.seen}`);
+      if (!verdict.ok) throw new LabBroken(this.say("brokenWait", { want: verdict.want, seen: verdict.seen }));
     }
   }
 

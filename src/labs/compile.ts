@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { describeFileError } from "../util/files.js";
 import { LineCounter, parseDocument } from "../util/yaml.js";
 import { type Say, sayIn } from "./catalogue.js";
+import { issueWords } from "./issue-words.js";
 import type { Lab } from "./lab.js";
 import { referenceProblems, textProblems } from "./rules.js";
 import { definition, type LabDefinition } from "./schema.js";
@@ -100,10 +101,11 @@ function parseDefinition(yaml: string, file: string, problems: LabProblem[], say
   const lineCounter = new LineCounter();
   const document = parseDocument(yaml, { lineCounter });
   for (const error of document.errors) {
-    problems.push({ file, line: lineCounter.linePos(error.pos[0]).line, message: error.message.split("\n")[0] ?? "" });
+    const detail = error.message.split("\n")[0] ?? error.code;
+    problems.push({ file, line: lineCounter.linePos(error.pos[0]).line, message: say("labNoYaml", { detail }) });
   }
   if (document.errors.length > 0) return undefined;
-  const result = definition.safeParse(document.toJS());
+  const result = definition.safeParse(document.toJS(), { error: issueWords });
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     const where = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;

@@ -14,6 +14,15 @@ export function fieldOf(root: unknown, path: string): unknown {
   return isMany ? values : values[0];
 }
 
+/** Whether `fieldOf` can follow a path; `{{variables}}` in it are taken for words. */
+export function isFieldPath(path: string): boolean {
+  try {
+    return partsOf(path.replace(/\{\{(\w+)\}\}/g, "$1")).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 type Part =
   | { readonly kind: "key"; readonly key: string }
   | { readonly kind: "index"; readonly index: number }

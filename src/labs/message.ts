@@ -1,3 +1,5 @@
+import type { StepType } from "./steps.js";
+
 /** What a lab has to tell: facts for a renderer, for another process, for a test. All of it can be written as JSON. */
 export type LabMessage =
   | {
@@ -13,14 +15,22 @@ export type LabMessage =
   | {
       readonly kind: "step";
       readonly id: string;
-      readonly type: "read" | "do" | "predict" | "observe" | "check";
+      readonly type: StepType;
       readonly title: string;
       readonly index: number;
       readonly count: number;
     }
   | { readonly kind: "text"; readonly markdown: string }
   /** a command that the learner is asked to run */
-  | { readonly kind: "command"; readonly line: string; readonly where: "here" | "elsewhere" }
+  | {
+      readonly kind: "command";
+      readonly line: string;
+      readonly where: "here" | "elsewhere";
+      /** the lab sees what it did, also when it is typed in another terminal */
+      readonly isNoticed: boolean;
+    }
+  /** what the step asks for is there already */
+  | { readonly kind: "done-elsewhere" }
   /** a command that begins now */
   | { readonly kind: "running"; readonly line: string }
   | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }

@@ -2,7 +2,8 @@ import { LabBroken } from "./actions.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
-import { checkOf, LabSession } from "./session.js";
+import { LabSession } from "./session.js";
+import { checkOf } from "./steps.js";
 import type { Language } from "./text.js";
 
 export interface ProofOptions {

@@ -1,7 +1,8 @@
 import type { Say } from "./catalogue.js";
 import { commandsInText, commandsOf } from "./commands.js";
 import { injectionProblems } from "./injection-names.js";
-import type { Action, Check, LabDefinition } from "./schema.js";
+import { actionsOf, outputsAskedFor } from "./references.js";
+import type { LabDefinition } from "./schema.js";
 import { CLOSING_OF, type LabText } from "./text.js";
 
 /** Something that does not fit together. */
@@ -56,34 +57,6 @@ function isVariable(lab: LabDefinition, name: string): boolean {
   const node = Number(OF_NODE.exec(name)?.[1] ?? 0);
   if (node >= 1 && node <= lab.nodes) return true;
   return lab.vars[name] !== undefined || (GIVEN_VARIABLES as readonly string[]).includes(name);
-}
-
-function actionsOf(lab: LabDefinition): readonly Action[] {
-  return [
-    ...lab.setup,
-    ...lab.cleanup,
-    ...lab.steps.flatMap((step) => ("predict" in step ? step.run : "solve" in step ? step.solve : [])),
-  ];
-}
-
-function outputsAskedFor(lab: LabDefinition): string[] {
-  const ofCheck = (check: Check): string[] => {
-    if ("all" in check) return check.all.flatMap(ofCheck);
-    if ("any" in check) return check.any.flatMap(ofCheck);
-    if ("not" in check) return ofCheck(check.not);
-    if ("output" in check) return [check.output];
-    return "exit" in check && !("command" in check) ? [check.exit] : [];
-  };
-  return [
-    ...lab.begin.flatMap(ofCheck),
-    ...actionsOf(lab).flatMap((one) => ("wait" in one ? ofCheck(one.wait) : "stop" in one ? [one.stop] : [])),
-    ...lab.steps.flatMap((step) => {
-      if ("predict" in step) return Object.values(step.outcomes).flatMap(ofCheck);
-      if ("observe" in step) return [step.observe];
-      if ("check" in step) return ofCheck(step.check);
-      return "do" in step && step.expect !== undefined ? ofCheck(step.expect) : [];
-    }),
-  ];
 }
 
 /** What a text must have to belong to its definition. Pure. */

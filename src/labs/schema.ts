@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { MessageKey } from "./catalogue.js";
+import { isFieldPath } from "./field.js";
+import { issueWords } from "./issue-words.js";
 import { worded } from "./worded.js";
 
 /**
@@ -37,11 +39,15 @@ const objectCheck = z.strictObject({
   /** path of a GET: `/api/v1/nodes/{{node}}` */
   object: text,
   /** `status.conditions[type=Ready].status`; without it the object itself */
-  field: text.optional(),
+  field: text.refine(isFieldPath, worded("schemaField")).optional(),
   ...comparison,
 });
 /** How many objects a list has, of those whose field is as said. */
-const listCheck = z.strictObject({ list: text, where: text.optional(), ...comparison });
+const listCheck = z.strictObject({
+  list: text,
+  where: text.refine((where) => isFieldPath(where.split("==")[0]?.trim() ?? ""), worded("schemaField")).optional(),
+  ...comparison,
+});
 /** What a command has printed. `output` names the step, or the name that a kept command was given. */
 const outputCheck = z.strictObject({
   output: id,
@@ -57,7 +63,7 @@ const fileCheck = z.strictObject({
   /** permission bits as `600` */
   mode: z
     .string()
-    .regex(/^[0-7]{3}$/)
+    .regex(/^[0-7]{3}$/, worded("schemaMode"))
     .optional(),
 });
 /** A command that only reads, run for its answer. */
@@ -95,7 +101,7 @@ function byKey<T>(what: MessageKey, shapes: Readonly<Record<string, z.ZodType>>)
       context.addIssue({ code: "custom", message });
       return z.NEVER;
     }
-    const parsed = shape.safeParse(value);
+    const parsed = shape.safeParse(value, { error: issueWords });
     if (parsed.success) return parsed.data as T;
     for (const issue of parsed.error.issues) {
       context.addIssue({ code: "custom", path: [...issue.path], message: issue.message });
@@ -105,6 +111,10 @@ function byKey<T>(what: MessageKey, shapes: Readonly<Record<string, z.ZodType>>)
 }
 
 const within = { within: duration.optional() };
+/** Of a check that has members, the whole is waited for. */
+const member: z.ZodType<Check> = z.lazy(() =>
+  check.refine((one) => one.within === undefined, { message: worded("schemaWithin"), path: ["within"] }),
+);
 export const check: z.ZodType<Check> = z.lazy(() =>
   byKey<Check>("schemaCheck", {
     // `exit` names a step in one shape and is a setting in another: the shapes with it as a setting come first.
@@ -114,9 +124,9 @@ export const check: z.ZodType<Check> = z.lazy(() =>
     output: outputCheck.extend(within),
     exit: exitCheck.extend(within),
     file: fileCheck.extend(within),
-    all: z.strictObject({ all: z.array(check).min(1), ...within }),
-    any: z.strictObject({ any: z.array(check).min(1), ...within }),
-    not: z.strictObject({ not: check, ...within }),
+    all: z.strictObject({ all: z.array(member).min(1), ...within }),
+    any: z.strictObject({ any: z.array(member).min(1), ...within }),
+    not: z.strictObject({ not: member, ...within }),
   } satisfies Record<(typeof CHECK_KEYS)[number], z.ZodType>),
 );
 
@@ -132,7 +142,7 @@ const writeAction = z.strictObject({
   text: z.string(),
   mode: z
     .string()
-    .regex(/^[0-7]{3}$/)
+    .regex(/^[0-7]{3}$/, worded("schemaMode"))
     .optional(),
 });
 /** Something that no command does: see `injections.ts`. */
@@ -220,7 +230,7 @@ export const definition = z.strictObject({
   /** `embedded`: only on the embedded cluster; `any`: on the learner's own cluster too, if they may do what `rights` says */
   cluster: z.enum(["embedded", "any"]).default("embedded"),
   /** `create certificatesigningrequests.certificates.k8s.io` */
-  rights: z.array(z.string().regex(/^[a-z]+ [a-z0-9./-]+$/)).default([]),
+  rights: z.array(z.string().regex(/^[a-z]+ [a-z0-9./-]+$/, worded("schemaRight"))).default([]),
   /** what takes away what the lab has made, on a cluster that goes on after it */
   cleanup: z.array(action).default([]),
   /** how many times as fast the lab's clock runs */
@@ -229,7 +239,7 @@ export const definition = z.strictObject({
   proofSpeed: z.number().min(1).max(10_000).default(60),
   kubeVersion: z
     .string()
-    .regex(/^1\.\d+$/)
+    .regex(/^1\.\d+$/, worded("schemaRelease"))
     .default("1.25"),
   /**
    * Kubelets that the cluster starts with, named node-1, node-2, ... Each has a folder of its name in the lab's: manifests/ with
@@ -244,7 +254,7 @@ export const definition = z.strictObject({
       pullMs: z.number().int().min(0).default(400),
     })
     .prefault({}),
-  vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/), variable).default({}),
+  vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/, worded("schemaVariableName")), variable).default({}),
   setup: z.array(action).default([]),
   /** what must be true before the first step */
   begin: z.array(check).min(1),

@@ -1,11 +1,14 @@
 import { LabBroken, LabRuns } from "./actions.js";
+import { type Say, sayIn } from "./catalogue.js";
 import { withinMs } from "./check.js";
 import type { Lab } from "./lab.js";
+import { outputVerdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
 import type { OutputListener } from "./runner.js";
-import type { Action, Check, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
+import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
+import { checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, Language, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 
@@ -28,6 +31,7 @@ export class LabSession implements AsyncDisposable {
   readonly definition: LabDefinition;
   readonly text: LabText;
   readonly runs: LabRuns;
+  readonly #say: Say;
   readonly #emit: (message: LabMessage) => void;
   #index: number;
   #hintsShown = 0;
@@ -42,7 +46,8 @@ export class LabSession implements AsyncDisposable {
     const values = { ...place.given, ...chooseValues(lab.definition, seed) };
     this.definition = fillAll(lab.definition, values);
     this.text = fillAll(lab.text[language], values);
-    this.runs = new LabRuns(place);
+    this.#say = sayIn(language);
+    this.runs = new LabRuns(place, this.#say);
     this.#emit = emit;
     const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
     this.#index = next < 0 ? this.definition.steps.length : next;
@@ -69,7 +74,8 @@ export class LabSession implements AsyncDisposable {
     for (const action of this.definition.setup) await this.runs.act(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
       const verdict = await this.runs.check(check, signal);
-      if (!verdict.ok) throw new LabBroken(`${id} cannot begin: wants ${verdict.want}, sees ${verdict.seen}`);
+      if (verdict.ok) continue;
+      throw new LabBroken(this.#say("brokenBegin", { id, want: verdict.want, seen: verdict.seen }));
     }
     this.#emit({ kind: "text", markdown: introduction });
   }
@@ -82,7 +88,9 @@ export class LabSession implements AsyncDisposable {
     const { steps } = this.definition;
     this.#emit({ kind: "step", id: step.id, type: typeOf(step), title, index: this.#index + 1, count: steps.length });
     this.#emit({ kind: "text", markdown: body });
-    if ("do" in step) this.#emit({ kind: "command", line: step.do, where: step.where });
+    if ("do" in step) {
+      this.#emit({ kind: "command", line: step.do, where: step.where, isNoticed: isNoticed(step, this.definition) });
+    }
     if ("predict" in step) this.#emit({ kind: "question", choices: this.choices() });
   }
 
@@ -102,8 +110,19 @@ export class LabSession implements AsyncDisposable {
   async perform(choice: string | undefined, signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined) return false;
-    const isDone = await this.#whileShown(() => this.#perform(step, choice, signal));
-    if (!isDone) return false;
+    return (await this.#whileShown(() => this.#perform(step, choice, signal))) && this.#goOn(step);
+  }
+
+  /**
+   * Goes on if the present step's command has done what it should, wherever it was typed; runs nothing.
+   * @returns whether it is done
+   */
+  async look(signal: AbortSignal): Promise<boolean> {
+    const { step } = this;
+    return step !== undefined && (await this.ask(signal)) === true && this.#goOn(step);
+  }
+
+  #goOn(step: Step): true {
     const { afterwards } = this.stepText;
     if (afterwards !== "") this.#emit({ kind: "text", markdown: afterwards });
     this.#emit({ kind: "done", step: step.id, hints: this.#hintsShown });
@@ -122,10 +141,22 @@ export class LabSession implements AsyncDisposable {
   }
 
   async #do(step: DoStep, signal: AbortSignal): Promise<boolean> {
-    if (step.where === "here") await this.#runHere(step, signal);
+    if (step.where === "here") {
+      if (await this.#wasDoneElsewhere(step, signal)) return true;
+      await this.#runHere(step, signal);
+    }
     if (step.expect !== undefined) return this.#verdict(step.expect, signal);
     if (step.where === "elsewhere" || step.keep) return true;
     return this.#verdict({ exit: step.id, is: step.exit }, signal);
+  }
+
+  async #wasDoneElsewhere(step: DoStep, signal: AbortSignal): Promise<boolean> {
+    if (step.expect === undefined || !isNoticed(step, this.definition)) return false;
+    const verdict = await this.runs.check({ ...step.expect, within: undefined }, signal);
+    if (!verdict.ok) return false;
+    this.#emit({ kind: "done-elsewhere" });
+    this.#emit({ kind: "verdict", ...verdict });
+    return true;
   }
 
   async #runHere(step: DoStep, signal: AbortSignal): Promise<void> {
@@ -165,7 +196,8 @@ export class LabSession implements AsyncDisposable {
     }
     const [answer] = right;
     if (answer === undefined || right.length > 1) {
-      throw new LabBroken(`${this.definition.id} ${step.id}: these outcomes hold: ${right.join(", ") || "none"}`);
+      const names = right.join(", ") || "-";
+      throw new LabBroken(this.#say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
     }
     this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
     return true;
@@ -190,8 +222,9 @@ export class LabSession implements AsyncDisposable {
       else for (const line of found) this.#emit({ kind: "look", line });
     }
     this.#emit({ kind: "upstream", place: step.upstream });
-    for (const pattern of missing) {
-      this.#emit({ kind: "verdict", ok: false, seen: `${step.observe}: -`, want: `/${pattern}/` });
+    for (const matches of missing) {
+      const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());
+      this.#emit({ kind: "verdict", ...verdict });
     }
     return missing.length === 0;
   }
@@ -218,6 +251,12 @@ export class LabSession implements AsyncDisposable {
     this.#hintsShown += 1;
     this.#emit({ kind: "hint", index: this.#hintsShown, count: hints.length, text });
     return true;
+  }
+
+  /** Whether the present step may be done in another terminal as well as here. */
+  get isNoticed(): boolean {
+    const { step } = this;
+    return step !== undefined && "do" in step && step.where === "here" && isNoticed(step, this.definition);
   }
 
   /** Whether the present step asks for something that the lab can do by itself. */
@@ -250,17 +289,4 @@ export class LabSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.runs[Symbol.asyncDispose]();
   }
-}
-
-/** What says whether a step is done. */
-export function checkOf(step: Step): Check | undefined {
-  if ("check" in step) return step.check;
-  return "do" in step ? step.expect : undefined;
-}
-
-function typeOf(step: Step): "read" | "do" | "predict" | "observe" | "check" {
-  if ("do" in step) return "do";
-  if ("predict" in step) return "predict";
-  if ("observe" in step) return "observe";
-  return "check" in step ? "check" : "read";
 }

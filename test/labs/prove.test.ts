@@ -22,18 +22,28 @@ test("a lab that holds: no problems, and all its commands were run", async () =>
 describe("a lab that is broken on purpose is caught", () => {
   const table: readonly (readonly [string, string, string, RegExp])[] = [
     // what is wrong, what stands there, what is put in its place, the problem
-    ["begins in another state", "is: 0 }", "is: 1 }", /look: tiny cannot begin: wants .*= 1, sees .*= 0/],
-    ["its set-up fails", "kubelab lab begin", "kubelab nonsense", /look: kubelab nonsense: exit 127, expected 0/],
+    ["begins in another state", "is: 0 }", "is: 1 }", /look: tiny cannot begin: it wants .* 1; it sees .* 0/],
+    [
+      "its set-up fails",
+      "kubelab lab begin",
+      "kubelab nonsense",
+      /look: `kubelab nonsense` ended with exit code 127, expected 0/,
+    ],
     ["a command ends otherwise than said", "do: kubelab join {{node}}", "do: kubelab nonsense {{node}}", /^join: /],
     [
       "a command's effect is another",
       'expect: { object: "/api/v1/nodes/{{node}}" }',
       'expect: { object: "/api/v1/nodes/other" }',
-      /^join: wants \/api\/v1\/nodes\/other != -, sees/,
+      /^join: wants \/api\/v1\/nodes\/other to exist, sees/,
     ],
-    ["a line to look at is not there", "joined \\\\w+", "left \\\\w+", /^lines: wants \/left/],
-    ["two outcomes hold", "exists: true }", "exists: false }", /guess: tiny guess: these outcomes hold: stays, goes/],
-    ["no outcome holds", "exists: false }", "exists: true }", /guess: tiny guess: these outcomes hold: none/],
+    [
+      "a line to look at is not there",
+      "joined \\\\w+",
+      "left \\\\w+",
+      /^lines: wants a line of join that matches \/left/,
+    ],
+    ["two outcomes hold", "exists: true }", "exists: false }", /guess: tiny, step guess: .*: stays, goes/],
+    ["no outcome holds", "exists: false }", "exists: true }", /guess: tiny, step guess: .*: -/],
     [
       "a check holds before anything is done",
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
@@ -45,12 +55,6 @@ describe("a lab that is broken on purpose is caught", () => {
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
       'check: { object: "/api/v1/nodes/nobody", within: 60s }',
       /^back: wants \/api\/v1\/nodes\/nobody/,
-    ],
-    [
-      "a path of a check cannot be read",
-      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
-      'check: { object: "/api/v1/nodes/{{node}}x", field: "a[[", within: 60s }',
-      /^back: /,
     ],
   ];
   for (const [what, from, to, problem] of table) {

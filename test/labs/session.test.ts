@@ -81,6 +81,53 @@ describe("what a step needs before it is done", () => {
   });
 });
 
+describe("a command that was typed in another terminal", () => {
+  const elsewhere = (place: MemoryPlace) => place.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
+  const UNSEEN = TINY_YAML.replace("  - id: lines\n    observe: join\n", "  - id: lines\n    observe: other\n").replace(
+    "setup:\n",
+    "setup:\n  - { keep: kubelab watch, as: other, until: kept }\n",
+  );
+
+  test("is noticed by its effect, and not run again", async () => {
+    const { session, place, take } = await begin({ yaml: UNSEEN, done: ["look"] });
+    session.present();
+    assert.deepEqual(
+      take().find(({ kind }) => kind === "command"),
+      {
+        kind: "command",
+        line: "kubelab join draco",
+        where: "here",
+        isNoticed: true,
+      },
+    );
+    elsewhere(place);
+    assert.equal(await session.perform(undefined, signal), true);
+    const kinds = take().map(({ kind }) => kind);
+    assert.deepEqual(kinds, ["done-elsewhere", "verdict", "text", "done"]);
+    assert.equal(place.lines.includes("kubelab join draco"), false);
+    assert.equal(session.step?.id, "lines");
+  });
+
+  test("can be looked for without running anything", async () => {
+    const { session, place } = await begin({ yaml: UNSEEN, done: ["look"] });
+    assert.equal(session.isNoticed, true);
+    assert.equal(await session.look(signal), false);
+    assert.equal(session.step?.id, "join");
+    elsewhere(place);
+    assert.equal(await session.look(signal), true);
+    assert.equal(session.step?.id, "lines");
+    assert.equal(place.lines.includes("kubelab join draco"), false);
+  });
+
+  test("is run here all the same where a later step looks at what it prints", async () => {
+    const { session, place } = await begin({ done: ["look"] });
+    assert.equal(session.isNoticed, false);
+    elsewhere(place);
+    assert.equal(await session.perform(undefined, signal), true);
+    assert.equal(place.lines.includes("kubelab join draco"), true);
+  });
+});
+
 test("hints come one after the other, then there is none", async () => {
   const { session, take } = await begin({ done: ["look", "join", "lines", "guess"] });
   take();

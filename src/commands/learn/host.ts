@@ -5,6 +5,7 @@ import type { Say } from "../../labs/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { inLanguageOf } from "../../labs/said-error.js";
 import type { LabSession } from "../../labs/session.js";
+import { type StepType, typeOf } from "../../labs/steps.js";
 import { LabError, type LabErrorCode } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
 
@@ -24,7 +25,7 @@ export type LabOutcome =
       readonly ok?: boolean;
       /** where the lab stands now; null: at its end */
       readonly step: string | null;
-      readonly type: string | null;
+      readonly type: StepType | null;
     }
   | { readonly kind: "failed"; readonly code: LabErrorCode; readonly message: string; readonly hint: string };
 
@@ -104,8 +105,7 @@ async function operate(
   try {
     const ok = await perform(session, operation, signal);
     const { step } = session;
-    const type =
-      step === undefined ? null : (["do", "predict", "observe", "check"].find((key) => key in step) ?? "read");
+    const type = step === undefined ? null : typeOf(step);
     return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type };
   } catch (thrown) {
     const error = inLanguageOf(thrown, say);

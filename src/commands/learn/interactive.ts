@@ -65,6 +65,9 @@ async function runStep(env: LearnEnvironment, open: Stage): Promise<boolean> {
       case HINT:
         session.hint();
         break;
+      case LOOK:
+        if (await attempt(env, open, (signal) => session.look(signal))) return true;
+        break;
       case SOLVE:
         if (
           await attempt(
@@ -133,6 +136,7 @@ const LEAVE = ".leave";
 const SPEED = ".speed";
 const HINT = ".hint";
 const SOLVE = ".solve";
+const LOOK = ".look";
 
 function predictions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
   const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
@@ -141,7 +145,7 @@ function predictions(env: LearnEnvironment, { session, place }: Stage): Choice[]
 
 function actions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
   const { say } = env;
-  const { step, stepText, isSolvable } = session;
+  const { step, stepText, isSolvable, isNoticed } = session;
   const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";
   const main: MessageKey =
     step === undefined || !("do" in step || "check" in step)
@@ -153,6 +157,7 @@ function actions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
           : "actionRun";
   return [
     { value: "go", name: say(main) },
+    ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
     ...(stepText.hints.length > 0 ? [{ value: HINT, name: say("actionHint") }] : []),
     ...(isSolvable ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }] : []),
     ...always(env, place.canSetSpeed),

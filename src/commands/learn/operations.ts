@@ -24,7 +24,8 @@ export async function check(here: LearnEnvironment): Promise<void> {
   // What a command has to do is not done before it has run.
   const hint = type === "do" ? "kubelab learn next" : say("nextHint");
   if (ok === false) throw new LabError("FAILED", say("checkFailed"), hint);
-  lab.env.context.streams.stdout.write(`${say(ok === true ? "checkHolds" : "nothingToCheck")}\n`);
+  const key = ok === true ? "checkHolds" : type === "do" ? "cannotSee" : "nothingToCheck";
+  lab.env.context.streams.stdout.write(`${say(key)}\n`);
 }
 
 export async function hint(here: LearnEnvironment): Promise<void> {

@@ -49,8 +49,15 @@ export class LabRenderer {
       }
       case "text":
         return message.markdown.trim() === "" ? [] : renderMarkdown(message.markdown, chalk, this.#width);
-      case "command":
-        return ["", ...message.line.split("\n").map((line) => `    ${chalk.cyan(`$ ${line}`)}`)];
+      case "command": {
+        const lines = message.line.split("\n").map((line) => `    ${chalk.cyan(`$ ${line}`)}`);
+        const isElsewhere = message.where === "elsewhere";
+        if (!isElsewhere && !message.isNoticed) return ["", ...lines];
+        const where = say(isElsewhere ? "runElsewhere" : "runHereOrElsewhere");
+        return ["", ...lines, ...wrap(where, this.#width).map((line) => chalk.dim(line))];
+      }
+      case "done-elsewhere":
+        return ["", ...wrap(say("doneElsewhere"), this.#width)];
       case "running":
         return ["", ...message.line.split("\n").map((line) => chalk.dim(`$ ${line}`))];
       case "exit":
@@ -99,7 +106,7 @@ export class LabRenderer {
   #verdict({ ok, seen, want }: LabMessage & { kind: "verdict" }): string[] {
     const { chalk, say } = this.options;
     if (ok) return ["", ...this.#marked(true, say("checkOk", { seen: printable(seen) }))];
-    const line = (key: MessageKey, text: string) => wrap(`  ${chalk.dim(say(key))} ${printable(text)}`, this.#width);
+    const line = (key: MessageKey, text: string) => this.#hanging("    ", `${chalk.dim(say(key))} ${printable(text)}`);
     return [
       "",
       ...this.#marked(false, say("checkFailed")),

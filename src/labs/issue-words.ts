@@ -1,0 +1,45 @@
+import { worded } from "./worded.js";
+
+/** What is used of an issue of the schema's library; its kinds have more, each something else. */
+interface RawIssue {
+  readonly code?: string | undefined;
+  readonly input?: unknown;
+  readonly expected?: unknown;
+  readonly values?: unknown;
+  readonly keys?: unknown;
+  readonly minimum?: unknown;
+  readonly maximum?: unknown;
+}
+
+/**
+ * What the schema's library finds by itself, as a message of the catalogue.
+ * @returns undefined for what a schema says in words of its own
+ */
+export function issueWords(issue: RawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return worded("issueMissing", { expected: String(issue.expected) });
+      return worded("issueType", { expected: String(issue.expected), found: typeOf(issue.input) });
+    case "invalid_value":
+      return worded("issueValue", { names: list(issue.values), found: JSON.stringify(issue.input) ?? "-" });
+    case "unrecognized_keys":
+      return worded("issueKeys", { names: list(issue.keys) });
+    case "too_small":
+      return worded("issueTooSmall", { minimum: String(issue.minimum) });
+    case "too_big":
+      return worded("issueTooBig", { maximum: String(issue.maximum) });
+    case "custom":
+      return undefined;
+    default:
+      return worded("issueOther", { found: JSON.stringify(issue.input) ?? "-" });
+  }
+}
+
+function list(names: unknown): string {
+  return Array.isArray(names) ? names.join(", ") : String(names);
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}

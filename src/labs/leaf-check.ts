@@ -1,0 +1,170 @@
+import { readFile, stat } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import type { Say } from "./catalogue.js";
+import type { CheckView, Verdict } from "./check.js";
+import { fieldOf } from "./field.js";
+import { findIn } from "./match.js";
+import type { CommandResult } from "./runner.js";
+import type { LeafCheck } from "./schema.js";
+
+/** Asks one question once. @throws LabError when the cluster cannot be reached */
+export async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: AbortSignal): Promise<Verdict> {
+  if ("command" in check) return commandVerdict(check, view, signal);
+  if ("object" in check) return compared(check, await objectValue(check, view, signal), view.say);
+  if ("list" in check) return compared(check, await listValue(check, view, signal), view.say);
+  if ("output" in check) return outputVerdict(check, view);
+  if ("exit" in check) return exitVerdict(check, view);
+  return fileVerdict(check, view);
+}
+
+async function commandVerdict(
+  { command, exit, matches }: Extract<LeafCheck, { command: string }>,
+  { run, say }: CheckView,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { code, stdout, stderr } = await run(command, signal);
+  const holds = code === exit && (matches === undefined || findIn(stdout + stderr, matches) !== undefined);
+  const seen = say("commandSeen", { command, code: code ?? "-" });
+  if (holds) return { ok: true, seen };
+  const want =
+    matches === undefined
+      ? say("commandWant", { command, code: exit })
+      : say("commandWantText", { command, code: exit, pattern: matches });
+  return { ok: false, seen: code === exit ? said(say, command, stdout + stderr) : seen, want };
+}
+
+/** What a command printed, or did not. @param output what a lab calls `output`, `matches` what is wanted in it */
+export function outputVerdict(
+  { output: name, stream, matches: pattern }: Extract<LeafCheck, { output: string }>,
+  { output, say }: Pick<CheckView, "output" | "say">,
+): Verdict {
+  const result = output(name);
+  const want = say("outputWant", { name, pattern });
+  if (result === undefined) return { ok: false, seen: say("outputNone", { name }), want };
+  const text = streamOf(result, stream);
+  const found = findIn(text, pattern);
+  return found === undefined ? { ok: false, seen: said(say, name, text), want } : { ok: true, seen: found };
+}
+
+function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, { output, say }: CheckView): Verdict {
+  const result = output(name);
+  const code = result?.code;
+  if (code === undefined) {
+    const seen = say(result === undefined ? "outputNone" : "exitNone", { name });
+    return { ok: false, seen, want: say("exitWant", { name, code: is }) };
+  }
+  const seen = say("exitSeen", { name, code });
+  return code === is ? { ok: true, seen } : { ok: false, seen, want: say("exitWant", { name, code: is }) };
+}
+
+interface Found {
+  /** the thing that is compared, in words */
+  readonly what: string;
+  /** a thing that is or is not there; otherwise a value that is set or not */
+  readonly isThing: boolean;
+  /** undefined: not there */
+  readonly value: unknown;
+  /** in the place of "it is not there", where more is known */
+  readonly why?: string;
+}
+
+async function objectValue(
+  { object, field }: Extract<LeafCheck, { object: string }>,
+  { client, say }: CheckView,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { status, body } = await client.request({ method: "GET", path: object, signal });
+  const isThing = field === undefined;
+  const what = isThing ? object : say("fieldOfObject", { field, object });
+  if (status === 404) return { what, isThing, value: undefined, why: say("seenAbsent", { what: object }) };
+  if (status >= 300) return { what, isThing, value: undefined, why: say("seenStatus", { what: object, status }) };
+  return { what, isThing, value: isThing ? true : fieldOf(body, field) };
+}
+
+async function listValue(
+  { list, where }: Extract<LeafCheck, { list: string }>,
+  { client, say }: CheckView,
+  signal: AbortSignal,
+): Promise<Found> {
+  const answer = await client.request<{ items?: readonly unknown[] }>({ method: "GET", path: list, signal });
+  const [path = "", wanted] = (where ?? "").split("==").map((part) => part.trim());
+  const items = (answer.body.items ?? []).filter((item) => {
+    if (where === undefined) return true;
+    const value = fieldOf(item, path);
+    return wanted === undefined ? value !== undefined : String(value) === wanted;
+  });
+  const what = where === undefined ? say("countOf", { list }) : say("countOfWhere", { list, where });
+  return { what, isThing: false, value: items.length };
+}
+
+type Comparison = Pick<
+  Extract<LeafCheck, { object: string }>,
+  "is" | "isNot" | "matches" | "exists" | "atLeast" | "atMost"
+>;
+
+/** Without a comparison, the value must be there. */
+function compared(comparison: Comparison, found: Found, say: Say): Verdict {
+  const { what, isThing, value } = found;
+  const text = value === undefined ? undefined : typeof value === "string" ? value : JSON.stringify(value);
+  const { is, isNot, matches, atLeast, atMost } = comparison;
+  const isBare = [is, isNot, matches, atLeast, atMost].every((one) => one === undefined);
+  const exists = comparison.exists ?? (isBare ? true : undefined);
+  const want = (key: Parameters<Say>[0], wanted?: unknown) => say(key, { what, value: String(wanted) });
+  const rules: [boolean, () => string][] = [
+    [is === undefined || text === String(is), () => want("wantIs", is)],
+    [isNot === undefined || text !== String(isNot), () => want("wantIsNot", isNot)],
+    [
+      matches === undefined || (text !== undefined && new RegExp(matches, "m").test(text)),
+      () => want("wantMatches", matches),
+    ],
+    [
+      exists === undefined || (value !== undefined) === exists,
+      () => want(isThing ? (exists ? "wantPresent" : "wantAbsent") : exists ? "wantSet" : "wantUnset"),
+    ],
+    [atLeast === undefined || Number(value) >= atLeast, () => want("wantAtLeast", atLeast)],
+    [atMost === undefined || Number(value) <= atMost, () => want("wantAtMost", atMost)],
+  ];
+  const seen = seenOf(found, text, say);
+  const broken = rules.find(([holds]) => !holds);
+  return broken === undefined ? { ok: true, seen } : { ok: false, seen, want: broken[1]() };
+}
+
+function seenOf({ what, isThing, why }: Found, text: string | undefined, say: Say): string {
+  if (text === undefined) return why ?? say(isThing ? "seenAbsent" : "seenUnset", { what });
+  return isThing ? say("seenPresent", { what }) : say("seenIs", { what, value: text });
+}
+
+async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder, say }: CheckView): Promise<Verdict> {
+  const { file, matches, mode, exists = true } = check;
+  const path = join(folder, file);
+  if (isAbsolute(file) || relative(folder, path).startsWith("..")) {
+    return { ok: false, seen: say("fileOutside", { file }), want: say("fileInside") };
+  }
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || !exists) {
+    const seen = say(found === undefined ? "seenAbsent" : "seenPresent", { what: file });
+    if ((found !== undefined) === exists) return { ok: true, seen };
+    return { ok: false, seen, want: say(exists ? "wantPresent" : "wantAbsent", { what: file }) };
+  }
+  const bits = (found.mode & 0o777).toString(8).padStart(3, "0");
+  const seen = say("fileMode", { file, mode: bits });
+  if (mode !== undefined && bits !== mode) return { ok: false, seen, want: say("fileWantMode", { file, mode }) };
+  if (matches === undefined) return { ok: true, seen };
+  const content = found.isFile() ? await readFile(path, "utf8") : "";
+  const match = new RegExp(matches, "m").exec(content);
+  if (match !== null) return { ok: true, seen: say("fileFound", { file, text: match[0] }) };
+  return { ok: false, seen: said(say, file, content), want: say("fileWantText", { file, pattern: matches }) };
+}
+
+function streamOf({ stdout, stderr }: CommandResult, stream: "stdout" | "stderr" | "both"): string {
+  if (stream === "both") return `${stdout}\n${stderr}`;
+  return stream === "stdout" ? stdout : stderr;
+}
+
+const MAX_LINE = 200;
+
+/** The last line of what something has printed, or of what stands in a file. */
+function said(say: Say, name: string, text: string): string {
+  const line = text.trimEnd().split("\n").at(-1)?.slice(0, MAX_LINE) ?? "";
+  return line === "" ? say("outputEmpty", { name }) : say("outputLast", { name, line });
+}
