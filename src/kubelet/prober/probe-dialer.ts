@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { connectionStream } from "../../streaming/port-forward/connection-stream.js";
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
+import { isLoopback } from "../../util/own-address.js";
 
 /** What a probe wants to reach. */
 export interface ProbeTarget {
@@ -84,11 +85,6 @@ export class NetworkDialer implements ProbeDialer {
   async reach(target: ProbeTarget, signal: AbortSignal): Promise<void> {
     (await this.dial(target, signal)).destroy();
   }
-}
-
-/** 127.0.0.0/8, ::1 and localhost. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }
 
 const GO_ERRORS: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../api/meta.js";
 import { factFor } from "../../../release/facts.js";
 import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
+import { isLoopback } from "../../../util/own-address.js";
 import { badRequest } from "../../errors.js";
 import { fields, items, text } from "../../registry/resources/access.js";
 import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
@@ -8,7 +9,6 @@ import type { Connecter, Connecters, ConnectRequest } from "../connect.js";
 import type { ProxyDeps } from "./deps.js";
 import { connectionRefused } from "./go-errors.js";
 import { joinHostPort, type SchemeNamePort, splitSchemeNamePort } from "./go-url.js";
-import { isLoopback } from "./kubelet-connection.js";
 import { logConnecter } from "./log.js";
 import { requireUpgrade, tunnelledProtocols } from "./offered.js";
 import { proxyPlain, redirectToSlash, unreachable } from "./plain.js";

@@ -1,8 +1,8 @@
 import { Agent, type RequestOptions } from "node:https";
-import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { KubeObject } from "../../../api/meta.js";
 import type { KeyPair } from "../../../pki/authority.js";
+import { isOwnAddress } from "../../../util/own-address.js";
 import { internalError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
 import { fields, items, text } from "../../registry/resources/access.js";
@@ -61,7 +61,7 @@ export class KubeletConnections {
       address: joinHostPort(address, port),
       host: address,
       port,
-      mayDial: isLoopback(address) || (this.options.allowKubeletAddresses ?? []).includes(address),
+      mayDial: isOwnAddress(address) || (this.options.allowKubeletAddresses ?? []).includes(address),
       addressType: type,
       scheme: this.scheme,
     };
@@ -115,10 +115,4 @@ function preferredAddress(node: KubeObject): { readonly type: string; readonly a
 function portOf(node: KubeObject): number {
   const { Port: port } = fields(fields(fields(node.status).daemonEndpoints).kubeletEndpoint);
   return typeof port === "number" && port > 0 && port < 65_536 ? port : DEFAULT_PORT;
-}
-
-/** Of this machine itself, whatever a name server says. */
-export function isLoopback(host: string): boolean {
-  if (isIP(host) === 4) return host.startsWith("127.");
-  return host === "::1" || host === "localhost";
 }
