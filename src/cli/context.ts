@@ -44,10 +44,8 @@ export interface Target {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/**
- * What a command gets from the process: built once in `cli.ts`, or by a test with fakes.
- */
-export interface CliContext {
+/** The process, as commands know it. */
+export interface CommandEdge {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly streams: CliStreams;
@@ -56,6 +54,10 @@ export interface CliContext {
   readonly self: readonly string[];
   /** aborts on Ctrl-C and SIGTERM */
   readonly signal: AbortSignal;
+}
+
+/** What a command gets from the process: built once in `cli.ts`, or by a test with fakes. */
+export interface CliContext extends CommandEdge {
   /** results, for stdout: text as it is, or one JSON document under --json */
   print(result: { readonly text: string; readonly json: unknown }): void;
   /**

@@ -3,19 +3,13 @@ import { TerminalSink } from "../trace/terminal.js";
 import { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
-import type { Random } from "../util/random.js";
 import { chalkFor, hasUnicode } from "./colour.js";
-import type { CliContext, CliStreams, Progress, Target, TargetOptions } from "./context.js";
+import type { CliContext, CommandEdge, Progress, Target, TargetOptions } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
 
-export interface ProcessEdge {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  readonly streams: CliStreams;
-  readonly random: Random;
-  readonly self: readonly string[];
-  readonly signal: AbortSignal;
+/** The process that a command runs in, as `cli.ts` or a test hands it in. */
+export interface ProcessEdge extends CommandEdge {
   /** of the running cluster that commands join: theirs too, so that its speed may change under them */
   readonly clusterClock?: Clock;
 }

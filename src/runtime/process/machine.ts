@@ -3,17 +3,10 @@ import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
 import type { MemoryAccount } from "./memory-account.js";
 import type { Connection, Ports } from "./ports.js";
-import type { Process, Program } from "./process.js";
+import type { Invocation, Process, Program } from "./process.js";
 import type { ProcessTable } from "./process-table.js";
-import type { ByteSink, ByteSource } from "./streams.js";
 
-export interface SpawnOptions {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  readonly stdin: ByteSource;
-  readonly stdout: ByteSink;
-  readonly stderr: ByteSink;
+export interface SpawnOptions extends Invocation {
   /** who starts it; 0: the runtime */
   readonly parentPid: number;
   /** the process group to join; `new`: one of its own; default: its parent's */

@@ -23,15 +23,19 @@ export function exitCodeOf(status: ExitStatus): number {
 /** What a process does about a signal it has been sent. */
 export type SignalHandler = "default" | "ignore" | ((signal: number) => void);
 
-/** What a program sees of the world: all that it may touch. */
-export interface Self {
+/** What a program is started with. */
+export interface Invocation {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  readonly pid: number;
   readonly stdin: ByteSource;
   readonly stdout: ByteSink;
   readonly stderr: ByteSink;
+}
+
+/** What a program sees of the world: all that it may touch. */
+export interface Self extends Invocation {
+  readonly pid: number;
   /** aborts when the process is ended from outside: every wait takes it */
   readonly signal: AbortSignal;
   readonly machine: Machine;
@@ -43,17 +47,11 @@ export interface Self {
 /** A program: runs until its exit code is there. */
 export type Program = (self: Self) => Promise<number>;
 
-export interface ProcessOptions {
+export interface ProcessOptions extends Invocation {
   readonly pid: number;
   readonly parentPid: number;
   /** the process group: the PID of its first process */
   readonly group: number;
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  readonly stdin: ByteSource;
-  readonly stdout: ByteSink;
-  readonly stderr: ByteSink;
   /** the first process of its PID namespace */
   readonly isInit: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Level, Trace } from "../../trace/trace.js";
-import { AsyncQueue } from "../../util/async-queue.js";
 import type { Container } from "./container.js";
+import { Listeners } from "./listeners.js";
 import type { Sandbox } from "./sandbox.js";
 
 /** Something in the runtime is another than before. */
@@ -21,7 +21,7 @@ const CAPACITY = 10_000;
 
 /** Tells the trace, and whoever watches, what changes. */
 export class Changes {
-  readonly #queues = new Set<AsyncQueue<RuntimeChange>>();
+  readonly #listeners = new Listeners<RuntimeChange>(CAPACITY);
   #isClosed = false;
 
   constructor(
@@ -52,23 +52,17 @@ export class Changes {
     if (this.#isClosed) return;
     const { from, to } = change;
     this.trace.emit({ kind: "state", subject, what, from, to }, { actor: "runtime", level: this.level });
-    for (const queue of this.#queues) queue.push(change);
+    this.#listeners.tell(change);
   }
 
   /** Changes from now on, until the signal. */
-  async *watch(signal: AbortSignal): AsyncGenerator<RuntimeChange> {
-    const queue = new AsyncQueue<RuntimeChange>(CAPACITY);
-    this.#queues.add(queue);
-    try {
-      yield* queue.iterate(signal);
-    } finally {
-      this.#queues.delete(queue);
-    }
+  watch(signal: AbortSignal): AsyncGenerator<RuntimeChange> {
+    return this.#listeners.listen(signal);
   }
 
   /** The runtime ends: that its processes end with it is nobody's news. */
   close(): void {
     this.#isClosed = true;
-    for (const queue of this.#queues) queue.close();
+    this.#listeners.close();
   }
 }

@@ -1,7 +1,7 @@
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import type { ContainerEventType } from "../../cri/messages/enums.js";
 import type { Init } from "../../protobuf/fields.js";
-import { AsyncQueue } from "../../util/async-queue.js";
+import { Listeners } from "./listeners.js";
 
 export type ContainerEvent = Init<typeof ContainerEventResponse>;
 export type EventName = keyof typeof ContainerEventType;
@@ -22,7 +22,7 @@ export interface EventDrop {
  * events only.
  */
 export class EventHub {
-  readonly #queues = new Set<AsyncQueue<ContainerEvent>>();
+  readonly #listeners = new Listeners<ContainerEvent>(CAPACITY);
   drop: EventDrop | undefined;
   #droppedCount = 0;
 
@@ -32,15 +32,13 @@ export class EventHub {
   }
 
   get listenerCount(): number {
-    return this.#queues.size;
+    return this.#listeners.count;
   }
 
   /** @param make called only when somebody listens */
   publish(make: () => ContainerEvent): void {
     if (this.#isDropped()) return;
-    if (this.#queues.size === 0) return;
-    const event = make();
-    for (const queue of this.#queues) if (!queue.push(event)) this.#droppedCount++;
+    if (this.#listeners.count > 0) this.#droppedCount += this.#listeners.tell(make());
   }
 
   #isDropped(): boolean {
@@ -54,18 +52,12 @@ export class EventHub {
   }
 
   /** Events from now on, until the signal. */
-  async *listen(signal: AbortSignal): AsyncGenerator<ContainerEvent> {
-    const queue = new AsyncQueue<ContainerEvent>(CAPACITY);
-    this.#queues.add(queue);
-    try {
-      yield* queue.iterate(signal);
-    } finally {
-      this.#queues.delete(queue);
-    }
+  listen(signal: AbortSignal): AsyncGenerator<ContainerEvent> {
+    return this.#listeners.listen(signal);
   }
 
   /** Ends all streams, as a runtime does that goes away. */
   close(): void {
-    for (const queue of this.#queues) queue.close();
+    this.#listeners.close();
   }
 }
