@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
-import { createConnection } from "node:net";
+import { createConnection, type ListenOptions } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { LabError } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
 import { type Endpoint, isLoopback } from "./endpoint.js";
 
-/** Binds the server to an address in grpc-js's form; resolves with the port. */
-type Listen = (address: string) => Promise<number>;
+/** Binds the server to an address; resolves with the port. */
+type Listen = (address: ListenOptions) => Promise<number>;
 
 /** Where a server listens. */
 export interface Bound {
@@ -38,7 +38,7 @@ export async function bindUnix({ path, url }: UnixEndpoint, listen: Listen): Pro
       .slice(0, Math.max(1, Math.min(name.length, 12))),
   );
   try {
-    await listen(`unix:${temporary}`);
+    await listen({ path: temporary });
     await chmod(temporary, 0o600);
     await rename(temporary, path);
     const { ino } = await stat(path);
@@ -96,7 +96,7 @@ export async function bindTcp(endpoint: TcpEndpoint, listen: Listen): Promise<Bo
   }
   const host = endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host;
   try {
-    const port = await listen(`${host}:${endpoint.port}`);
+    const port = await listen({ host: endpoint.host, port: endpoint.port });
     return { url: `tcp://${host}:${port}`, remove: async () => {} };
   } catch (cause) {
     throw cannotListen(endpoint.url, describeListenError(cause), cause);

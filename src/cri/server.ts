@@ -1,32 +1,13 @@
-import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  logVerbosity,
-  type MethodDefinition,
-  Server,
-  ServerCredentials,
-  type ServerWritableStream,
-  setLogVerbosity,
-  type UntypedHandleCall,
-} from "@grpc/grpc-js";
-import { type DecodedFields, Encoded, type FieldTable, type InitFields } from "../protobuf/fields.js";
+import { createServer, type ListenOptions, type Server } from "node:net";
+import type { DecodedFields } from "../protobuf/fields.js";
 import { Bag } from "../util/bag.js";
-import { isAbortError } from "../util/errors.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
-import type { AnyRpc, Rpc, Service } from "./rpc.js";
+import type { Rpc, Service } from "./rpc.js";
+import { type Answer, type AnyHandler, type CallContext, RefusedCall, type Route, ServedCall } from "./served-call.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
-import { GRPC_CODES, MAX_MESSAGE_BYTES, RpcError } from "./status.js";
-
-/** What a handler is told besides the request. */
-export interface CallContext {
-  readonly rpc: AnyRpc;
-  /** aborts when the client cancels, its deadline passes, the connection breaks or the server closes */
-  readonly signal: AbortSignal;
-}
-
-/** What a handler gives back: the response's fields, or a response that was encoded before. */
-type Answer<Res extends FieldTable> = InitFields<Res> | Encoded;
+import { RpcError } from "./status.js";
+import { ServerSession } from "./transport/server-session.js";
 
 /**
  * The functions behind a service. What is left out answers Unimplemented. A thrown RpcError is the call's status; whatever
@@ -62,46 +43,55 @@ export interface CriServer {
  */
 export async function serveCri(handlers: CriHandlers, endpoint: string): Promise<CriServer> {
   const parsed = parseEndpoint(endpoint);
-  // What goes wrong is thrown or is a call's status: the library need not write to stderr as well.
-  setLogVerbosity(logVerbosity.NONE);
-  const server = new Server({
-    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
-    "grpc.max_send_message_length": -1,
-    // Channelz stays on: without it the library forgets its sessions, and forceShutdown() leaves them open.
-  });
-  const live = new Bag<ServedCall>();
-  addService(server, RUNTIME_SERVICE, handlers.runtime, live);
-  addService(server, IMAGE_SERVICE, handlers.image, live);
-  try {
-    return new RunningServer(server, await bind(server, parsed), live);
-  } catch (error) {
-    server.forceShutdown();
-    throw error;
-  }
+  const routes = new Map([...routesOf(RUNTIME_SERVICE, handlers.runtime), ...routesOf(IMAGE_SERVICE, handlers.image)]);
+  const server = new RunningServer(routes);
+  return server.listen(parsed);
 }
 
-function bind(server: Server, endpoint: Endpoint): Promise<Bound> {
-  const listen = (address: string) =>
-    new Promise<number>((resolve, reject) => {
-      server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
-        if (error === null) resolve(port);
-        else reject(error);
-      });
-    });
-  return endpoint.kind === "unix" ? bindUnix(endpoint, listen) : bindTcp(endpoint, listen);
+type Routes = ReadonlyMap<string, Route>;
+
+function routesOf(service: Service, handlers: Readonly<Record<string, unknown>>): [path: string, route: Route][] {
+  return Object.entries(service).map(([name, rpc]) => {
+    return [rpc.path, { rpc, handler: (handlers[name] ?? unimplemented) as AnyHandler }];
+  });
+}
+
+function unimplemented(_request: unknown, { rpc }: CallContext): never {
+  throw new RpcError("Unimplemented", `method ${rpc.name} not implemented`);
 }
 
 class RunningServer implements CriServer {
+  endpoint = "";
+  readonly #server: Server;
+  readonly #sessions = new Set<ServerSession>();
+  readonly #live = new Bag<ServedCall>();
+  #bound: Bound | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(
-    readonly server: Server,
-    readonly bound: Bound,
-    readonly live: Bag<ServedCall>,
-  ) {}
+  constructor(readonly routes: Routes) {
+    this.#server = createServer({ noDelay: true }, (socket) => {
+      const session = new ServerSession(socket, (fields, stream) => {
+        const route = this.routes.get(fields[":path"] ?? "");
+        const isGrpc = fields["content-type"]?.startsWith("application/grpc") === true;
+        return route === undefined || !isGrpc
+          ? new RefusedCall(fields, stream)
+          : new ServedCall(route, stream, this.#live);
+      });
+      this.#sessions.add(session);
+      socket.once("close", () => this.#sessions.delete(session));
+    });
+  }
 
-  get endpoint(): string {
-    return this.bound.url;
+  async listen(endpoint: Endpoint): Promise<CriServer> {
+    const listen = (address: ListenOptions) => listenOn(this.#server, address);
+    try {
+      this.#bound = await (endpoint.kind === "unix" ? bindUnix(endpoint, listen) : bindTcp(endpoint, listen));
+    } catch (error) {
+      this.#server.close();
+      throw error;
+    }
+    this.endpoint = this.#bound.url;
+    return this;
   }
 
   close(): Promise<void> {
@@ -110,9 +100,11 @@ class RunningServer implements CriServer {
   }
 
   async #close(): Promise<void> {
-    for (const call of [...this.live]) call.cancel();
-    this.server.forceShutdown();
-    await this.bound.remove();
+    for (const call of [...this.#live]) call.cancel();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of [...this.#sessions]) session.destroy();
+    await closed;
+    await this.#bound?.remove();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -120,137 +112,14 @@ class RunningServer implements CriServer {
   }
 }
 
-type Values = Readonly<Record<string, unknown>>;
-type AnyHandler = (request: Values, context: CallContext) => unknown;
-
-function addService(
-  server: Server,
-  service: Service,
-  handlers: Readonly<Record<string, unknown>>,
-  live: Bag<ServedCall>,
-) {
-  const definition: Record<string, MethodDefinition<Values, Values | Encoded>> = {};
-  const implementation: Record<string, UntypedHandleCall> = {};
-  for (const [name, rpc] of Object.entries(service)) {
-    definition[name] = {
-      path: rpc.path,
-      requestStream: false,
-      responseStream: rpc.isStream,
-      requestSerialize: (value) => rpc.request.encode(value as Values),
-      requestDeserialize: (bytes) => rpc.request.decode(bytes),
-      responseSerialize: (value) => serialize(rpc, value),
-      responseDeserialize: (bytes) => rpc.response.decode(bytes),
-    };
-    const handler = handlers[name] as AnyHandler | undefined;
-    implementation[name] = rpc.isStream
-      ? answerStream(rpc, (handler ?? unimplemented) as AnyHandler, live)
-      : answerUnary(rpc, (handler ?? unimplemented) as AnyHandler, live);
-  }
-  server.addService(definition, implementation);
-}
-
-function serialize(rpc: AnyRpc, value: Values | Encoded): Buffer {
-  if (!(value instanceof Encoded)) return rpc.response.encode(value);
-  const { buffer, byteOffset, byteLength } = value.bytes;
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-function unimplemented(_request: Values, { rpc }: CallContext): never {
-  throw new RpcError("Unimplemented", `method ${rpc.name} not implemented`);
-}
-
-function answerUnary(
-  rpc: AnyRpc,
-  handler: AnyHandler,
-  live: Bag<ServedCall>,
-): handleUnaryCall<Values, Values | Encoded> {
-  return async (call, callback) => {
-    const context = new ServedCall(rpc, live, call);
-    try {
-      const value = (await handler(call.request, context)) as Values | Encoded;
-      callback(null, value);
-    } catch (error) {
-      callback(statusOf(error));
-    } finally {
-      context.done();
-    }
-  };
-}
-
-function answerStream(
-  rpc: AnyRpc,
-  handler: AnyHandler,
-  live: Bag<ServedCall>,
-): handleServerStreamingCall<Values, Values | Encoded> {
-  return async (call) => {
-    const context = new ServedCall(rpc, live, call);
-    try {
-      for await (const value of handler(call.request, context) as AsyncIterable<Values | Encoded>) {
-        if (context.signal.aborted) break;
-        if (!call.write(value)) await drained(call, context.signal);
-      }
-      call.end();
-    } catch (error) {
-      if (!context.signal.aborted) call.emit("error", statusOf(error));
-      else call.end();
-    } finally {
-      context.done();
-    }
-  };
-}
-
-/** Until the client has taken what was written, or is gone. */
-function drained(call: ServerWritableStream<Values, Values | Encoded>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      call.removeListener("drain", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    call.once("drain", done);
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
+/** @returns the port, for an address that has one */
+function listenOn(server: Server, address: ListenOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address, () => {
+      server.removeListener("error", reject);
+      const bound = server.address();
+      resolve(typeof bound === "object" && bound !== null ? bound.port : 0);
+    });
   });
-}
-
-/** Why a handler's signal aborts. Made once: an error with its stack for each call costs more than the rest of it. */
-const CANCELLED = new DOMException("context canceled", "AbortError");
-
-/** A call while it is answered. Most handlers answer at once and never ask for the signal: it is made when they do. */
-class ServedCall implements CallContext {
-  #controller: AbortController | undefined;
-  #isCancelled = false;
-
-  constructor(
-    readonly rpc: AnyRpc,
-    readonly live: Bag<ServedCall>,
-    call: { on(event: "cancelled", listener: () => void): unknown },
-  ) {
-    live.add(this);
-    call.on("cancelled", () => this.cancel());
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#isCancelled) this.#controller.abort(CANCELLED);
-    }
-    return this.#controller.signal;
-  }
-
-  cancel(): void {
-    this.#isCancelled = true;
-    this.#controller?.abort(CANCELLED);
-  }
-
-  done(): void {
-    this.live.delete(this);
-  }
-}
-
-function statusOf(error: unknown): { readonly code: number; readonly details: string } {
-  if (error instanceof RpcError) return { code: GRPC_CODES.indexOf(error.code), details: error.message };
-  if (isAbortError(error)) return { code: GRPC_CODES.indexOf("Canceled"), details: "context canceled" };
-  const details = error instanceof Error ? error.message : String(error);
-  return { code: GRPC_CODES.indexOf("Unknown"), details };
 }

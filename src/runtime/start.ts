@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CallContext, type CriHandlers, serveCri } from "../cri/server.js";
+import type { CallContext } from "../cri/served-call.js";
+import { type CriHandlers, serveCri } from "../cri/server.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";

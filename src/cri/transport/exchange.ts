@@ -2,6 +2,7 @@ import { type GrpcCode, grpcCode } from "../status.js";
 import type { BufferPool } from "./buffer-pool.js";
 import { ErrorCode } from "./frames.js";
 import type { Fields } from "./hpack.js";
+import { MessageReader, type MessageSink, withPrefix } from "./message-reader.js";
 import { requestBlock, type Session, type StreamEnd, type StreamHandle, type StreamSink } from "./session.js";
 
 /** How a call ended, in gRPC's terms. */
@@ -41,10 +42,7 @@ export interface CallHead {
  * trailers, a status. Each message has five bytes before it: a flag for compression (never asked for) and its length.
  */
 export function startExchange(session: Session, head: CallHead, request: Buffer, sink: ExchangeSink): Exchange {
-  const body = Buffer.allocUnsafe(PREFIX_BYTES + request.length);
-  body[0] = 0;
-  body.writeUInt32BE(request.length, 1);
-  request.copy(body, PREFIX_BYTES);
+  const body = withPrefix(request);
   const incoming = new Incoming(head, sink);
   incoming.stream = session.request(head.block, body, incoming);
   return incoming;
@@ -65,25 +63,21 @@ export function callBlock(path: string, timeout: string | undefined): Buffer {
   return requestBlock(fields);
 }
 
-const PREFIX_BYTES = 5;
-
-/** Puts messages together from the pieces that arrive, and finds out how the call ended. */
-class Incoming implements Exchange, StreamSink {
+/** Takes what arrives, and finds out how the call ended. */
+class Incoming implements Exchange, StreamSink, MessageSink {
   /** undefined only while the request is being sent */
   stream: StreamHandle | undefined;
   #isOver = false;
   #headers: Fields | undefined;
   #trailers: Fields | undefined;
-  /** the length prefix so far, where it came in pieces */
-  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
-  #prefixBytes = 0;
-  #message: Buffer | undefined;
-  #messageBytes = 0;
+  readonly #reader: MessageReader;
 
   constructor(
     readonly head: CallHead,
     readonly sink: ExchangeSink,
-  ) {}
+  ) {
+    this.#reader = new MessageReader(head.maxMessageBytes, head.pool, this);
+  }
 
   headers(fields: Fields): void {
     if (this.#headers !== undefined) {
@@ -97,60 +91,25 @@ class Incoming implements Exchange, StreamSink {
   }
 
   data(piece: Buffer): void {
-    this.#take(piece);
+    this.#reader.read(piece);
   }
 
   closed(how: StreamEnd): void {
     this.#end(this.#finalStatus(how));
   }
 
-  #take(piece: Buffer): void {
-    let at = 0;
-    while (at < piece.length && !this.#isOver) {
-      if (this.#message === undefined) at = this.#takePrefix(piece, at);
-      else {
-        const count = Math.min(piece.length - at, this.#message.length - this.#messageBytes);
-        piece.copy(this.#message, this.#messageBytes, at, at + count);
-        this.#messageBytes += count;
-        at += count;
-      }
-      if (this.#message !== undefined && this.#messageBytes === this.#message.length) {
-        const message = this.#message;
-        this.#message = undefined;
-        this.sink.message(message);
-      }
-    }
+  message(bytes: Buffer): void {
+    this.sink.message(bytes);
   }
 
-  #takePrefix(piece: Buffer, at: number): number {
-    const count = Math.min(piece.length - at, PREFIX_BYTES - this.#prefixBytes);
-    piece.copy(this.#prefix, this.#prefixBytes, at, at + count);
-    this.#prefixBytes += count;
-    if (this.#prefixBytes === PREFIX_BYTES) this.#beginMessage();
-    return at + count;
-  }
-
-  #beginMessage(): void {
-    this.#prefixBytes = 0;
-    const length = this.#prefix.readUInt32BE(1);
-    if (this.#prefix[0] !== 0) this.#refuse("Internal", "grpc: compressed message, and no compression was asked for");
-    else if (length > this.head.maxMessageBytes) {
-      const text = `grpc: received message larger than max (${length} vs. ${this.head.maxMessageBytes})`;
-      this.#refuse("ResourceExhausted", text);
-    } else {
-      this.#message = this.head.pool.take(length);
-      this.#messageBytes = 0;
-    }
-  }
-
-  #refuse(code: GrpcCode, message: string): void {
+  refused(code: GrpcCode, message: string): void {
     this.#end({ code, message });
     this.stream?.cancel();
   }
 
   #end(status: GrpcStatus): void {
     if (this.#isOver) return;
-    this.#isOver = true;
+    this.#over();
     this.sink.ended(status);
   }
 
@@ -169,8 +128,13 @@ class Incoming implements Exchange, StreamSink {
     return { code, message: `stream terminated by RST_STREAM with error code ${how.code}` };
   }
 
-  cancel(): void {
+  #over(): void {
     this.#isOver = true;
+    this.#reader.stop();
+  }
+
+  cancel(): void {
+    this.#over();
     this.stream?.cancel();
   }
 

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { NumberedBag } from "../../util/bag.js";
+import { CorkedWriter } from "./corked-writer.js";
 import {
   ErrorCode,
   Flag,
@@ -18,7 +19,8 @@ import {
   withoutPadding,
   writeFrameHead,
 } from "./frames.js";
-import { encodeField, type Fields, HeaderDecoder } from "./hpack.js";
+import { HeaderBlocks } from "./header-blocks.js";
+import { encodeField, type Fields } from "./hpack.js";
 
 /** What comes back on one stream. */
 export interface StreamSink {
@@ -66,8 +68,9 @@ export interface StreamHandle {
  */
 export class Session implements FrameSink {
   readonly #streams = new NumberedBag<Stream>();
-  readonly #decoder = new HeaderDecoder();
+  readonly #blocks = new HeaderBlocks();
   readonly #reader = new FrameReader(this);
+  readonly #writer: CorkedWriter;
   readonly #waiting: (() => void)[] = [];
   #nextId = 1;
   #isReady = false;
@@ -77,9 +80,6 @@ export class Session implements FrameSink {
   #initialWindow = DEFAULT_WINDOW;
   #maxStreams = Number.POSITIVE_INFINITY;
   #read = 0;
-  #isCorked = false;
-  /** a header block that goes on in CONTINUATION frames */
-  #block: { readonly stream: number; readonly flags: number; readonly pieces: Buffer[] } | undefined;
 
   /**
    * @param socket connected, or about to be; its bytes are handed in through `received`
@@ -91,6 +91,7 @@ export class Session implements FrameSink {
     readonly onReady: () => void,
     readonly onLost: (why: string) => void,
   ) {
+    this.#writer = new CorkedWriter(socket);
     socket.on("error", (error) => this.destroy(error.message));
     socket.on("close", () => this.destroy("the other side closed the connection"));
     socket.write(
@@ -193,18 +194,8 @@ export class Session implements FrameSink {
     }
   }
 
-  /** What is written in one go goes out in one go. */
   #write(bytes: Buffer): void {
-    if (this.socket.destroyed) return;
-    if (!this.#isCorked) {
-      this.#isCorked = true;
-      this.socket.cork();
-      process.nextTick(() => {
-        this.#isCorked = false;
-        this.socket.uncork();
-      });
-    }
-    this.socket.write(bytes);
+    this.#writer.write(bytes);
   }
 
   data(id: number, piece: Buffer, length: number): void {
@@ -233,7 +224,7 @@ export class Session implements FrameSink {
 
   frame(type: number, flags: number, id: number, payload: Buffer): void {
     if (!this.#isReady && type !== FrameType.SETTINGS) throw new Http2Error("it does not begin with settings");
-    if (this.#block !== undefined && type !== FrameType.CONTINUATION) throw new Http2Error("a header block breaks off");
+    if (this.#blocks.isWithinOne && type !== FrameType.CONTINUATION) throw new Http2Error("a header block breaks off");
     switch (type) {
       case FrameType.HEADERS:
         this.#headerBlock(id, flags, withoutPadding(payload, flags, (flags & Flag.PRIORITY) === 0 ? 0 : 5));
@@ -263,23 +254,10 @@ export class Session implements FrameSink {
   }
 
   #headerBlock(id: number, flags: number, piece: Buffer): void {
-    const isEnd = (flags & Flag.END_HEADERS) !== 0;
-    if (this.#block === undefined && isEnd) {
-      this.#headers(id, flags, piece);
-      return;
-    }
-    this.#block ??= { stream: id, flags, pieces: [] };
-    this.#block.pieces.push(Buffer.from(piece));
-    if (!isEnd) return;
-    const { stream, flags: firstFlags, pieces } = this.#block;
-    this.#block = undefined;
-    this.#headers(stream, firstFlags, Buffer.concat(pieces));
-  }
-
-  #headers(id: number, flags: number, block: Buffer): void {
-    const fields = this.#decoder.decode(block);
-    this.#streams.get(id)?.sink.headers(fields);
-    if ((flags & Flag.END_STREAM) !== 0) this.#end(id, { by: "end" });
+    const block = this.#blocks.add(id, flags, piece);
+    if (block === undefined) return;
+    this.#streams.get(block.stream)?.sink.headers(block.fields);
+    if ((block.flags & Flag.END_STREAM) !== 0) this.#end(block.stream, { by: "end" });
   }
 
   #settings(flags: number, payload: Buffer): void {

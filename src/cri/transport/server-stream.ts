@@ -1,0 +1,144 @@
+import type { CorkedWriter } from "./corked-writer.js";
+import { Flag, FRAME_HEAD_BYTES, FrameType, frame, MAX_FRAME_BYTES, writeFrameHead } from "./frames.js";
+
+/** Who takes what comes on one stream. */
+export interface RequestSink {
+  /** a view that holds only during the call */
+  data(piece: Buffer): void;
+  /** the request is whole */
+  ended(): void;
+  /** nobody waits for the answer any more */
+  cancelled(): void;
+}
+
+/** How much the other side lets this one send, on the connection and on each new stream of it. */
+export class Room {
+  connection: number;
+
+  constructor(public initial: number) {
+    this.connection = initial;
+  }
+}
+
+/** One request and its answer. Header blocks are given as they are sent. */
+export class ServerStream {
+  /** undefined only while the request's head is looked at */
+  sink: RequestSink | undefined;
+  /** bytes of the request that were read and not yet allowed again */
+  read = 0;
+  isRequestWhole = false;
+  isOver = false;
+  window: number;
+  readonly #unsent: Buffer[] = [];
+  #trailers: Buffer | undefined;
+  #onRoom: (() => void) | undefined;
+
+  constructor(
+    readonly id: number,
+    readonly room: Room,
+    readonly writer: CorkedWriter,
+    readonly onOver: () => void,
+  ) {
+    this.window = room.initial;
+  }
+
+  /** The whole answer: in one piece where there is room for it, as for nearly all there is. */
+  respond(head: Buffer, body: Buffer, trailers: Buffer): void {
+    if (this.isOver) return;
+    if (body.length > Math.min(this.room.connection, this.window, MAX_FRAME_BYTES)) {
+      this.begin(head);
+      this.write(body);
+      this.end(trailers);
+      return;
+    }
+    const bytes = Buffer.allocUnsafe(3 * FRAME_HEAD_BYTES + head.length + body.length + trailers.length);
+    let at = putFrame(bytes, 0, FrameType.HEADERS, Flag.END_HEADERS, this.id, head);
+    at = putFrame(bytes, at, FrameType.DATA, 0, this.id, body);
+    putFrame(bytes, at, FrameType.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, this.id, trailers);
+    this.#took(body.length);
+    this.writer.write(bytes);
+    this.#over();
+  }
+
+  begin(head: Buffer): void {
+    if (!this.isOver) this.writer.write(frame(FrameType.HEADERS, Flag.END_HEADERS, this.id, head));
+  }
+
+  /** @returns whether more may follow at once; if not, wait for `hasRoom` */
+  write(body: Buffer): boolean {
+    if (this.isOver) return true;
+    this.#unsent.push(body);
+    this.sendMore();
+    return !this.#isBehind;
+  }
+
+  /** Calls back when what was written has gone out, or nobody wants it any more. */
+  hasRoom(then: () => void): void {
+    if (this.isOver || !this.#isBehind) then();
+    else this.#onRoom = then;
+  }
+
+  /** Trailers, or the head of an answer without a body. */
+  end(trailers: Buffer): void {
+    if (this.isOver) return;
+    this.#trailers = trailers;
+    this.sendMore();
+  }
+
+  /** As much as the other side has room for. */
+  sendMore(): void {
+    for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {
+      const count = Math.min(next.length, this.room.connection, this.window, MAX_FRAME_BYTES);
+      if (count <= 0) return;
+      const head = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
+      writeFrameHead(head, 0, count, FrameType.DATA, 0, this.id);
+      this.writer.write(head);
+      this.writer.write(next.subarray(0, count));
+      this.#took(count);
+      if (count === next.length) this.#unsent.shift();
+      else this.#unsent[0] = next.subarray(count);
+    }
+    if (this.#trailers !== undefined) {
+      const flags = Flag.END_HEADERS | Flag.END_STREAM;
+      this.writer.write(frame(FrameType.HEADERS, flags, this.id, this.#trailers));
+      this.#over();
+    } else if (!this.#isBehind) this.#tellRoom();
+  }
+
+  /** Nobody waits for the answer any more. */
+  cancelled(): void {
+    if (this.isOver) return;
+    this.isRequestWhole = true;
+    this.#over();
+    this.sink?.cancelled();
+  }
+
+  /** Something waits for a window, or for the socket. */
+  get #isBehind(): boolean {
+    return this.#unsent.length > 0 || this.writer.socket.writableNeedDrain;
+  }
+
+  #took(bytes: number): void {
+    this.room.connection -= bytes;
+    this.window -= bytes;
+  }
+
+  #over(): void {
+    this.isOver = true;
+    this.#unsent.length = 0;
+    this.#tellRoom();
+    this.onOver();
+  }
+
+  #tellRoom(): void {
+    const then = this.#onRoom;
+    this.#onRoom = undefined;
+    then?.();
+  }
+}
+
+function putFrame(into: Buffer, at: number, type: number, flags: number, id: number, payload: Buffer): number {
+  writeFrameHead(into, at, payload.length, type, flags, id);
+  payload.copy(into, at + FRAME_HEAD_BYTES);
+  return at + FRAME_HEAD_BYTES + payload.length;
+}
