@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError } from "./errors.js";
 
@@ -55,33 +56,34 @@ export async function readIfThere(path: string): Promise<string | undefined> {
  * Makes a folder and those above it; one that is there already is fine.
  *
  * Not mkdir's `recursive`: on Node 20 that turns in circles, uninterruptible, where a parent is there but refuses (/proc),
- * and calls a read-only parent "no such file".
+ * and calls a read-only parent "no such file". And at once, not in libuv's threads: such a call takes some microseconds,
+ * the way to a thread and back ten times as long, and a pod's start makes a dozen folders.
  * @throws the file system's error
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
-  try {
-    await makeOne(path, mode);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) throw error;
-    await makeFolder(dirname(path), mode);
-    // Once more and no further: a parent that is there by now and still says so refuses.
-    await makeOne(path, mode);
-  }
+  makeFolderNow(path, mode);
 }
 
-/** Several may make the same folder at the same time. */
-async function makeOne(path: string, mode: number): Promise<void> {
+function makeFolderNow(path: string, mode: number): void {
+  if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeFolderNow(parent, mode);
   try {
-    await mkdir(path, mode);
+    mkdirSync(path, mode);
   } catch (error) {
-    if (await isFolder(path)) return;
+    // Somebody else may have made the same folder at the same time.
+    if (isFolder(path)) return;
     const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
     throw isFile ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false; // Whatever is wrong with the path: mkdir will say it.
+  }
 }
 
 async function writeSynced(path: string, content: string | Buffer, mode: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
 import type { ContainerConfig } from "../../cri/messages/container.js";
@@ -180,9 +180,9 @@ async function terminationLogMount(
   const hostPath = join(podContainerDir, context.random.bytes(4).toString("hex"));
   try {
     await makeFolder(podContainerDir, 0o750);
-    await writeFile(hostPath, "", { flag: "w" });
+    writeFileSync(hostPath, "", { flag: "w" });
     // Whoever the container runs as writes it.
-    await chmod(hostPath, 0o666);
+    chmodSync(hostPath, 0o666);
   } catch (error) {
     const message = `error on creating termination-log file of ${name}: ${describeFileError(error)}`;
     context.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });

@@ -1,3 +1,4 @@
+import { chmodSync } from "node:fs";
 import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
@@ -100,7 +101,7 @@ export function setUpFailure(error: unknown): string | undefined {
 /** Whoever the container runs as may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go. */
 async function makeWritableFolder(dir: string): Promise<void> {
   await makeFolder(dir);
-  await chmod(dir, 0o777); // the mode given to mkdir is cut by the umask
+  chmodSync(dir, 0o777); // the mode given to mkdir is cut by the umask
 }
 
 /**
