@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { constants, createDeflate, inflateSync } from "node:zlib";
 import { test } from "vitest";
 import { StreamError } from "../../src/streaming/bytes.js";
 import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from "../../src/streaming/spdy/dictionary.js";
@@ -9,7 +10,7 @@ import {
   encodeControlFrame,
   encodeDataHead,
 } from "../../src/streaming/spdy/frames.js";
-import { HeaderCompressor, HeaderDecompressor } from "../../src/streaming/spdy/header-block.js";
+import { encodeHeaders, HeaderCompressor, HeaderDecompressor } from "../../src/streaming/spdy/header-block.js";
 import { DEFAULT_SPDY_LIMITS } from "../../src/streaming/spdy/limits.js";
 
 /**
@@ -123,12 +124,41 @@ test("what is encoded is read again, header blocks in the order in which they we
   }
 });
 
-test("header blocks go on working after more than deflate can remember", () => {
-  const compressor = new HeaderCompressor();
+/** One zlib stream that compresses, as upstream's peers have it: each block is flushed, none is the last. */
+function deflater(): (headers: Readonly<Record<string, string>>) => Promise<Buffer> {
+  const stream = createDeflate({ dictionary: HEADER_DICTIONARY });
+  return (headers) =>
+    new Promise((resolve) => {
+      stream.write(encodeHeaders(headers));
+      stream.flush(constants.Z_SYNC_FLUSH, () => resolve((stream.read() as Buffer | null) ?? Buffer.alloc(0)));
+    });
+}
+
+test("compressed header blocks are read also after more than deflate can remember, and between stored ones", async () => {
+  const deflate = deflater();
   const decompressor = new HeaderDecompressor(65_536);
   for (let at = 0; at < 400; at++) {
     const headers = { streamtype: "data", requestid: String(at), note: `${at}`.repeat(100) };
-    assert.deepEqual({ ...decompressor.decompress(compressor.compress(headers)) }, headers);
+    const block = await deflate(headers);
+    assert.ok(block.length < 200, `${block.length} bytes: it is compressed`);
+    assert.deepEqual({ ...decompressor.decompress(block) }, headers);
+  }
+  const stored = Buffer.from(new HeaderCompressor().compress({ a: "stored" }).subarray(6));
+  assert.deepEqual({ ...decompressor.decompress(stored) }, { a: "stored" });
+});
+
+test("zlib reads what a HeaderCompressor makes, block by block, also of headers that fill more than one stored block", () => {
+  const compressor = new HeaderCompressor();
+  const sent: Buffer[] = [];
+  const plain: Buffer[] = [];
+  for (const headers of [{ streamtype: "error" }, {}, { note: "x".repeat(100_000) }, { streamtype: "stdout" }]) {
+    sent.push(compressor.compress(headers));
+    plain.push(encodeHeaders(headers));
+    const read = inflateSync(Buffer.concat(sent), {
+      dictionary: HEADER_DICTIONARY,
+      finishFlush: constants.Z_SYNC_FLUSH,
+    });
+    assert.ok(read.equals(Buffer.concat(plain)));
   }
 });
 
@@ -195,9 +225,11 @@ for (const [what, plain, want] of HEADER_BLOCKS) {
   });
 }
 
-test("a header block that grows too large is refused before it has grown", () => {
-  const compressor = new HeaderCompressor();
-  const bomb = compressor.compress({ a: "\0".repeat(10_000_000) });
+test("a header block that grows too large is refused before it has grown", async () => {
+  const bomb = await deflater()({ a: "\0".repeat(10_000_000) });
   assert.ok(bomb.length < 65_536, `${bomb.length} bytes on the wire`);
-  assert.throws(() => new HeaderDecompressor(65_536).decompress(bomb), /larger than 65536 bytes when inflated/);
+  const stored = new HeaderCompressor().compress({ a: "x".repeat(65_537) });
+  for (const block of [bomb, stored]) {
+    assert.throws(() => new HeaderDecompressor(65_536).decompress(block), /larger than 65536 bytes when inflated/);
+  }
 });

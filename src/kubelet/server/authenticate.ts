@@ -27,6 +27,19 @@ export interface AuthenticateDeps {
   readonly reviewToken?: (token: string) => Promise<UserInfo | undefined>;
 }
 
+/** A certificate that a client has shown. */
+interface Shown {
+  readonly certificate: Certificate;
+  /** of its DER, SHA-256 in base64 */
+  readonly fingerprint: string;
+}
+
+/** A certificate that was good, and from when to when it is so for sure: Unix ms. */
+interface Good extends Shown {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 /** A kubelet has one client, the API server, and now and then a curious one. */
 const MAX_REMEMBERED = 64;
 const AUTHENTICATED_GROUP = "system:authenticated";
@@ -45,9 +58,9 @@ export class Authenticator {
   readonly #authorities: readonly Certificate[];
   readonly #tokens: ExpiringCache<UserInfo | undefined>;
   /** a connection's certificate does not change */
-  readonly #certificates = new WeakMap<TLSSocket, Certificate>();
-  /** certificates that were good, by fingerprint, and from when to when they are so for sure: Unix ms */
-  readonly #good = new Map<string, { readonly fromMs: number; readonly untilMs: number }>();
+  readonly #shown = new WeakMap<TLSSocket, Shown>();
+  /** by fingerprint */
+  readonly #good = new Map<string, Good>();
 
   constructor(
     readonly deps: AuthenticateDeps,
@@ -78,10 +91,10 @@ export class Authenticator {
   #byCertificate(request: IncomingMessage): Authentication | undefined {
     if (this.#authorities.length === 0) return undefined;
     try {
-      const certificate = this.#certificateOf(request.socket as TLSSocket);
-      if (certificate === undefined) return undefined;
-      const { commonName, organization } = certificate.subject;
-      const problem = this.#problemOf(certificate);
+      const shown = this.#shownBy(request.socket as TLSSocket);
+      if (shown === undefined) return undefined;
+      const { commonName, organization } = shown.certificate.subject;
+      const problem = this.#problemOf(shown);
       if (problem !== undefined) return { outcome: "refused", why: `client certificate of ${commonName}: ${problem}` };
       if (commonName === "") return undefined;
       const user = { username: commonName, groups: withAuthenticated(organization) };
@@ -91,27 +104,27 @@ export class Authenticator {
     }
   }
 
-  #certificateOf(socket: TLSSocket): Certificate | undefined {
-    const known = this.#certificates.get(socket);
+  /** Read and checked once: the API server comes with each stream on a connection of its own. */
+  #shownBy(socket: TLSSocket): Shown | undefined {
+    const known = this.#shown.get(socket);
     if (known !== undefined || typeof socket.getPeerX509Certificate !== "function") return known;
     const raw = socket.getPeerX509Certificate()?.raw;
     if (raw === undefined) return undefined;
-    const certificate = parseCertificate(raw);
-    this.#certificates.set(socket, certificate);
-    return certificate;
+    const fingerprint = createHash("sha256").update(raw).digest("base64");
+    const shown = this.#good.get(fingerprint) ?? { certificate: parseCertificate(raw), fingerprint };
+    this.#shown.set(socket, shown);
+    return shown;
   }
 
-  /** The signature is checked once: the API server comes with each stream on a connection of its own. */
-  #problemOf(certificate: Certificate): string | undefined {
+  #problemOf({ certificate, fingerprint }: Shown): string | undefined {
     const nowMs = this.deps.clock.now();
-    const key = createHash("sha256").update(certificate.der).digest("base64");
-    const good = this.#good.get(key);
+    const good = this.#good.get(fingerprint);
     if (good !== undefined && nowMs >= good.fromMs && nowMs < good.untilMs) return undefined;
     const problem = this.#findProblem(certificate, nowMs);
     if (problem !== undefined) return problem;
     if (this.#good.size >= MAX_REMEMBERED) this.#good.clear();
     const untilMs = Math.min(certificate.notAfterMs, ...this.#authorities.map(({ notAfterMs }) => notAfterMs));
-    this.#good.set(key, { fromMs: nowMs, untilMs });
+    this.#good.set(fingerprint, { certificate, fingerprint, fromMs: nowMs, untilMs });
     return undefined;
   }
 

@@ -22,6 +22,9 @@ const STEPS: Readonly<Partial<Record<RouteName, string>>> = {
 };
 const QUIET_LEVEL: Level = 3;
 
+/** Made once: an error collects its stack, which is dear, and each stream that ends needs one. */
+const GONE = new Error("the client is gone, or the kubelet's server closes");
+
 type FoundRoute = Extract<RouteMatch, { readonly kind: "found" }>;
 
 /**
@@ -47,7 +50,7 @@ export class RequestHandler {
     const { path, query } = target;
     const over = this.#metrics.begin(request.method ?? "", path);
     const abort = new AbortController();
-    const end = () => abort.abort();
+    const end = () => abort.abort(GONE);
     request.socket.once("close", end);
     response.once("close", end);
     this.closing.addEventListener("abort", end, { once: true });

@@ -51,36 +51,25 @@ export async function proxyStream(
   };
   if (!isUpgradeRequest(request.headers)) return fail("Upgrade request required");
   const client = request.socket;
-  const end = new AbortController();
-  const stop = () => end.abort();
-  client.once("close", stop);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted || client.destroyed) stop();
-  try {
-    const answer = await askRuntime(request, location, end.signal);
-    if ("problem" in answer) return fail(answer.problem);
-    const { message, upgraded } = answer;
-    const status = message.statusCode ?? 0;
-    if (upgraded === undefined) {
-      if (status < 400) {
-        message.destroy();
-        return fail(`invalid upgrade response: status code ${status}`);
-      }
-      await relay(message, response);
-      return { outcome: "refused", status };
+  const answer = await askRuntime(request, location, signal);
+  if ("problem" in answer) return fail(answer.problem);
+  const { message, upgraded } = answer;
+  const status = message.statusCode ?? 0;
+  if (upgraded === undefined) {
+    if (status < 400) {
+      message.destroy();
+      return fail(`invalid upgrade response: status code ${status}`);
     }
-    const { headers } = message;
-    const protocol = headers.upgrade ?? "";
-    onUpgrade(protocol, headers["sec-websocket-protocol"] ?? String(headers["x-stream-protocol-version"] ?? ""));
-    response.detachSocket(client);
-    client.write(headOf(message));
-    const counts = await join(client, exchange.head, upgraded.socket, upgraded.head, end.signal);
-    return { outcome: "ended", protocol, ...counts };
-  } finally {
-    client.off("close", stop);
-    signal.removeEventListener("abort", stop);
-    end.abort();
+    await relay(message, response);
+    return { outcome: "refused", status };
   }
+  const { headers } = message;
+  const protocol = headers.upgrade ?? "";
+  onUpgrade(protocol, headers["sec-websocket-protocol"] ?? String(headers["x-stream-protocol-version"] ?? ""));
+  response.detachSocket(client);
+  client.write(headOf(message));
+  const counts = await join(client, exchange.head, upgraded.socket, upgraded.head, signal);
+  return { outcome: "ended", protocol, ...counts };
 }
 
 interface RuntimeAnswer {
@@ -89,6 +78,7 @@ interface RuntimeAnswer {
   readonly upgraded: { readonly socket: Duplex; readonly head: Buffer } | undefined;
 }
 
+/** Asks until the client is gone or the kubelet closes; once upgraded, the connection is whose it was given to. */
 function askRuntime(
   request: IncomingMessage,
   location: URL,
@@ -105,14 +95,26 @@ function askRuntime(
       setHost: false,
       agent: false,
       noDelay: true,
-      signal,
     };
+    const client = request.socket;
     const sent = open(options);
-    sent.once("upgrade", (message, socket, head) => resolve({ message, upgraded: { socket, head } }));
+    const cancel = () => sent.destroy(new Error("the client is gone"));
+    const release = () => {
+      client.off("close", cancel);
+      signal.removeEventListener("abort", cancel);
+    };
+    client.once("close", cancel);
+    signal.addEventListener("abort", cancel, { once: true });
+    sent.once("close", release);
+    sent.once("upgrade", (message, socket, head) => {
+      release();
+      resolve({ message, upgraded: { socket, head } });
+    });
     sent.once("response", (message) => resolve({ message, upgraded: undefined }));
     // Also after an answer: a connection that breaks then ends the streams by itself.
     sent.on("error", (error) => resolve({ problem: `error dialing backend: ${dialProblem(error)}` }));
-    sent.end();
+    if (signal.aborted || client.destroyed) cancel();
+    else sent.end();
   });
 }
 
@@ -199,11 +201,11 @@ function join(
       if (socket.destroyed) return resolve();
       socket.once("close", () => resolve());
     });
-  const bothClosed = Promise.all([closed(client), closed(runtime)]);
   const destroy = () => {
     client.destroy();
     runtime.destroy();
   };
+  const bothClosed = Promise.all([closed(client), closed(runtime)]);
   signal.addEventListener("abort", destroy, { once: true });
   for (const socket of [client, runtime]) socket.on("error", destroy);
   client.once("close", destroy);
@@ -220,6 +222,9 @@ function join(
   if (runtimeHead.length > 0) client.write(runtimeHead);
   client.pipe(runtime);
   runtime.pipe(client);
-  if (signal.aborted) destroy();
-  return bothClosed.then(() => ({ toRuntime, fromRuntime }));
+  if (signal.aborted || client.destroyed) destroy();
+  return bothClosed.then(() => {
+    signal.removeEventListener("abort", destroy);
+    return { toRuntime, fromRuntime };
+  });
 }

@@ -64,10 +64,10 @@ export async function serveExec(
     const first = await Promise.race([ended, gone.aborted]);
     if (first !== "gone") await session.finish(exitStatus(cmd, first));
     else await session.close();
-    over.abort();
+    over.abort("over");
     await Promise.all([input, output]);
   } finally {
-    over.abort();
+    over.abort("over");
     gone.stop();
   }
 }

@@ -7,6 +7,7 @@ import type { FrameObserver } from "../frame-report.js";
 import { acceptSpdy } from "../spdy/accept.js";
 import { SpdyConnection } from "../spdy/connection.js";
 import type { SpdyStream } from "../spdy/stream.js";
+import { ClientGone } from "./client-gone.js";
 import type { NegotiatedProtocol, RemoteCommandOptions, RemoteCommandServerSession, TerminalSize } from "./session.js";
 import { carriesStatus, SPDY_REMOTE_COMMAND_PROTOCOLS, type StreamType, streamTypes } from "./spdy-protocols.js";
 import { statusJson, statusMessage } from "./status-text.js";
@@ -98,8 +99,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
   readonly stdout: ByteWriter | undefined;
   readonly stderr: ByteWriter | undefined;
   readonly resizes: AsyncIterable<TerminalSize>;
-  readonly #gone = new AbortController();
-  #isOurEnd = false;
+  readonly #client: ClientGone;
 
   constructor(
     readonly connection: SpdyConnection,
@@ -112,25 +112,20 @@ class SpdyServerSession implements RemoteCommandServerSession {
     this.stdout = streams.get("stdout");
     this.stderr = streams.get("stderr");
     const resize = streams.get("resize");
-    this.resizes = resize === undefined ? nothing() : terminalSizes(resize.incoming);
+    this.resizes = terminalSizes(resize?.incoming);
     // Nothing is sent on these by a client; whatever comes must not fill up.
     for (const type of ["error", "stdout", "stderr"]) streams.get(type)?.inbox.drop();
-    const { over } = connection;
-    const leave = () => {
-      if (!this.#isOurEnd) this.#gone.abort(over.reason);
-    };
-    if (over.aborted) leave();
-    else over.addEventListener("abort", leave, { once: true });
+    this.#client = new ClientGone(connection.over);
   }
 
   get signal(): AbortSignal {
-    return this.#gone.signal;
+    return this.#client.signal;
   }
 
   /** In upstream's order: FIN on both outputs, the status, RST_STREAM on what is open still, GOAWAY. */
   async finish(status: Status): Promise<void> {
-    if (this.#isOurEnd || this.signal.aborted) return;
-    this.#isOurEnd = true;
+    if (this.#client.isOver) return;
+    this.#client.ourEnd();
     const { streams, connection } = this;
     streams.get("stdin")?.inbox.drop();
     streams.get("resize")?.inbox.drop();
@@ -145,7 +140,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
   }
 
   async close(): Promise<void> {
-    this.#isOurEnd = true;
+    this.#client.ourEnd();
     await this.connection.close();
   }
 
@@ -153,5 +148,3 @@ class SpdyServerSession implements RemoteCommandServerSession {
     return this.close();
   }
 }
-
-async function* nothing(): AsyncGenerator<TerminalSize> {}

@@ -13,11 +13,12 @@ export function terminalSizeText({ width, height }: TerminalSize): string {
 /**
  * The sizes in a resize stream: JSON objects one after the other, however they are cut into pieces. Ends with the stream,
  * with its connection, and at the first thing that is no size: the terminal keeps its size then. That the connection broke
- * is told by the session's signal: who only follows sizes need not know.
+ * is told by the session's signal: who only follows sizes need not know. Without a stream there are none.
  *
  * Mirrors handleResizeEvents in pkg/kubelet/cri/streaming/remotecommand/httpstream.go.
  */
-export async function* terminalSizes(reader: ByteReader): AsyncGenerator<TerminalSize> {
+export async function* terminalSizes(reader: ByteReader | undefined): AsyncGenerator<TerminalSize> {
+  if (reader === undefined) return;
   try {
     yield* sizesIn(reader);
   } catch (error) {

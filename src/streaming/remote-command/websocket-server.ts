@@ -7,6 +7,7 @@ import type { FrameObserver } from "../frame-report.js";
 import { acceptWebSocket } from "../websocket/accept.js";
 import { ChannelConnection } from "../websocket/channels.js";
 import { hasStatus, REMOTE_COMMAND_SUBPROTOCOLS } from "../websocket/subprotocols.js";
+import { ClientGone } from "./client-gone.js";
 import type { NegotiatedProtocol, RemoteCommandOptions, RemoteCommandServerSession, TerminalSize } from "./session.js";
 import { statusJson, statusMessage } from "./status-text.js";
 import { terminalSizes } from "./terminal-size.js";
@@ -57,8 +58,7 @@ class WebSocketServerSession implements RemoteCommandServerSession {
   readonly stdout: ByteWriter | undefined;
   readonly stderr: ByteWriter | undefined;
   readonly resizes: AsyncIterable<TerminalSize>;
-  readonly #gone = new AbortController();
-  #isFinishing = false;
+  readonly #client: ClientGone;
 
   constructor(
     readonly connection: ChannelConnection,
@@ -68,22 +68,17 @@ class WebSocketServerSession implements RemoteCommandServerSession {
     this.stdin = options.stdin ? connection.reader(CHANNEL.stdin) : undefined;
     this.stdout = options.stdout ? connection.writer(CHANNEL.stdout, "server") : undefined;
     this.stderr = options.stderr && !options.tty ? connection.writer(CHANNEL.stderr, "server") : undefined;
-    this.resizes = options.tty ? terminalSizes(connection.reader(CHANNEL.resize)) : nothing();
-    const { over } = connection;
-    const leave = () => {
-      if (!this.#isFinishing) this.#gone.abort(over.reason);
-    };
-    if (over.aborted) leave();
-    else over.addEventListener("abort", leave, { once: true });
+    this.resizes = terminalSizes(options.tty ? connection.reader(CHANNEL.resize) : undefined);
+    this.#client = new ClientGone(connection.over);
   }
 
   get signal(): AbortSignal {
-    return this.#gone.signal;
+    return this.#client.signal;
   }
 
   async finish(status: Status): Promise<void> {
-    if (this.#isFinishing || this.signal.aborted) return;
-    this.#isFinishing = true;
+    if (this.#client.isOver) return;
+    this.#client.ourEnd();
     const { connection } = this;
     connection.discardAll();
     const text = hasStatus(this.protocol.subprotocol) ? statusJson(status) : statusMessage(status);
@@ -96,7 +91,7 @@ class WebSocketServerSession implements RemoteCommandServerSession {
   }
 
   async close(): Promise<void> {
-    this.#isFinishing = true;
+    this.#client.ourEnd();
     this.connection.discardAll();
     this.connection.socket.terminate("closed by this side");
     await this.connection.socket.closed;
@@ -106,5 +101,3 @@ class WebSocketServerSession implements RemoteCommandServerSession {
     return this.close();
   }
 }
-
-async function* nothing(): AsyncGenerator<TerminalSize> {}

@@ -27,6 +27,7 @@ import { SpdyStream, type StreamHost } from "./stream.js";
 import { Transport, type TransportOwner } from "./transport.js";
 
 const MAX_STREAM_ID = 0x7fffffff;
+const CLOSED = "the connection is closed";
 
 export interface SpdyDeps {
   readonly clock: Clock;
@@ -67,7 +68,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
   #peerGoAway: ControlFrame | undefined;
   #isClosing = false;
   #reason: StreamError | undefined;
-  readonly #over = new AbortController();
+  #over: AbortController | undefined;
   #windowChange: { readonly promise: Promise<void>; resolve(): void } | undefined;
 
   /** Resolves (never rejects) when the socket is gone: with undefined after an orderly end, else with what went wrong. */
@@ -109,6 +110,10 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
 
   /** Aborts when no stream can be used any more, by either side's doing; `closed` follows when the socket is gone. */
   get over(): AbortSignal {
+    if (this.#over === undefined) {
+      this.#over = new AbortController();
+      if (this.#isClosing) this.#over.abort(this.#whyClosed());
+    }
     return this.#over.signal;
   }
 
@@ -123,7 +128,7 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     options: { readonly fin?: boolean; readonly signal?: AbortSignal } = {},
   ): Promise<SpdyStream> {
     options.signal?.throwIfAborted();
-    if (this.#isClosing) throw this.#reason ?? new StreamError("the connection is closed");
+    if (this.#isClosing) throw this.#whyClosed();
     if (this.#peerGoAway !== undefined) throw new StreamError("the peer takes no more streams");
     if (this.#open.size >= this.#limits.maxStreams)
       throw new StreamError(`${this.#open.size} streams are open already`);
@@ -335,7 +340,10 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     const why = `the peer reset the stream: ${nameOf(RESET_STATUS, status)}`;
     const error = status === RESET_STATUS.CANCEL ? undefined : new StreamError(why);
     this.#open.get(streamId)?.terminate(error, why);
-    this.#openings.refused(new StreamError(why), (id) => id === streamId);
+    this.#openings.refused(
+      () => new StreamError(why),
+      (id) => id === streamId,
+    );
   }
 
   #takeGoAway(frame: Extract<ControlFrame, { type: "GOAWAY" }>): void {
@@ -344,7 +352,10 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
       this.#reason ??= new StreamError(`the peer ended the connection: ${nameOf(GOAWAY_STATUS, frame.status)}`);
     }
     this.#incoming.close();
-    this.#openings.refused(new StreamError("the peer takes no more streams"), (id) => id > frame.lastStreamId);
+    this.#openings.refused(
+      () => new StreamError("the peer takes no more streams"),
+      (id) => id > frame.lastStreamId,
+    );
     this.#endWhenDone();
   }
 
@@ -368,11 +379,15 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     this.#reason ??= reason;
     this.#idle?.stop();
     this.#incoming.close();
-    const why = this.#reason ?? new StreamError("the connection is closed");
-    this.#openings.refused(why, () => true);
-    for (const stream of [...this.#open.values()]) stream.terminate(this.#reason, why.message);
+    this.#openings.refused(() => this.#whyClosed());
+    for (const stream of [...this.#open.values()]) stream.terminate(this.#reason, this.#reason?.message ?? CLOSED);
     this.#wakeWriters();
-    this.#over.abort(why);
+    this.#over?.abort(this.#whyClosed());
+  }
+
+  /** Made only for who wants to know: an error collects its stack, which is dear. */
+  #whyClosed(): StreamError {
+    return this.#reason ?? new StreamError(CLOSED);
   }
 
   #shutDownIdle(): void {

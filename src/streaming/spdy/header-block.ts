@@ -1,4 +1,4 @@
-import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
+import { constants, inflateRawSync } from "node:zlib";
 import { StreamError } from "../bytes.js";
 import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from "./dictionary.js";
 
@@ -50,36 +50,67 @@ export function decodeHeaders(block: Buffer): SpdyHeaders {
 }
 
 /**
- * Compresses the header blocks of one connection: one zlib stream that is flushed after each block and never ends.
+ * Writes the header blocks of one connection: one zlib stream that is flushed after each block and never ends.
  *
- * Node's zlib streams answer later, in another turn of the event loop, which would let frames overtake each other. So each
- * block is deflated at once, and what deflate has to remember, the last 32 KiB that went through, is handed to it.
+ * Differs: it only has the form of a compressed stream, its blocks are stored as they are (RFC 1951, 3.2.4). A stream of
+ * Kubernetes has some forty bytes of headers: to set up deflate for them costs more than all else that is done with a frame.
  */
 export class HeaderCompressor {
-  #history: Buffer | undefined;
+  #hasBegun = false;
 
   compress(headers: SpdyHeaders): Buffer {
     const plain = encodeHeaders(headers);
-    const history = this.#history ?? HEADER_DICTIONARY;
-    const deflated = deflateRawSync(plain, {
-      dictionary: history,
-      finishFlush: constants.Z_SYNC_FLUSH,
-      // More than what has gone through cannot be referred to: a small window is made faster.
-      windowBits: history.length > 4096 ? 15 : 13,
-      memLevel: 4,
-    });
-    const isFirst = this.#history === undefined;
-    this.#history = remember(history, plain);
-    return isFirst ? Buffer.concat([ZLIB_HEAD, deflated]) : deflated;
+    const parts: Buffer[] = this.#hasBegun ? [] : [ZLIB_HEAD];
+    this.#hasBegun = true;
+    for (let at = 0; at < plain.length; at += MAX_STORED_BYTES) {
+      const piece = plain.subarray(at, at + MAX_STORED_BYTES);
+      parts.push(storedHead(piece.length), piece);
+    }
+    // What a reader takes for a flush: it hands out what came before.
+    parts.push(FLUSH);
+    return Buffer.concat(parts);
   }
+}
+
+/** A stored block: no last one, its length, and that once more with all bits turned over. */
+const STORED_HEAD_BYTES = 5;
+const MAX_STORED_BYTES = 0xffff;
+const FLUSH = storedHead(0);
+
+function storedHead(length: number): Buffer {
+  const head = Buffer.alloc(STORED_HEAD_BYTES);
+  head.writeUInt16LE(length, 1);
+  head.writeUInt16LE(length ^ 0xffff, 3);
+  return head;
+}
+
+/** @returns what stored blocks hold; undefined when there are others among them, for which inflate is needed */
+function storedBytes(deflated: Buffer): Buffer | undefined {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < deflated.length; ) {
+    if (deflated[at] !== 0 || at + STORED_HEAD_BYTES > deflated.length) return undefined;
+    const length = deflated.readUInt16LE(at + 1);
+    if ((deflated.readUInt16LE(at + 3) ^ 0xffff) !== length) return undefined;
+    at += STORED_HEAD_BYTES;
+    if (at + length > deflated.length) return undefined;
+    if (length > 0) parts.push(deflated.subarray(at, at + length));
+    at += length;
+  }
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
 /** How a zlib stream begins that uses a dictionary: method and window, flags, the dictionary's Adler-32. */
 const ZLIB_HEAD = Buffer.concat([Buffer.from([0x78, 0xf9]), uint32(HEADER_DICTIONARY_ID)]);
 const FLAG_DICTIONARY = 0x20;
 
-/** Reads what a HeaderCompressor, or any other zlib that flushes to a byte after each block, made of headers. */
+/**
+ * Reads what a HeaderCompressor, or any other zlib that flushes to a byte after each block, made of headers.
+ *
+ * Node's zlib streams answer later, in another turn of the event loop, which would let frames overtake each other. So each
+ * block is inflated at once, and what inflate has to remember, the last 32 KiB that went through, is handed to it.
+ */
 export class HeaderDecompressor {
+  /** undefined before the first block */
   #history: Buffer | undefined;
 
   /** @param maxBytes of one block when inflated: more is refused before it takes memory */
@@ -87,19 +118,23 @@ export class HeaderDecompressor {
 
   /** @throws StreamError when it is no zlib stream, is too large, or what comes out is no header block */
   decompress(block: Buffer): SpdyHeaders {
-    let history = this.#history;
     let deflated = block;
-    if (history === undefined) {
+    if (this.#history === undefined) {
       const hasDictionary = checkZlibHead(block);
-      history = hasDictionary ? HEADER_DICTIONARY : NO_BYTES;
+      this.#history = hasDictionary ? HEADER_DICTIONARY : NO_BYTES;
       deflated = block.subarray(hasDictionary ? 6 : 2);
     }
-    const plain = this.#inflate(deflated, history);
-    this.#history = remember(history, plain);
+    const plain = this.#inflate(deflated, this.#history);
+    this.#history = remember(this.#history, plain);
     return decodeHeaders(plain);
   }
 
   #inflate(deflated: Buffer, history: Buffer): Buffer {
+    const stored = storedBytes(deflated);
+    if (stored !== undefined) {
+      if (stored.length > this.maxBytes) throw this.#tooLarge();
+      return stored;
+    }
     try {
       return inflateRawSync(deflated, {
         ...(history.length > 0 ? { dictionary: history } : {}),
@@ -108,10 +143,13 @@ export class HeaderDecompressor {
         chunkSize: 1024,
       });
     } catch (cause) {
-      const isTooLarge = (cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE";
-      const what = isTooLarge ? `larger than ${this.maxBytes} bytes when inflated` : "not compressed with zlib";
-      throw new StreamError(`header block: ${what}`, { cause });
+      if ((cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") throw this.#tooLarge(cause);
+      throw new StreamError("header block: not compressed with zlib", { cause });
     }
+  }
+
+  #tooLarge(cause?: unknown): StreamError {
+    return new StreamError(`header block: larger than ${this.maxBytes} bytes when inflated`, { cause });
   }
 }
 

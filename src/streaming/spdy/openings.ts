@@ -51,8 +51,9 @@ export class Openings {
   }
 
   /** The peer says no, or cannot answer any more. */
-  refused(error: StreamError, isMeant: (streamId: number) => boolean): void {
-    for (const { stream, settle } of [...this.#waiting]) if (isMeant(stream.id)) settle(error);
+  refused(why: () => StreamError, isMeant: (streamId: number) => boolean = () => true): void {
+    if (this.#waiting.length === 0) return;
+    for (const { stream, settle } of [...this.#waiting]) if (isMeant(stream.id)) settle(why());
   }
 
   /** One timer for all of them: streams are opened several at once. */

@@ -33,7 +33,8 @@ export class Transport {
   #isPaused = false;
   #wantsPause = false;
   #drained: { readonly promise: Promise<void>; resolve(): void; reject(error: StreamError): void } | undefined;
-  readonly #lingering = new AbortController();
+  /** while this side waits for the peer to close too */
+  #lingering: AbortController | undefined;
 
   constructor(
     readonly socket: Duplex,
@@ -44,7 +45,7 @@ export class Transport {
     this.gone = new Promise((resolve) => {
       const onClose = () => {
         if (this.#state === "open") this.#end(new StreamError("the connection was closed"));
-        this.#lingering.abort("closed");
+        this.#lingering?.abort("closed");
         resolve();
       };
       // Its "close" may be over: the peer was gone before we began. The owner is not ready to hear of it at once.
@@ -124,6 +125,7 @@ export class Transport {
   }
 
   async #linger(flushed: Promise<void>, maxFlushMs: number): Promise<void> {
+    this.#lingering = new AbortController();
     const { signal } = this.#lingering;
     try {
       if (maxFlushMs > 0) await Promise.race([flushed, this.clock.sleep(maxFlushMs, signal)]);

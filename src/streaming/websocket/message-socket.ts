@@ -172,7 +172,7 @@ export class MessageSocket {
     const isOrderly = this.#problem === undefined && ORDERLY_CODES.has(code);
     if (code !== 1006) this.#report("received", "close", Buffer.from(reason), String(code));
     if (!isOrderly) this.#problem ??= closeProblem(code, reason);
-    this.#over.abort();
+    this.#over.abort("closed");
     this.#wakeAll();
     this.taker.ended(isOrderly ? undefined : this.#gone());
   }

@@ -74,7 +74,7 @@ export async function ask(
 ): Promise<{ readonly answer: KubeletAnswer; readonly head: Buffer }> {
   reportAsked(deps.trace, exchange, target.info, request.method, request.path, target.pod?.url);
   const asking = new AbortController();
-  const stop = () => asking.abort();
+  const stop = () => asking.abort("the client is gone");
   signal.addEventListener("abort", stop, { once: true });
   const release = watchWaiting(requireUpgrade(exchange), stop);
   try {
