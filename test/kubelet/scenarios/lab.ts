@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { KubeObject } from "../../../src/api/meta.js";
 import type { KubeClient } from "../../../src/client/client.js";
 import { createClient } from "../../../src/client/create-client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../../src/controlplane/start.js";
+import { podVolumeDir } from "../../../src/kubelet/volumes/paths.js";
 import type { RuntimeControl } from "../../../src/runtime/control/control.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -169,6 +172,20 @@ export function pod(name: string, spec: object = {}, container: object = {}): ob
     },
   };
 }
+
+/** A volume through which a test tells a pod's containers something, so that they need not go by the time. */
+export const SIGNS = { volumes: [{ name: "signs", emptyDir: {} }] };
+export const SEES_SIGNS = { volumeMounts: [{ name: "signs", mountPath: "/signs" }] };
+
+/** A step: makes `/signs/up`, or removes it. */
+export const sign = (what: "up" | "down") => (lab: Lab, podName: string) => {
+  const { uid } = lab.history.pod(podName).metadata;
+  const file = join(podVolumeDir(lab.node.rootDir, uid, "kubernetes.io/empty-dir", "signs"), "up");
+  return what === "up" ? writeFile(file, "") : rm(file);
+};
+
+/** Looks for the sign. A minute of the lab's clock: a busy machine takes its time for an exec. */
+export const FOR_SIGN = { exec: { command: ["cat", "/signs/up"] }, periodSeconds: 1, timeoutSeconds: 60 };
 
 export const shell = (script: string) => ({ command: ["sh", "-c", script] });
 
