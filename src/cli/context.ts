@@ -76,6 +76,8 @@ export interface CliContext extends CommandEdge {
   ): Promise<Target>;
   /** The exit code of a command that did what it was asked for: of `exec`, the remote command's. */
   exitWith(code: number): void;
+  /** In a command that speaks another language: what the process edge says by itself from now on. */
+  useWords(words: EdgeWords): void;
   /** Starts a progress line; the caller stops it in `finally`. Trace lines that come meanwhile are printed above it. */
   progress(text: string): Progress;
   /**
@@ -83,6 +85,12 @@ export interface CliContext extends CommandEdge {
    * without `yes`: LabError USAGE that names the flag.
    */
   confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean>;
+}
+
+/** What stands before the sentence of an error, and what is said after Ctrl-C. */
+export interface EdgeWords {
+  readonly error: string;
+  readonly interrupted: string;
 }
 
 /** One line that says what is being waited for: a spinner on a terminal, nothing elsewhere (the trace has the facts). */

@@ -70,6 +70,7 @@ async function buildProgram(argv: readonly string[], version: string, session: C
 
 /** Says what went wrong on stderr: one sentence and what to do next; a stack only for our own bugs. */
 function report(error: unknown, session: CliSession): number {
+  const { words } = session;
   const { stderr } = session.streams;
   const chalk = session.chalk("stderr");
   // commander has written its own message, or the help that was asked for.
@@ -77,14 +78,14 @@ function report(error: unknown, session: CliSession): number {
   if (error instanceof LabError) {
     // Scripts look for the sentence: it is broken into lines for a terminal only.
     const lines = (text: string) => (stderr.isTTY === true ? wrap(text, session.width) : [text]);
-    const [first = "", ...rest] = lines(`error: ${error.message}`);
-    const message = [first.replace("error:", chalk.red("error:")), ...rest].join("\n");
+    const [first = "", ...rest] = lines(`${words.error} ${error.message}`);
+    const message = [first.replace(words.error, chalk.red(words.error)), ...rest].join("\n");
     const hint = lines(error.hint).map((line) => chalk.dim(line));
     stderr.write(`${[message, ...hint].join("\n")}\n`);
     return error.exitCode;
   }
   if (session.signal.aborted || isAbortError(error) || isExitPrompt(error)) {
-    stderr.write("interrupted\n");
+    stderr.write(`${words.interrupted}\n`);
     return EXIT_INTERRUPTED;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -4,7 +4,7 @@ import { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { chalkFor, hasUnicode } from "./colour.js";
-import type { CliContext, CommandEdge, Progress, Target, TargetOptions } from "./context.js";
+import type { CliContext, CommandEdge, EdgeWords, Progress, Target, TargetOptions } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
 
@@ -35,6 +35,7 @@ export class CliSession implements CliContext {
   readonly signal;
   readonly #clusterClock: Clock | undefined;
   #output = DEFAULT_OUTPUT;
+  #words: EdgeWords = { error: "error:", interrupted: "interrupted" };
   #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
   #progress: ProgressLine | undefined;
   #exitCode = 0;
@@ -52,6 +53,14 @@ export class CliSession implements CliContext {
   /** Called when a command's flags are parsed, before its action. */
   useOutput(output: OutputOptions): void {
     this.#output = output;
+  }
+
+  useWords(words: EdgeWords): void {
+    this.#words = words;
+  }
+
+  get words(): EdgeWords {
+    return this.#words;
   }
 
   get output(): OutputOptions {

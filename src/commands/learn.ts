@@ -1,14 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { parseSpeed } from "../cli/options.js";
 import { languageOf, type MessageKey, sayIn } from "../labs/catalogue.js";
-import { inLanguageOf } from "../labs/said-error.js";
+import { findLab, nearest } from "../labs/library.js";
+import { inLanguageOf, SpokenError } from "../labs/said-error.js";
 import type { Language } from "../labs/text.js";
-import { LabError } from "../util/errors.js";
-import { addExamples } from "./examples.js";
 import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
 import { LearnHelp } from "./learn/help.js";
 import type { RealTarget } from "./learn/real-place.js";
+import { factorOf } from "./learn/speed.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
 interface LearnFlags {
@@ -28,11 +27,11 @@ interface LearnFlags {
 
 /** `kubelab learn`: guided walkthroughs, with a menu on a terminal and with subcommands everywhere. */
 export function addLearnCommand(program: Command, context: CliContext): void {
-  const learn = program.command("learn").summary(sayIn("en")("helpSummary"));
+  const learn = program.command("learn");
   const help = new LearnHelp(sayIn(languageOf(context.env)));
-  help.command(learn, "helpLearn");
-  addExamples(
+  help.root(
     learn,
+    "helpLearn",
     "kubelab learn",
     "kubelab learn start heartbeats --speed 20",
     "kubelab learn start heartbeats --yes --answers answers.yaml",
@@ -43,13 +42,17 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     if (language === undefined) throw new InvalidArgumentError(help.say("badLang"));
     return language;
   };
+  const parseFactor = (text: string): number => {
+    const factor = factorOf(text);
+    if (factor === undefined) throw new InvalidArgumentError(help.say("badSpeed"));
+    return factor;
+  };
   const parseSeed = (text: string): number => {
     if (/^\d{1,9}$/.test(text)) return Number(text);
     throw new InvalidArgumentError(help.say("badSeed"));
   };
-  learn.configureHelp({ showGlobalOptions: true });
   help.option(learn, "--lang <language>", "helpLang", parseLang);
-  help.option(learn, "--speed <factor>", "helpSpeed", parseSpeed);
+  help.option(learn, "--speed <factor>", "helpSpeed", parseFactor);
   help.option(learn, "--seed <number>", "helpSeed", parseSeed);
   help.option(learn, "--no-color", "helpNoColor");
   // Options are read before help is shown, wherever they stand in the line.
@@ -62,6 +65,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
       // The parent takes its options wherever they stand in the line.
       const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
       const env = await openLearn(context, flags);
+      context.useWords({ error: env.say("edgeError"), interrupted: env.say("edgeInterrupted") });
       try {
         await run(env, flags, word);
       } catch (error) {
@@ -73,7 +77,13 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     };
   const add = (name: string, key: MessageKey) => help.command(learn.command(name), key);
 
-  learn.action(open(showMenu));
+  learn.action(
+    open(async (env, flags) => {
+      const [word] = learn.args;
+      if (word !== undefined) throw noCommand(env, word, learn);
+      await showMenu(env, flags);
+    }),
+  );
   const list = add("list", "helpList");
   help.option(list, "--json", "helpListJson");
   list.action(open(async (env, flags) => (await import("./learn/listing.js")).listLabs(env, flags.json === true)));
@@ -121,7 +131,13 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   const report = add("report", "helpReport");
   help.option(report, "--json", "helpReportJson");
   help.option(report, "--junit", "helpReportJunit");
-  report.action(open(async (env, flags) => (await import("./learn/listing.js")).report(env, flags.junit === true)));
+  report.action(
+    open(async (env, { json, junit }) => {
+      if (json === true && junit === true)
+        throw new SpokenError("USAGE", env.say("twoReports"), env.say("twoReportsHint"));
+      await (await import("./learn/listing.js")).report(env, junit === true);
+    }),
+  );
   const exporting = add("export", "helpExport");
   help.argument(exporting, "<file>");
   exporting.action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).exportProgress(env, file)));
@@ -131,6 +147,20 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   const checkLabs = add("check-labs", "helpCheckLabs");
   help.argument(checkLabs, "<folder>");
   checkLabs.action(open(async (env, _flags, folder) => (await import("./learn/check-labs.js")).checkLabs(env, folder)));
+  // A word that is no subcommand is told with the nearest one, or as the lab that it names. Theirs come before this.
+  learn.allowExcessArguments();
+}
+
+function noCommand({ library, say }: LearnEnvironment, word: string, learn: Command): SpokenError {
+  const lab = findLab(library.summaries, word);
+  if (lab !== undefined) {
+    return new SpokenError("USAGE", say("noCommandLab", { what: word }), `kubelab learn start ${lab.id}`);
+  }
+  const names = learn.commands.map((one) => one.name()).filter((name) => name !== "serve" && name !== "kubectl");
+  const like = nearest(names, word);
+  const message =
+    like === undefined ? say("noCommand", { what: word }) : say("noCommandNearest", { what: word, nearest: like });
+  return new SpokenError("USAGE", message, say("noCommandHint"));
 }
 
 async function showMenu(env: LearnEnvironment, flags: LearnFlags): Promise<void> {
@@ -150,11 +180,11 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
     return runUnattended(env, lab, options);
   }
   if (flags.answers !== undefined) {
-    throw new LabError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
+    throw new SpokenError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
   const { canAsk } = await import("./learn/prompt.js");
   if (target !== undefined && (flags.detach === true || !canAsk(env))) {
-    throw new LabError("USAGE", env.say("realNeedsTerminal"), env.say("needsEmbeddedHint", { id: lab.id }));
+    throw new SpokenError("USAGE", env.say("realNeedsTerminal"), env.say("needsEmbeddedHint", { id: lab.id }));
   }
   if (flags.detach === true || !canAsk(env)) {
     const { startInBackground } = await import("./learn/background.js");
@@ -170,7 +200,7 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
 async function mayBeReal({ library, say }: LearnEnvironment, id: string): Promise<void> {
   const lab = await library.load(id);
   if (lab?.definition.cluster === "any") return;
-  throw new LabError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
+  throw new SpokenError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
 }
 
 function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {

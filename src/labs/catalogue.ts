@@ -17,8 +17,11 @@ export function sayIn(language: Language): Say {
     CATALOGUES[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** `zh_CN.UTF-8`, `zh`, `zh-Hans`: Chinese; anything else, or nothing: English. */
+/** The variable that says a lab's language to the programs that are run in it, whatever the terminal's own is. */
+export const LANGUAGE_VARIABLE = "KUBELAB_LANG";
+
+/** Of a lab's own, else of the terminal: `zh_CN.UTF-8`, `zh`, `zh-Hans`: Chinese; anything else, or nothing: English. */
 export function languageOf(env: Readonly<Record<string, string | undefined>>): Language {
-  const locale = env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
+  const locale = env[LANGUAGE_VARIABLE] || env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
   return LANGUAGES.find((one) => locale.toLowerCase().startsWith(one)) ?? "en";
 }

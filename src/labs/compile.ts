@@ -1,11 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { describeFileError } from "../util/files.js";
 import { LineCounter, parseDocument } from "../util/yaml.js";
 import { type Say, sayIn } from "./catalogue.js";
+import { fileErrorWords } from "./file-error.js";
 import { issueWords } from "./issue-words.js";
 import type { Lab } from "./lab.js";
 import { referenceProblems, textProblems } from "./rules.js";
+import { spoken } from "./said-error.js";
 import { definition, type LabDefinition } from "./schema.js";
 import { LANGUAGES, type LabText, type Language, parseLabText } from "./text.js";
 import { inWords } from "./worded.js";
@@ -41,7 +42,7 @@ export async function compileLab(folder: string, say = sayIn("en")): Promise<Com
     try {
       return await readFile(join(folder, name), "utf8");
     } catch (error) {
-      problems.push({ file: join(folder, name), message: describeFileError(error) });
+      problems.push({ file: join(folder, name), message: spoken(fileErrorWords(error), say) });
       return undefined;
     }
   };

@@ -1,6 +1,7 @@
 import { readFile, rename } from "node:fs/promises";
 import type { LabError } from "../util/errors.js";
-import { describeFileError, writeFileAtomic } from "../util/files.js";
+import { writeFileAtomic } from "../util/files.js";
+import { fileErrorWords } from "./file-error.js";
 import { SaidError } from "./said-error.js";
 
 /** How far a learner is in one lab. */
@@ -44,7 +45,7 @@ export async function loadProgress(file: string, nowMs: number): Promise<LoadedP
     text = await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { progress: EMPTY_PROGRESS };
-    throw unreadable(file, describeFileError(error), error);
+    throw unreadable(file, error);
   }
   const parsed = parseProgress(text);
   if (parsed.kind === "ok") return { progress: parsed.progress };
@@ -118,6 +119,8 @@ export function newer(file: string, version: number): LabError {
   );
 }
 
-function unreadable(file: string, why: string, cause: unknown): LabError {
-  return new SaidError("BAD_FILE", ["fileUnreadable", { file, why }], ["stateFolderHint"], { cause });
+function unreadable(file: string, cause: unknown): LabError {
+  return new SaidError("BAD_FILE", ["fileUnreadable", { file, why: fileErrorWords(cause) }], ["stateFolderHint"], {
+    cause,
+  });
 }

@@ -4,7 +4,7 @@ import { type Say, sayIn } from "./catalogue.js";
 
 /** A message of the catalogue with its values, or words that are the same in every language: another program's own. */
 export type Words =
-  | readonly [key: keyof typeof EN, values?: Readonly<Record<string, string | number>>]
+  | readonly [key: keyof typeof EN, values?: Readonly<Record<string, string | number | Words>>]
   | { readonly verbatim: string };
 
 /**
@@ -22,12 +22,29 @@ export class SaidError extends LabError {
   }
 }
 
-/** The same failure in the learner's language; what is no SaidError stays what it is. */
+/** A LabError that is made where the learner's language is known, and speaks it. */
+export class SpokenError extends LabError {}
+
+/**
+ * The same failure in the learner's language. What other rooms of the program throw speaks English: it is told by its kind,
+ * with their words as a detail. What is no LabError stays what it is.
+ */
 export function inLanguageOf(error: unknown, say: Say): unknown {
-  if (!(error instanceof SaidError)) return error;
-  return new LabError(error.code, spoken(error.words, say), spoken(error.hintWords, say), { cause: error.cause });
+  if (!(error instanceof LabError) || error instanceof SpokenError) return error;
+  const { code, message, hint, cause } = error;
+  if (error instanceof SaidError) {
+    return new SpokenError(code, spoken(error.words, say), spoken(error.hintWords, say), { cause });
+  }
+  return new SpokenError(code, say(`kind${code}`, { detail: message }), say(`hint${code}`, { hint }), { cause });
 }
 
-function spoken(words: Words, say: Say): string {
-  return "verbatim" in words ? words.verbatim : say(words[0], words[1]);
+/** Such words in one language. */
+export function spoken(words: Words, say: Say): string {
+  if ("verbatim" in words) return words.verbatim;
+  const [key, values = {}] = words;
+  const said = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === "object" ? spoken(value, say) : value,
+  ]);
+  return say(key, Object.fromEntries(said));
 }

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LabSummary } from "../../labs/library.js";
-import { isAbortError, LabError } from "../../util/errors.js";
+import { SpokenError } from "../../labs/said-error.js";
+import { isAbortError } from "../../util/errors.js";
 import { makeFolder } from "../../util/files.js";
 import { backgroundLab, forgetBackground, type HostState } from "./background-state.js";
 import type { LearnEnvironment } from "./environment.js";
@@ -15,7 +16,7 @@ import { Teller } from "./teller.js";
 /** Whom to ask, in the language of the lab. @throws LabError FAILED when there is none */
 export async function openBackground(env: LearnEnvironment): Promise<{ env: LearnEnvironment; state: HostState }> {
   const state = await backgroundLab(env);
-  if (state === undefined) throw new LabError("FAILED", env.say("noneStarted"), env.say("noneStartedHint"));
+  if (state === undefined) throw new SpokenError("FAILED", env.say("noneStarted"), env.say("noneStartedHint"));
   return { env: env.inLanguage(state.language), state };
 }
 
@@ -36,7 +37,7 @@ export async function ask(
   }
   await forgetBackground(env, state);
   const { lab: id } = state;
-  throw new LabError("FAILED", env.say("labEnded", { id }), env.say("labEndedHint", { id }));
+  throw new SpokenError("FAILED", env.say("labEnded", { id }), env.say("labEndedHint", { id }));
 }
 
 const POLL_MS = 20;
@@ -83,7 +84,7 @@ export async function startInBackground(
     join(folder, "session.log"),
   );
   if (why !== undefined) {
-    throw new LabError("FAILED", say("labDidNotStart", { id: lab.id, why }), say("resetHint", { id: lab.id }));
+    throw new SpokenError("FAILED", say("labDidNotStart", { id: lab.id, why }), say("resetHint", { id: lab.id }));
   }
 }
 

@@ -1,16 +1,16 @@
-import { LabError } from "../../util/errors.js";
-import { describeFileError } from "../../util/files.js";
+import { fileErrorWords } from "../../labs/file-error.js";
+import { SpokenError, spoken } from "../../labs/said-error.js";
 import type { LearnEnvironment } from "./environment.js";
 
 /** Lists every mistake in a folder of labs, with file and line. @throws LabError FAILED when there are some */
 export async function checkLabs({ context, say }: LearnEnvironment, folder: string): Promise<void> {
   const { compileLabs } = await import("../../labs/compile.js");
   const compiled = await compileLabs(folder, say).catch((cause: unknown) => {
-    const message = say("fileUnreadable", { file: folder, why: describeFileError(cause) });
-    throw new LabError("BAD_FILE", message, say("labsFolderHint"), { cause });
+    const message = say("fileUnreadable", { file: folder, why: spoken(fileErrorWords(cause), say) });
+    throw new SpokenError("BAD_FILE", message, say("labsFolderHint"), { cause });
   });
   if (compiled.length === 0) {
-    throw new LabError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
+    throw new SpokenError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
   }
   const problems = compiled.flatMap((one) => one.problems);
   for (const { file, line, message } of problems) {
@@ -19,7 +19,7 @@ export async function checkLabs({ context, say }: LearnEnvironment, folder: stri
   }
   const good = compiled.filter(({ lab }) => lab !== undefined).length;
   if (problems.length > 0) {
-    throw new LabError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
+    throw new SpokenError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
   }
   context.streams.stdout.write(`${say("labsGood", { good })}\n`);
 }

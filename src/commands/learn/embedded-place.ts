@@ -12,8 +12,10 @@ import type { RestConfig } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import { startControlPlane } from "../../controlplane/start.js";
+import { LANGUAGE_VARIABLE } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
 import type { LabDefinition } from "../../labs/schema.js";
+import type { Language } from "../../labs/text.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
@@ -31,6 +33,7 @@ export interface EmbeddedPlaceOptions {
   readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
   readonly columns: number;
   readonly isColoured: boolean;
+  readonly language: Language;
   /** even where there is one: labs then use the built-in one */
   readonly withoutKubectl?: boolean;
   /** see LabPlace; default 0 */
@@ -41,7 +44,7 @@ export interface EmbeddedPlaceOptions {
  * A cluster for one lab, in this process: control plane, nodes, a folder. Other processes find it as any `kubelab cluster up`.
  */
 export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPlaceOptions): Promise<LabPlace> {
-  const { clusterName, speed, definition, columns, isColoured } = options;
+  const { clusterName, speed, definition, columns, isColoured, language } = options;
   const { kubeVersion } = definition;
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -93,6 +96,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
         KUBECONFIG: kubeconfig,
         KUBELAB_CLUSTER: clusterName,
         KUBELAB_NODES: nodesFolder,
+        [LANGUAGE_VARIABLE]: language,
         PATH: `${programs}:${context.env["PATH"] ?? ""}`,
       },
     });
@@ -113,6 +117,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
         `cd ${folder}`,
         `export KUBECONFIG=${kubeconfig} PATH=${programs}:$PATH`,
         `export KUBELAB_CLUSTER=${clusterName} KUBELAB_NODES=${nodesFolder}`,
+        `export ${LANGUAGE_VARIABLE}=${language}`,
       ],
       get speed() {
         return clock.speed;

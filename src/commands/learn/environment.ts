@@ -2,9 +2,9 @@ import { chalkFor, hasUnicode } from "../../cli/colour.js";
 import type { CliContext, CliStreams } from "../../cli/context.js";
 import { languageOf, type Say, sayIn } from "../../labs/catalogue.js";
 import { findLab, type LabLibrary, type LabSummary, nearest } from "../../labs/library.js";
+import { SpokenError } from "../../labs/said-error.js";
 import { LANGUAGES, type Language } from "../../labs/text.js";
 import { SystemClock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
 import { openLibrary } from "./library.js";
 import { ProgressStore } from "./progress-store.js";
 import { LabRenderer } from "./render.js";
@@ -70,7 +70,7 @@ export function labNamed({ library, say }: LearnEnvironment, word: string): LabS
     word,
   );
   const message = like === undefined ? say("noLab", { id: word }) : say("noLabNearest", { id: word, nearest: like });
-  throw new LabError("USAGE", message, say("noLabHint"));
+  throw new SpokenError("USAGE", message, say("noLabHint"));
 }
 
 export function parseLanguage(text: string): Language | undefined {

@@ -1,5 +1,15 @@
 import { Argument, type Command, Option } from "commander";
 import type { MessageKey, Say } from "../../labs/catalogue.js";
+import { usageInWords } from "./usage-words.js";
+
+/** The headings of a help, as commander has them. */
+const TITLES: Readonly<Record<string, MessageKey>> = {
+  "Usage:": "helpUsage",
+  "Arguments:": "helpArguments",
+  "Options:": "helpOptions",
+  "Global Options:": "helpGlobalOptions",
+  "Commands:": "helpCommands",
+};
 
 /** The help texts of `kubelab learn`: in the language of the environment until `--lang` is read, then in that one. */
 export class LearnHelp {
@@ -8,8 +18,31 @@ export class LearnHelp {
   constructor(public say: Say) {}
 
   command(command: Command, key: MessageKey): Command {
-    this.#add((say) => command.description(say(key)));
+    this.#add((say) => {
+      command.description(say(key)).helpOption("-h, --help", say("helpHelp")).showHelpAfterError(say("helpAfterError"));
+    });
     return command;
+  }
+
+  /** The command that the others are part of: what commander says by itself is said in the learner's language there. */
+  root(command: Command, key: MessageKey, ...examples: readonly string[]): void {
+    command
+      .configureHelp({
+        ...command.configureHelp(),
+        showGlobalOptions: true,
+        styleTitle: (title) => this.#title(title),
+        // The one option that comes from the whole program.
+        optionDescription: ({ long, description }) => (long === "--version" ? this.say("helpVersion") : description),
+      })
+      .configureOutput({ outputError: (text, write) => write(usageInWords(text, this.say)) })
+      .addHelpText("after", () => ["", this.say("helpExamples"), ...examples.map((line) => `  ${line}`)].join("\n"));
+    this.command(command, key);
+    this.#add((say) => command.summary(say("helpSummary")).helpCommand("help [command]", say("helpHelp")));
+  }
+
+  #title(title: string): string {
+    const key = TITLES[title];
+    return key === undefined ? title : this.say(key);
   }
 
   option(command: Command, flags: string, key: MessageKey, parser?: (text: string) => unknown): void {

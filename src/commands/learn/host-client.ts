@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { createInterface } from "node:readline";
 import type { LabMessage } from "../../labs/message.js";
+import { SpokenError } from "../../labs/said-error.js";
 import { LabError } from "../../util/errors.js";
 import type { LabOperation, LabOutcome } from "./host.js";
 
@@ -32,7 +33,7 @@ export async function askHost(
     for await (const line of createInterface({ input: response })) {
       const message = JSON.parse(line) as LabMessage | LabOutcome;
       if (message.kind === "outcome") return message;
-      if (message.kind === "failed") throw new LabError(message.code, message.message, message.hint);
+      if (message.kind === "failed") throw new SpokenError(message.code, message.message, message.hint);
       onMessage(message);
     }
   } catch (error) {

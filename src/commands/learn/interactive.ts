@@ -1,6 +1,7 @@
 import type { MessageKey } from "../../labs/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
+import { inLanguageOf } from "../../labs/said-error.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
@@ -125,7 +126,8 @@ async function askSpeed(env: LearnEnvironment, { place }: Stage): Promise<void> 
 }
 
 /** What the learner can mend by trying again. */
-function tell(env: LearnEnvironment, error: unknown): undefined {
+function tell(env: LearnEnvironment, thrown: unknown): undefined {
+  const error = inLanguageOf(thrown, env.say);
   if (!(error instanceof LabError) || isAbortError(error)) throw error;
   env.context.streams.stderr.write(`${error.message}\n`);
   return undefined;

@@ -5,8 +5,8 @@ import { commandsOf } from "../../labs/commands.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { LabPlace } from "../../labs/place.js";
+import { SpokenError } from "../../labs/said-error.js";
 import { LabSession } from "../../labs/session.js";
-import { LabError } from "../../util/errors.js";
 import { openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
 import { clearLeftovers } from "./leftovers.js";
@@ -44,10 +44,10 @@ export async function openSession(
 ): Promise<OpenSession> {
   const { context, store, library, language } = env;
   const lab = await library.load(summary.id);
-  if (lab === undefined) throw new LabError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
+  if (lab === undefined) throw new SpokenError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
   for (const program of lab.definition.needs) {
     if (isOnPath(program, context.env)) continue;
-    throw new LabError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
+    throw new SpokenError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
   }
   if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
     context.streams.stderr.write(`${env.say("kubectlMissing")}\n`);
@@ -60,6 +60,7 @@ export async function openSession(
   const shown = {
     columns: Math.min(context.streams.stderr.columns ?? 80, 100),
     isColoured: env.isColoured("stderr"),
+    language,
   };
   const realPlace =
     real === undefined
@@ -94,7 +95,7 @@ export async function openSession(
   } catch (error) {
     await close();
     if (!(error instanceof LabBroken)) throw error;
-    throw new LabError("FAILED", `${env.say("labBroken")}: ${error.message}`, `kubelab learn reset ${summary.id}`, {
+    throw new SpokenError("FAILED", `${env.say("labBroken")}: ${error.message}`, `kubelab learn reset ${summary.id}`, {
       cause: error,
     });
   }

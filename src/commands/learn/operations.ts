@@ -1,5 +1,5 @@
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
-import { LabError } from "../../util/errors.js";
+import { SpokenError } from "../../labs/said-error.js";
 import { ask, endBackground, openBackground } from "./background.js";
 import { backgroundLab } from "./background-state.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
@@ -11,7 +11,11 @@ export async function next(here: LearnEnvironment, choice: string): Promise<void
   const { say } = lab.env;
   const outcome = await ask(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
   if (outcome.ok !== true) {
-    throw new LabError("FAILED", say("checkFailed"), say(outcome.type === "predict" ? "nextNeedsChoice" : "nextHint"));
+    throw new SpokenError(
+      "FAILED",
+      say("checkFailed"),
+      say(outcome.type === "predict" ? "nextNeedsChoice" : "nextHint"),
+    );
   }
   if (outcome.step !== null) await ask(lab, { op: "present" });
 }
@@ -23,7 +27,7 @@ export async function check(here: LearnEnvironment): Promise<void> {
   const { ok, type } = await ask(lab, { op: "ask" });
   // What a command has to do is not done before it has run.
   const hint = type === "do" ? "kubelab learn next" : say("nextHint");
-  if (ok === false) throw new LabError("FAILED", say("checkFailed"), hint);
+  if (ok === false) throw new SpokenError("FAILED", say("checkFailed"), hint);
   const key = ok === true ? "checkHolds" : type === "do" ? "cannotSee" : "nothingToCheck";
   lab.env.context.streams.stdout.write(`${say(key)}\n`);
 }
@@ -40,8 +44,8 @@ export async function solution(here: LearnEnvironment): Promise<void> {
   const lab = await openBackground(here);
   const { say } = lab.env;
   const { ok, step } = await ask(lab, { op: "solve" });
-  if (ok === undefined) throw new LabError("USAGE", say("nothingToSolve"), "kubelab learn next");
-  if (!ok) throw new LabError("FAILED", say("checkFailed"), say("stepFailedHint"));
+  if (ok === undefined) throw new SpokenError("USAGE", say("nothingToSolve"), "kubelab learn next");
+  if (!ok) throw new SpokenError("FAILED", say("checkFailed"), say("stepFailedHint"));
   if (step !== null) await ask(lab, { op: "present" });
 }
 

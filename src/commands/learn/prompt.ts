@@ -1,4 +1,4 @@
-import { LabError } from "../../util/errors.js";
+import { SpokenError } from "../../labs/said-error.js";
 import type { LearnEnvironment } from "./environment.js";
 
 export type Choice =
@@ -29,7 +29,7 @@ export async function askText(env: LearnEnvironment, message: string, usual: str
  */
 export async function choose(env: LearnEnvironment, message: string, choices: readonly Choice[]): Promise<string> {
   if (!canAsk(env)) {
-    throw new LabError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
+    throw new SpokenError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
   if (isPlain(env)) return chooseByNumber(env, message, choices);
   // This prompt alone: all of inquirer takes longer to load than the rest of the menu.

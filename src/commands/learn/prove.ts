@@ -23,6 +23,7 @@ export async function proveOnEmbedded(
       definition: lab.definition,
       columns: COLUMNS,
       isColoured: false,
+      language: "en",
       patienceMs: PATIENCE_MS,
       ...options,
     });

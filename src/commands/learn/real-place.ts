@@ -5,12 +5,13 @@ import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { loadRealKubeconfig } from "../../client/kubeconfig.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
-import type { Say } from "../../labs/catalogue.js";
+import { LANGUAGE_VARIABLE, type Say } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
+import { SpokenError } from "../../labs/said-error.js";
 import type { LabDefinition } from "../../labs/schema.js";
+import type { Language } from "../../labs/text.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
 import { writeFileAtomic } from "../../util/files.js";
 import { labFolderPrefix } from "./leftovers.js";
 import { writePrograms } from "./programs.js";
@@ -29,6 +30,7 @@ export interface RealPlaceOptions {
   readonly say: Say;
   readonly columns: number;
   readonly isColoured: boolean;
+  readonly language: Language;
 }
 
 /**
@@ -37,13 +39,13 @@ export interface RealPlaceOptions {
  * @throws LabError USAGE for a lab that needs the embedded cluster; FORBIDDEN with the rights that are missing; DECLINED
  */
 export async function openRealPlace(context: CliContext, options: RealPlaceOptions): Promise<LabPlace> {
-  const { target, definition, say, columns, isColoured } = options;
+  const { target, definition, say, columns, isColoured, language } = options;
   const { id } = definition;
-  const embeddedOnly = () => new LabError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
+  const embeddedOnly = () => new SpokenError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
   if (definition.cluster !== "any") throw embeddedOnly();
   const { config, contextName } = await loadRealKubeconfig(context.env, target);
   if (config.authorize !== undefined) {
-    throw new LabError("USAGE", say("needsCredential", { context: contextName }), say("needsCredentialHint"));
+    throw new SpokenError("USAGE", say("needsCredential", { context: contextName }), say("needsCredentialHint"));
   }
   const clock = new SystemClock();
   const client = createClient(config, { clock, trace: new Trace(clock), random: context.random, actor: "user" });
@@ -60,14 +62,19 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       ...(target.yes === undefined ? {} : { yes: target.yes }),
       flag: "--yes",
     });
-    if (!agreed) throw new LabError("DECLINED", say("declined"), say("declinedHint"));
+    if (!agreed) throw new SpokenError("DECLINED", say("declined"), say("declinedHint"));
     folder = await mkdtemp(labFolderPrefix());
     const kubeconfig = join(folder, "kubeconfig");
     const names = { cluster: contextName, user: contextName, context: contextName };
     await writeFileAtomic(kubeconfig, kubeconfigText(config, names), { mode: 0o600 });
     const programs = await writePrograms(folder, context, false);
     const nodes = join(folder, "nodes");
-    const own = { KUBECONFIG: kubeconfig, KUBELAB_LAB_KUBECONFIG: kubeconfig, KUBELAB_NODES: nodes };
+    const own = {
+      KUBECONFIG: kubeconfig,
+      KUBELAB_LAB_KUBECONFIG: kubeconfig,
+      KUBELAB_NODES: nodes,
+      [LANGUAGE_VARIABLE]: language,
+    };
     const env = { ...context.env, ...own, PATH: `${programs}:${context.env["PATH"] ?? ""}` };
     const { random, self } = context;
     return {
@@ -128,6 +135,6 @@ async function checkRights(
     if (status?.allowed !== true) missing.push(right);
   }
   if (missing.length > 0) {
-    throw new LabError("FORBIDDEN", say("rightsMissing", { rights: missing.join(", ") }), say("rightsMissingHint"));
+    throw new SpokenError("FORBIDDEN", say("rightsMissing", { rights: missing.join(", ") }), say("rightsMissingHint"));
   }
 }

@@ -1,15 +1,21 @@
 import type { Say } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
-import { LabError } from "../../util/errors.js";
+import { SpokenError } from "../../labs/said-error.js";
 
 const SLOWEST = 0.01;
 const FASTEST = 10_000;
 
+/** @returns undefined: it is no speed */
+export function factorOf(word: string): number | undefined {
+  const factor = Number(word);
+  return word.trim() !== "" && factor >= SLOWEST && factor <= FASTEST ? factor : undefined;
+}
+
 /** @throws LabError USAGE for what is no speed */
 export function parseFactor(word: string, say: Say): number {
-  const factor = Number(word);
-  if (word.trim() !== "" && factor >= SLOWEST && factor <= FASTEST) return factor;
-  throw new LabError("USAGE", say("speedBad", { given: word }), "kubelab learn speed 20");
+  const factor = factorOf(word);
+  if (factor !== undefined) return factor;
+  throw new SpokenError("USAGE", say("speedBad", { given: word }), "kubelab learn speed 20");
 }
 
 /** `+`: twice as fast; `-`: half. @returns the new speed; undefined: another key */

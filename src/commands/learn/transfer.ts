@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Say } from "../../labs/catalogue.js";
+import { fileErrorWords } from "../../labs/file-error.js";
 import { mergeProgress, newer, parseProgress } from "../../labs/progress.js";
-import { LabError } from "../../util/errors.js";
-import { describeFileError, writeFileAtomic } from "../../util/files.js";
+import { SpokenError, spoken } from "../../labs/said-error.js";
+import type { LabError } from "../../util/errors.js";
+import { writeFileAtomic } from "../../util/files.js";
 import type { LearnEnvironment } from "./environment.js";
 
 /** @throws LabError BAD_FILE */
@@ -18,7 +20,7 @@ export async function importProgress({ store, context, say }: LearnEnvironment, 
   try {
     text = await readFile(file, "utf8");
   } catch (cause) {
-    throw unusable(say, say("fileUnreadable", { file, why: describeFileError(cause) }), cause);
+    throw unusable(say, say("fileUnreadable", { file, why: spoken(fileErrorWords(cause), say) }), cause);
   }
   const parsed = parseProgress(text);
   if (parsed.kind === "newer") throw newer(file, parsed.version);
@@ -28,5 +30,5 @@ export async function importProgress({ store, context, say }: LearnEnvironment, 
 }
 
 function unusable(say: Say, message: string, cause?: unknown): LabError {
-  return new LabError("BAD_FILE", message, say("progressFileHint"), { cause });
+  return new SpokenError("BAD_FILE", message, say("progressFileHint"), { cause });
 }

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
+import { fileErrorWords } from "../../labs/file-error.js";
 import type { Lab } from "../../labs/lab.js";
 import { type LabSummary, nearest } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
-import { LabError } from "../../util/errors.js";
-import { describeFileError } from "../../util/files.js";
+import { SpokenError, spoken } from "../../labs/said-error.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { openSession } from "./open-session.js";
@@ -38,7 +38,11 @@ export async function runUnattended(
       const { step } = session;
       await session.solve(env.context.signal);
       if (await session.perform(answers[step.id], env.context.signal)) continue;
-      throw new LabError("FAILED", env.say("stepFailed", { id: summary.id, step: step.id }), env.say("stepFailedHint"));
+      throw new SpokenError(
+        "FAILED",
+        env.say("stepFailed", { id: summary.id, step: step.id }),
+        env.say("stepFailedHint"),
+      );
     }
   } finally {
     teller.stop();
@@ -55,7 +59,7 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
     const like = nearest(names, step);
     const message =
       like === undefined ? say("unknownStep", { id, step }) : say("unknownStepNearest", { id, step, nearest: like });
-    throw new LabError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
+    throw new SpokenError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
   }
   const open = questions.filter((step) => answers[step.id] === undefined);
   const [first] = open;
@@ -65,13 +69,13 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
     );
     const missing = open.map((step) => step.id).join(", ");
     const hint = say("noAnswerHint", { step: first.id, choices: choices.join("\n") });
-    throw new LabError("USAGE", say("noAnswer", { id, step: missing }), hint);
+    throw new SpokenError("USAGE", say("noAnswer", { id, step: missing }), hint);
   }
   for (const { id: step, predict } of questions) {
     const given = answers[step] ?? "";
     if (!predict.includes(given)) {
       const hint = say("badAnswerHint", { choices: predict.join(", ") });
-      throw new LabError("USAGE", say("badAnswer", { id, step, given }), hint);
+      throw new SpokenError("USAGE", say("badAnswer", { id, step, given }), hint);
     }
   }
 }
@@ -81,11 +85,11 @@ async function readAnswers({ say }: LearnEnvironment, file: string): Promise<Ans
   try {
     text = await readFile(file, "utf8");
   } catch (cause) {
-    const message = say("fileUnreadable", { file, why: describeFileError(cause) });
-    throw new LabError("BAD_FILE", message, say("answersFileHint"), { cause });
+    const message = say("fileUnreadable", { file, why: spoken(fileErrorWords(cause), say) });
+    throw new SpokenError("BAD_FILE", message, say("answersFileHint"), { cause });
   }
   const misread = (cause?: unknown) =>
-    new LabError("BAD_FILE", say("noAnswersFile", { file }), say("noAnswersFileHint"), { cause });
+    new SpokenError("BAD_FILE", say("noAnswersFile", { file }), say("noAnswersFileHint"), { cause });
   const { parse } = await import("../../util/yaml.js");
   let value: unknown;
   try {

@@ -28,10 +28,10 @@ function withoutSaid(source: string): string {
   return source.slice(0, at) + withoutSaid(source.slice(open + argumentsAt(source, open).length + 2));
 }
 
-/** Literals with letters that are passed to `new LabError(` or `.write(`; keys, codes and what is filled in are none. */
+/** Literals with letters that are passed to `new LabError(`, `new SpokenError(` or `.write(`; keys, codes and what is filled in are none. */
 function untranslated(source: string): string[] {
   const found: string[] = [];
-  for (const call of source.matchAll(/new LabError\(|\.write\(/g)) {
+  for (const call of source.matchAll(/new (?:Lab|Spoken)Error\(|\.write\(/g)) {
     const given = withoutSaid(argumentsAt(source, call.index + call[0].length - 1)).replace(/^\s*"[A-Z_]+"/, "");
     for (const [, , text = ""] of given.matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/gs)) {
       const words = text.replace(/\$\{[^{}]*\}/g, "").replace(/\\\w/g, "");

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "../../../api/meta.js";
 import { CSRS, objectPath, PODS } from "../../../client/paths.js";
+import { fileErrorWords } from "../../../labs/file-error.js";
 import { SaidError } from "../../../labs/said-error.js";
-import { describeFileError } from "../../../util/files.js";
 import { parseAllDocuments } from "../../../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
 import { objectText } from "./output.js";
@@ -71,7 +71,7 @@ async function readText(path: string, file: string): Promise<string> {
   try {
     return await readFile(file.startsWith("/") ? file : path, "utf8");
   } catch (cause) {
-    throw new SaidError("BAD_FILE", ["pathUnreadable", { file, why: describeFileError(cause) }], ["nameAFile"], {
+    throw new SaidError("BAD_FILE", ["pathUnreadable", { file, why: fileErrorWords(cause) }], ["nameAFile"], {
       cause,
     });
   }
