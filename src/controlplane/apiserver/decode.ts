@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/meta.js";
 import { statusError } from "../errors.js";
-import { decodeRequestBody } from "../schema/request.js";
+import { decodeDeleteOptions, decodeRequestBody } from "../schema/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../schema/schema.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
@@ -22,6 +22,26 @@ export async function decodeInto(
   const { object, warnings } = await decodeBody(exchange.request.headers["content-type"], bytes, kind, validation);
   if (validation === "Warn") exchange.warnings.push(...warnings);
   return withKind(object, kind);
+}
+
+/**
+ * The options in the body of a DELETE; an empty body is empty options.
+ * Mirrors the decoding part of k8s.io/apiserver/pkg/endpoints/handlers/delete.go.
+ * @throws StatusError 415, and 500 for what is no DeleteOptions
+ */
+export async function decodeDeleteBody({ request }: Exchange, bytes: Buffer, apiVersion: string): Promise<KubeObject> {
+  switch (mediaTypeOf(request.headers["content-type"])) {
+    case JSON_TYPE:
+      return decodeDeleteOptions(bytes.toString(), apiVersion);
+    case YAML_TYPE:
+      return decodeDeleteOptions(await yamlToJson(bytes), apiVersion);
+    case PROTOBUF_TYPE: {
+      const { decodeProtobufDeleteOptions } = await import("../schema/protobuf/envelope.js");
+      return decodeProtobufDeleteOptions(bytes);
+    }
+    default:
+      throw unsupportedMediaType();
+  }
 }
 
 /** A body may leave out what its path says. */

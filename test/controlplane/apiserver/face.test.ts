@@ -217,6 +217,38 @@ describe("deleting", () => {
     expect(account.body.kind).toBe("ServiceAccount");
   });
 
+  const message = (...fields: readonly [number, Buffer | string][]) =>
+    Buffer.concat(fields.flatMap(([tag, bytes]) => [Buffer.from([(tag << 3) | 2, bytes.length]), Buffer.from(bytes)]));
+  const protobufOptions = (uid: string) => {
+    const typeMeta = message([1, "v1"], [2, "DeleteOptions"]);
+    return Buffer.concat([Buffer.from("k8s\0"), message([1, typeMeta], [2, message([2, message([1, uid])])])]);
+  };
+  const JSON_OPTIONS = (uid: string) =>
+    JSON.stringify({ kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid } });
+  const YAML_OPTIONS = (uid: string) => `kind: DeleteOptions\napiVersion: v1\npreconditions: {uid: "${uid}"}\n`;
+
+  test.each([
+    ["application/json", JSON_OPTIONS],
+    ["application/yaml", YAML_OPTIONS],
+    ["application/vnd.kubernetes.protobuf", protobufOptions],
+  ])("options in a body of %s", async (type, optionsFor) => {
+    const created = await face.ask(CONFIG_MAPS, { method: "POST", body: configMap("typed") });
+    const headers = { "content-type": type };
+    const path = `${CONFIG_MAPS}/typed`;
+    const remove = (uid: string) => face.ask(path, { method: "DELETE", headers, body: optionsFor(uid) });
+    expect((await remove("00000000-0000-0000-0000-000000000000")).status).toBe(409);
+    expect((await remove(created.body.metadata.uid)).status).toBe(200);
+  });
+
+  test.each([
+    ["text/plain", "{}", 415],
+    ["application/vnd.kubernetes.protobuf", "{}", 500],
+    ["application/vnd.kubernetes.protobuf", Buffer.from("k8s\0\n\xff"), 500],
+  ])("a body of %s with %j: %i", async (type, body, status) => {
+    const answer = await face.ask(`${CONFIG_MAPS}/none`, { method: "DELETE", headers: { "content-type": type }, body });
+    expect(answer.status).toBe(status);
+  });
+
   test("a collection by label, and options in the body", async () => {
     for (const name of ["c1", "c2"]) {
       await face.ask(CONFIG_MAPS, { method: "POST", body: configMap(name, {}, { coll: "1" }) });

@@ -2,9 +2,8 @@ import type { KubeObject, Status } from "../../../api/meta.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import { checkName } from "../../registry/object-meta.js";
 import type { DeleteOptions } from "../../registry/registry.js";
-import { decodeDeleteOptions } from "../../schema/request.js";
 import { writeValue } from "../answer.js";
-import { decodeInto } from "../decode.js";
+import { decodeDeleteBody, decodeInto } from "../decode.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate } from "../media-types.js";
 import { check, dryRunProblems, integer, listOptions, writeOptions } from "../options.js";
@@ -94,7 +93,7 @@ async function deleteOptions(
       ...(query.has("orphanDependents") ? { orphanDependents: isTrue(query, "orphanDependents") } : {}),
     };
   }
-  return bodyOptions(decodeDeleteOptions(bytes.toString(), groupVersionName(group, version)));
+  return bodyOptions(await decodeDeleteBody(exchange, bytes, groupVersionName(group, version)));
 }
 
 function bodyOptions(body: KubeObject): DeleteOptions & { readonly dryRun: boolean } {

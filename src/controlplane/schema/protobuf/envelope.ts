@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../api/meta.js";
-import type { StatusError } from "../../errors.js";
+import { internalError, type StatusError } from "../../errors.js";
 import { decodeWalking } from "../decode.js";
 import { cannotBeHandled, isDecodingError, unrecognized } from "../request.js";
 import type { DecodedBody, KindRef } from "../schema.js";
-import { checkGroupVersionKind, typeNameOf } from "../scheme.js";
+import { checkGroupVersionKind, checkMetaKind, typeNameOf } from "../scheme.js";
 import { decodeMessage } from "./decode-message.js";
 import { encodeMessage } from "./encode-message.js";
 import { BYTES, ProtobufError, WireReader, WireWriter } from "./wire.js";
@@ -40,6 +40,23 @@ export function decodeProtobufBody(bytes: Buffer, kind: KindRef): DecodedBody {
     return { object: decodeWalking(kind.schema, value, { unknown: false, keys: 0 }), warnings: [] };
   } catch (error) {
     if (error instanceof ProtobufError || isDecodingError(error)) throw cannotBeHandled(actual, kind, error.message);
+    throw error;
+  }
+}
+
+/**
+ * Decodes the options in the body of a DELETE, as Go clients of the API (kubelets, controllers) send them.
+ * @throws StatusError 500 for what is no DeleteOptions, as for JSON
+ */
+export function decodeProtobufDeleteOptions(bytes: Buffer): KubeObject {
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw internalError("the body is not a protobuf message");
+  const { apiVersion, typeName, raw } = readEnvelope(bytes, internalError);
+  const wrongKind = checkMetaKind({ group: "", version: apiVersion, kind: typeName }, "DeleteOptions");
+  if (wrongKind !== undefined) throw wrongKind;
+  try {
+    return { kind: typeName, apiVersion, metadata: {}, ...decodeMessage("DeleteOptions", raw) };
+  } catch (error) {
+    if (error instanceof ProtobufError) throw internalError(error.message);
     throw error;
   }
 }
