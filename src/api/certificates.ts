@@ -47,6 +47,7 @@ export function csrCondition(
   return csr.status?.conditions?.find((one) => one.type === type && one.status !== "False");
 }
 
+/** Whether the certificate is there. */
 export function isIssued(csr: CertificateSigningRequest): boolean {
   return (csr.status?.certificate ?? "") !== "";
 }

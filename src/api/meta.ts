@@ -79,6 +79,7 @@ export interface WatchEvent<T = KubeObject> {
   readonly object: T;
 }
 
+/** Whether an answer is a Status: the outcome of a request in place of an object. */
 export function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === "Status";
 }

@@ -15,6 +15,7 @@ export function statusReason(response: KubeResponse): string | undefined {
   return isStatus(response.body) ? response.body.reason : undefined;
 }
 
+/** Whether it is a 2xx. */
 export function isSuccess(response: KubeResponse): boolean {
   return response.status >= 200 && response.status < 300;
 }

@@ -64,6 +64,7 @@ function lacks(path: string, what: string): LabError {
   return new LabError("BAD_FILE", `kubeconfig ${path} ${what}`, hint);
 }
 
+/** The error for a kubeconfig that cannot be read. @param what completes `kubeconfig FILE ...`: `is not YAML` */
 export function damaged(path: string, what: string, cause?: unknown): LabError {
   return new LabError(
     "BAD_FILE",

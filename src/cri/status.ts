@@ -51,6 +51,7 @@ const OUTCOMES: Partial<Record<GrpcCode, RpcFailure["outcome"]>> = {
   DeadlineExceeded: "timed-out",
 };
 
+/** What a call that failed comes to, with the text that Go's client has for it. */
 export function rpcFailure(code: GrpcCode, message: string): RpcFailure {
   return { outcome: OUTCOMES[code] ?? "failed", code, message, text: `rpc error: code = ${code} desc = ${message}` };
 }

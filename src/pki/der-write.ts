@@ -12,6 +12,7 @@ export function derValue(identifier: number, content: Buffer): Buffer {
 const CONSTRUCTED = 0x20;
 const CONTEXT = 0x80;
 
+/** SEQUENCE of parts that are DER values already. */
 export function sequence(...parts: readonly Buffer[]): Buffer {
   return derValue(CONSTRUCTED | Tag.SEQUENCE, Buffer.concat(parts));
 }
@@ -31,6 +32,7 @@ export function contextString(tag: number, content: Buffer): Buffer {
   return derValue(CONTEXT | tag, content);
 }
 
+/** BOOLEAN */
 export function boolean(value: boolean): Buffer {
   return derValue(Tag.BOOLEAN, Buffer.from([value ? 0xff : 0]));
 }
@@ -52,10 +54,12 @@ function integerBytes(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
+/** NULL */
 export function nullValue(): Buffer {
   return derValue(Tag.NULL, Buffer.alloc(0));
 }
 
+/** OBJECT IDENTIFIER of a dotted text: `2.5.4.3`. */
 export function oid(dotted: string): Buffer {
   const [top = 0n, second = 0n, ...rest] = dotted.split(".").map(BigInt);
   const bytes: number[] = [];
@@ -67,10 +71,12 @@ export function oid(dotted: string): Buffer {
   return derValue(Tag.OID, Buffer.from(bytes));
 }
 
+/** OCTET STRING */
 export function octetString(content: Buffer): Buffer {
   return derValue(Tag.OCTET_STRING, content);
 }
 
+/** BIT STRING. @param unusedBits how many of the last byte do not count */
 export function bitString(content: Buffer, unusedBits = 0): Buffer {
   return derValue(Tag.BIT_STRING, Buffer.concat([Buffer.from([unusedBits]), content]));
 }

@@ -25,6 +25,7 @@ export function parseExtensions(node: DerNode): Extension[] {
   });
 }
 
+/** The DER value of an extension, if it is there. @param dotted its OID */
 export function extensionValue(extensions: readonly Extension[], dotted: string): Buffer | undefined {
   return extensions.find((one) => one.oid === dotted)?.value;
 }

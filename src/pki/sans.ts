@@ -13,6 +13,7 @@ export interface SubjectAltNames {
 
 export const NO_SANS: SubjectAltNames = { dns: [], ip: [], email: [], uri: [] };
 
+/** Whether there is no name at all. */
 export function isEmptySans(sans: SubjectAltNames): boolean {
   return sans.dns.length + sans.ip.length + sans.email.length + sans.uri.length === 0;
 }

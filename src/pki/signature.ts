@@ -49,6 +49,7 @@ export function algorithmOid(node: DerNode | undefined): string {
   return isUniversal(first, Tag.OID) ? oidText(first.content) : "";
 }
 
+/** Signs with the hash that belongs to the algorithm. @param algorithm its dotted OID */
 export function signBytes(algorithm: string, bytes: Buffer, key: KeyObject): Buffer {
   return sign(SCHEMES[algorithm]?.hash, bytes, key);
 }

@@ -186,6 +186,7 @@ export function evaluateSigner(signer: Signer, question: SignerQuestion): RuleOu
   return evaluateRules(signer.rules, question);
 }
 
+/** Asks each of the rules, in their order. */
 export function evaluateRules(rules: readonly SignerRule[], question: SignerQuestion): RuleOutcome[] {
   return rules.map((rule) => {
     const message = rule.problem(question);

@@ -78,6 +78,7 @@ export function encodeKeyUsage(bits: readonly number[]): Buffer {
   return bitString(bytes, 7 - (highest % 8));
 }
 
+/** The DER value of the extension. @param oids dotted */
 export function encodeExtendedKeyUsage(oids: readonly string[]): Buffer {
   return sequence(...oids.map((dotted) => oid(dotted)));
 }

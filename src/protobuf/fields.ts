@@ -109,14 +109,17 @@ export function many<F extends FieldTable>(
   return { number, kind, isRepeated: true, ...(rest.protoName === undefined ? {} : { protoName: rest.protoName }) };
 }
 
+/** `repeated string` */
 export function strings(number: number): Field<readonly string[], readonly string[]> {
   return { number, kind: { type: "scalar", scalar: "string" }, isRepeated: true };
 }
 
+/** `repeated int32`, read packed or not */
 export function int32s(number: number): Field<readonly number[], readonly number[]> {
   return { number, kind: { type: "scalar", scalar: "int32" }, isRepeated: true };
 }
 
+/** `repeated int64`, read packed or not */
 export function int64s(number: number): Field<readonly bigint[], readonly (bigint | number)[]> {
   return { number, kind: { type: "scalar", scalar: "int64" }, isRepeated: true };
 }

@@ -68,6 +68,7 @@ export class Message<F extends FieldTable> {
   }
 }
 
+/** Describes a message by its fields. @param name as the .proto file writes it */
 export function message<F extends FieldTable>(name: string, fields: F): Message<F> {
   return new Message(name, fields);
 }

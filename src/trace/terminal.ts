@@ -114,6 +114,7 @@ export interface FactText {
   readonly details: readonly string[];
 }
 
+/** A fact as sign, sentence and details, without colours and safe to print: for whoever has a layout of its own. */
 export function factText(event: TraceEvent, options: TerminalOptions): FactText {
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
   const { text, details } = content(event, signs.arrow, options);

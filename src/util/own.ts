@@ -8,6 +8,7 @@ export function ownValue(object: Readonly<Record<string, unknown>>, key: string)
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
+/** Sets a key that came from outside: `__proto__` becomes a key like any other, and no prototype. */
 export function setOwnValue(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

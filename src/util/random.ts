@@ -14,6 +14,7 @@ const FLOAT_BYTES = 6;
 /** Asking the system is the dear part: numbers are made from a store of bytes, each used once. */
 const STORE_BYTES = 256 * FLOAT_BYTES;
 
+/** Chance as the system has it. */
 export class SystemRandom implements Random {
   #store: Buffer = Buffer.alloc(0);
   #used = 0;

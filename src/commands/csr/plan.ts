@@ -115,6 +115,7 @@ export function collect(text: string, before: readonly string[] = []): string[] 
   return [...before, ...values.filter((one) => one !== "")];
 }
 
+/** Values of `--ip`, which may be repeated or joined by commas. @throws LabError USAGE */
 export function collectIps(text: string, before: readonly string[] = []): string[] {
   for (const one of collect(text)) {
     if (isIP(one) === 0) {
@@ -126,6 +127,7 @@ export function collectIps(text: string, before: readonly string[] = []): string
 
 const DNS_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
 
+/** Values of `--dns`, which may be repeated or joined by commas. @throws LabError USAGE */
 export function collectDns(text: string, before: readonly string[] = []): string[] {
   for (const one of collect(text)) {
     if (one.length > 253 || !DNS_NAME.test(one)) {
@@ -139,6 +141,7 @@ export function collectDns(text: string, before: readonly string[] = []): string
   return collect(text, before);
 }
 
+/** Values of `--usages`, which may be repeated or joined by commas. @throws LabError USAGE */
 export function collectUsages(text: string, before: readonly string[] = []): string[] {
   for (const one of collect(text)) {
     if (!ALL_USAGES.includes(one)) {

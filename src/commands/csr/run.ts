@@ -44,6 +44,7 @@ function filesFrom(context: CliContext, options: FileOptions): RequestFiles {
   return requestFiles(resolve(context.cwd, options.outDir), options.prefix);
 }
 
+/** `csr create`: key and request into files, the object into the cluster; with --approve and --wait all the way. */
 export async function runCreate(context: CliContext, options: CreateOptions): Promise<void> {
   const plan = planFrom(options);
   const files = options.dryRun === true ? undefined : filesFrom(context, options);
@@ -121,6 +122,7 @@ export interface DecideOptions extends TargetOptions {
   readonly message?: string;
 }
 
+/** `csr approve` and `csr deny`: writes the condition into each of them. */
 export async function runDecide(
   context: CliContext,
   type: Decision["type"],
@@ -146,6 +148,7 @@ export interface FetchOptions extends FileOptions, TargetOptions {
   readonly timeout: number;
 }
 
+/** `csr fetch`: waits for the certificate and writes it beside its key. */
 export async function runFetch(context: CliContext, name: string, options: FetchOptions): Promise<void> {
   const files = filesFrom(context, options);
   await withCluster(context, "csr fetch", options, false, async (deps) => {
@@ -180,6 +183,7 @@ export interface InspectOptions extends TargetOptions {
 /** Least columns of the report; a wider terminal gets more. */
 const REPORT_WIDTH = 80;
 
+/** `csr inspect`: a file, standard input (`-`) or a CSR object of the cluster, field by field. */
 export async function runInspect(context: CliContext, what: string, options: InspectOptions): Promise<void> {
   const ca = options.ca === undefined ? undefined : await readCa(resolve(context.cwd, options.ca));
   const isStdin = what === "-";

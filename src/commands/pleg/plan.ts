@@ -29,6 +29,7 @@ export function checkOptions({ mock, cri, speed }: PlegCommandOptions): void {
   );
 }
 
+/** The value of `--relist-period`, in ms. */
 export function parseRelistPeriod(text: string): number {
   const ms = parseDuration(text);
   if (ms >= MIN_RELIST_PERIOD_MS) return ms;

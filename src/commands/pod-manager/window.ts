@@ -102,6 +102,7 @@ export async function followTranslations({ parts, trace, clock }: OpenWindow, si
   }
 }
 
+/** What can be done to pods while one looks: manifests only in a folder of the lab's own. */
 export function podManagerKeys(window: OpenWindow): readonly WindowKey[] {
   const { scenery } = window;
   const own: readonly WindowKey[] = scenery.isOwnFolder
@@ -146,6 +147,7 @@ function tellPods({ parts, trace }: OpenWindow): void {
   trace.emit({ kind: "table", title: counted(rows.length, "pod"), columns, rows }, { actor: "user" });
 }
 
+/** What was there at the end. */
 export function podManagerResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {
   const pods = listPods(window.parts);
   const text = pods.map(({ pod, kind, phase }) => `${pod} ${kind} ${phase}`).join("\n");

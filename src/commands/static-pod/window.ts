@@ -27,6 +27,7 @@ export function decidesAboutMirror(fact: Fact): boolean {
   return fact.kind === "decision" && fact.upstream?.func === "syncPod";
 }
 
+/** What can be done to manifests and mirror pods while one looks: manifests only in a folder of the lab's own. */
 export function staticPodKeys(window: OpenWindow): readonly WindowKey[] {
   const { scenery } = window;
   const onMirror: readonly WindowKey[] = [
@@ -73,6 +74,7 @@ function tellStaticPods(window: OpenWindow): void {
   window.trace.emit({ kind: "table", title: counted(rows.length, "static pod"), columns, rows }, { actor: "user" });
 }
 
+/** What was there at the end. */
 export function staticPodResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {
   const pods = rowsOf(window);
   const lines = pods.map(({ pod, uid, mirrorUid, phase }) => {

@@ -23,6 +23,7 @@ export function addWindowOptions(command: Command, nodeName: string): Command {
     .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration));
 }
 
+/** Adds `--http`: an address of this machine only. @param what the option's help */
 export function addHttpOption(command: Command, what: string): Command {
   return command.addOption(new Option("--http <address>", what).argParser(parseHttpAddress));
 }

@@ -17,6 +17,7 @@ export interface ListedPod {
   readonly isMirrorUpToDate: boolean | null;
 }
 
+/** The pods that the kubelet should have, each with its mirror pod, by name. */
 export function listPods({ podManager, statusManager }: KubeletParts): ListedPod[] {
   return podManager
     .getPods()

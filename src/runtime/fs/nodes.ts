@@ -47,10 +47,12 @@ export interface HostMount {
   readonly isReadonly: boolean;
 }
 
+/** An empty folder of this owner. @param mtimeMs Unix ms */
 export function directory(owner: object, mtimeMs: number, mode = 0o755): DirectoryNode {
   return { type: "directory", owner, mode, mtimeMs, children: new Map() };
 }
 
+/** A file of this owner. @param mtimeMs Unix ms @param options.program what runs when it is executed */
 export function file(
   owner: object,
   mtimeMs: number,
@@ -70,6 +72,7 @@ export function file(
   };
 }
 
+/** A symbolic link of this owner. @param mtimeMs Unix ms @param target as it was written, relative or absolute */
 export function symlink(owner: object, mtimeMs: number, target: string): SymlinkNode {
   return { type: "symlink", owner, mode: 0o777, mtimeMs, target };
 }

@@ -66,10 +66,12 @@ export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, foll
   return { steps };
 }
 
+/** The absolute path of what a walk came to. */
 export function pathOf(steps: readonly Step[]): string {
   return steps.length === 1 ? "/" : steps.map((step) => step.name).join("/");
 }
 
+/** Whether a place is a folder; of a mounted one the host is asked. */
 export function isDirectory(place: Place, host: HostFiles): boolean {
   return place.kind === "node" ? place.node.type === "directory" : host.stat(place)?.isDirectory() === true;
 }

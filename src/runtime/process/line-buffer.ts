@@ -84,6 +84,7 @@ function isControl(byte: number): boolean {
   return byte < 0x20 && byte !== TAB;
 }
 
+/** The letter behind the `^` that a terminal echoes for a control character: `C` for 3, `?` for 127. */
 export function caret(byte: number): string {
   return String.fromCharCode(byte ^ 0x40);
 }

@@ -23,6 +23,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
+/** What echo prints for these arguments: flags -n, -e and -E as busybox takes them. */
 export function echoText(args: readonly string[]): string {
   let at = 0;
   let newline = "\n";

@@ -33,6 +33,7 @@ const SPECIAL = new Set([
   "unset",
 ]);
 
+/** Whether POSIX counts it among the special builtins. */
 export function isSpecialBuiltin(name: string): boolean {
   return SPECIAL.has(name);
 }

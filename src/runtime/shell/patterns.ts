@@ -7,10 +7,12 @@ export interface Piece {
   readonly isQuoted: boolean;
 }
 
+/** The text of a word's pieces, quoted or not. */
 export function textOf(pieces: readonly Piece[]): string {
   return pieces.map((piece) => piece.text).join("");
 }
 
+/** Whether the shell would look for files: `*`, `?` or `[` that no quotes protect. */
 export function hasPattern(pieces: readonly Piece[]): boolean {
   return pieces.some((piece) => !piece.isQuoted && /[*?[]/.test(piece.text));
 }

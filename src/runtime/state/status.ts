@@ -11,6 +11,7 @@ import type { Sandbox } from "./sandbox.js";
 type ContainerStatusInit = Init<typeof ContainerStatus>;
 type SandboxStatusInit = Init<typeof PodSandboxStatus>;
 
+/** A phase as the number that CRI has for it. */
 export function containerState(phase: ContainerPhase): number {
   switch (phase.state) {
     case "created":
@@ -24,6 +25,7 @@ export function containerState(phase: ContainerPhase): number {
   }
 }
 
+/** A sandbox's state as the number that CRI has for it. */
 export function sandboxState({ state }: Sandbox): number {
   return state === "ready" ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY;
 }

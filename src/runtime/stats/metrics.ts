@@ -41,10 +41,12 @@ function field(message: unknown, name: string): bigint | undefined {
   return value?.value;
 }
 
+/** What is measured of each container: names, help texts and labels (ListMetricDescriptors). */
 export function metricDescriptors(): readonly Init<typeof MetricDescriptor>[] {
   return ROWS.map(({ descriptor }) => descriptor);
 }
 
+/** The metrics of the containers that run in a sandbox (ListPodSandboxMetrics). */
 export function sandboxMetrics(sandbox: Sandbox, core: RuntimeCore): Init<typeof PodSandboxMetrics> {
   return {
     podSandboxId: sandbox.sandboxId,

@@ -36,6 +36,7 @@ export interface PageEntry {
 /** More pods than a page is good for. */
 const MAX_PODS = 200;
 
+/** What the page shows now: pods as PLEG knows them beside what the lab's runtime has. */
 export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): PageState {
   const targets = new Map(lab?.targets().map((target) => [target.id, target]) ?? []);
   const pods = [...pleg.generic.listedPods()];

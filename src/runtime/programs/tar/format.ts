@@ -31,6 +31,7 @@ const TYPES: Readonly<Record<string, TarEntry["type"]>> = {
 const LONG_NAME = "L";
 const LONG_TARGET = "K";
 
+/** An archive that cannot be read, in the words that tar prints. */
 export class TarError extends Error {
   override readonly name = "TarError";
 }
