@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+/** CommonJS dependencies inside an ES module bundle still call require(). */
+export const BANNER = {
+  js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+};
+/** Optional native parts of just-bash (tar's compressions): not there on every machine, and loaded by nobody here. */
+export const NATIVE = ["@mongodb-js/zstd", "node-liblzma"];
+
+/**
+ * Imports a TypeScript file that is no part of the CLI and hands its module to `use`. It is bundled to a temporary file first,
+ * as `await using` is more than Node 20 can parse.
+ */
+export async function withModule(file, use) {
+  const folder = await mkdtemp(join(tmpdir(), "kubelab-run-"));
+  const outfile = join(folder, "main.mjs");
+  try {
+    await build({
+      entryPoints: [file],
+      outfile,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node20.18",
+      logLevel: "warning",
+      external: ["vitest", "esbuild", ...NATIVE],
+      banner: BANNER,
+    });
+    await use(await import(pathToFileURL(outfile).href));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
