@@ -10,6 +10,7 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
 import { allUntilOneEnds } from "../util/loops.js";
+import { addExamples } from "./examples.js";
 import { serveKeys } from "./pleg/keys.js";
 import { servePlegPage } from "./pleg/page/server.js";
 import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./pleg/plan.js";
@@ -27,6 +28,13 @@ export function addPlegCommand(program: Command, context: CliContext): void {
     .description(
       "Lists the containers of a runtime again and again, compares, and tells what happened: the kubelet's Pod Lifecycle Event Generator. Without --cri an embedded runtime is started, with two pods to play with.",
     );
+  addExamples(
+    command,
+    "kubelab pleg",
+    "kubelab pleg --http 127.0.0.1:8080 --speed 2",
+    "kubelab pleg --evented --duration 30s",
+    "kubelab pleg --cri unix:///run/containerd/containerd.sock",
+  );
   addOutputOptions(command)
     .addOption(new Option("--mock", "the embedded runtime (the default)"))
     .addOption(new Option("--cri <endpoint>", "a real runtime: unix:///path or tcp://host:port; it is only looked at"))
