@@ -1,12 +1,12 @@
-import type { AdmissionAttributes } from "../auth/contracts.js";
+import type { AdmissionSubject } from "../auth/contracts.js";
 
 /** A POST of a pod; not of one of its subresources. */
-export function isNewPod(attributes: AdmissionAttributes): boolean {
-  return isPodWrite(attributes) && attributes.operation === "CREATE";
+export function isNewPod(write: AdmissionSubject): boolean {
+  return isPodWrite(write) && write.operation === "CREATE";
 }
 
 /** A write of a pod itself: what plugins that complete pods look at. */
-export function isPodWrite({ group, resource, subresource, operation }: AdmissionAttributes): boolean {
+export function isPodWrite({ group, resource, subresource, operation }: AdmissionSubject): boolean {
   const isPod = group === "" && resource === "pods" && subresource === "";
   return isPod && (operation === "CREATE" || operation === "UPDATE");
 }

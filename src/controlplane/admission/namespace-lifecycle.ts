@@ -21,7 +21,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   constructor(readonly registry: Registry) {}
 
-  async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
+  admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined> {
     const { operation, group, resource, namespace, name, object } = attributes;
     if (group === "" && resource === "namespaces") {
       if (operation === "DELETE" && IMMORTAL_NAMESPACES.includes(name)) {
@@ -30,9 +30,13 @@ export class NamespaceLifecycle implements AdmissionPlugin {
       return object;
     }
     if (namespace === "" || operation === "DELETE") return object;
-    const found = await this.#find(namespace);
-    if (operation === "CREATE" && fields(found.status).phase === "Terminating") throw terminating(attributes);
-    return object;
+    return this.#admitInto(namespace, attributes);
+  }
+
+  async #admitInto(namespace: string, attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
+    const { status } = await this.#find(namespace);
+    if (attributes.operation === "CREATE" && fields(status).phase === "Terminating") throw terminating(attributes);
+    return attributes.object;
   }
 
   async #find(namespace: string): Promise<KubeObject> {

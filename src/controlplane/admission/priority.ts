@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/meta.js";
+import type { Draft } from "../../util/draft.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import { StatusError } from "../errors.js";
@@ -22,12 +23,13 @@ const NO_CLASS: PodPriority = { className: "", value: 0, preemptionPolicy: "Pree
  */
 export class Priority implements AdmissionPlugin {
   readonly name = "Priority";
+  readonly handles = isPodWrite;
 
   constructor(readonly registry: Registry) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const { object: pod, oldObject } = attributes;
-    if (pod === undefined || !isPodWrite(attributes)) return pod;
+    if (pod === undefined) return pod;
     if (attributes.operation === "UPDATE") return keepPriority(pod, fields(oldObject?.spec));
     const spec = fields(pod.spec);
     const { className, value, preemptionPolicy } = await this.#priorityOf(attributes, text(spec.priorityClassName));
@@ -42,15 +44,13 @@ export class Priority implements AdmissionPlugin {
         mustNotProvide("string value of PreemptionPolicy", policy, preemptionPolicy),
       );
     }
-    return {
-      ...pod,
-      spec: {
-        ...spec,
-        ...(className === "" ? {} : { priorityClassName: className }),
-        priority: value,
-        ...(preemptionPolicy === undefined ? {} : { preemptionPolicy }),
-      },
-    };
+    const prioritized: Draft<Fields> = { ...spec };
+    if (className !== "") prioritized.priorityClassName = className;
+    prioritized.priority = value;
+    if (preemptionPolicy !== undefined) prioritized.preemptionPolicy = preemptionPolicy;
+    const admitted: Draft<KubeObject> = { ...pod };
+    admitted.spec = prioritized;
+    return admitted;
   }
 
   async #priorityOf(attributes: AdmissionAttributes, className: string): Promise<PodPriority> {
@@ -66,8 +66,9 @@ export class Priority implements AdmissionPlugin {
   /** Of several default classes, the one with the lowest value: whoever else was first keeps his place. */
   async #defaultPriority(): Promise<PodPriority> {
     const { items } = await this.registry.store(STORE).list(undefined);
-    const defaults = items.filter((one) => one.globalDefault === true).map(priorityOf);
-    const [lowest] = defaults.sort((a, b) => a.value - b.value);
+    const defaults = items.filter((one) => one.globalDefault === true);
+    if (defaults.length === 0) return NO_CLASS;
+    const [lowest] = defaults.map(priorityOf).sort((a, b) => a.value - b.value);
     return lowest ?? NO_CLASS;
   }
 }

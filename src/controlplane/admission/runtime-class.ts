@@ -12,14 +12,17 @@ import { isNewPod } from "./attributes.js";
  */
 export class RuntimeClass implements AdmissionPlugin {
   readonly name = "RuntimeClass";
+  readonly handles = isNewPod;
 
   constructor(readonly registry: Registry) {}
 
-  async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
+  admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject> {
     const { object: pod } = attributes;
-    if (pod === undefined || !isNewPod(attributes)) return pod;
-    const className = text(fields(pod.spec).runtimeClassName);
-    if (className === "") return pod;
+    const className = text(fields(pod?.spec).runtimeClassName);
+    return pod === undefined || className === "" ? pod : this.#admitOfClass(className, pod, attributes);
+  }
+
+  async #admitOfClass(className: string, pod: KubeObject, attributes: AdmissionAttributes): Promise<KubeObject> {
     const runtimeClass = await this.#find(attributes, className);
     return {
       ...pod,

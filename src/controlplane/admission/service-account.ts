@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../api/meta.js";
 import type { Clock } from "../../util/clock.js";
+import type { Draft } from "../../util/draft.js";
 import { type Random, randomSuffix } from "../../util/random.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
@@ -34,12 +35,13 @@ export interface ServiceAccountDeps {
  */
 export class ServiceAccount implements AdmissionPlugin {
   readonly name = "ServiceAccount";
+  readonly handles = isNewPod;
 
   constructor(readonly deps: ServiceAccountDeps) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const { object: pod } = attributes;
-    if (pod === undefined || !isNewPod(attributes)) return pod;
+    if (pod === undefined) return pod;
     if (isMirrorPod(pod)) {
       refuseSecretsOfMirrorPod(attributes, pod);
       return pod;
@@ -47,14 +49,19 @@ export class ServiceAccount implements AdmissionPlugin {
     const asked = text(fields(pod.spec).serviceAccountName);
     const accountName = asked === "" ? DEFAULT_ACCOUNT : asked;
     const account = await this.#find(attributes, accountName);
-    const spec = { ...fields(pod.spec), serviceAccountName: accountName, serviceAccount: accountName };
-    const mounted = shouldAutomount(account, spec) ? this.#withToken(spec) : spec;
-    return { ...pod, spec: withPullSecrets(account, mounted) };
+    const spec: Draft<Fields> = { ...fields(pod.spec) };
+    spec.serviceAccountName = accountName;
+    spec.serviceAccount = accountName;
+    if (shouldAutomount(account, spec)) this.#mountToken(spec);
+    addPullSecrets(account, spec);
+    const admitted: Draft<KubeObject> = { ...pod };
+    admitted.spec = spec;
+    return admitted;
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { object: pod } = attributes;
-    if (pod !== undefined && isNewPod(attributes) && isMirrorPod(pod)) refuseSecretsOfMirrorPod(attributes, pod);
+    if (pod !== undefined && isMirrorPod(pod)) refuseSecretsOfMirrorPod(attributes, pod);
   }
 
   async #find(attributes: AdmissionAttributes, name: string): Promise<KubeObject> {
@@ -76,7 +83,7 @@ export class ServiceAccount implements AdmissionPlugin {
   }
 
   /** Mirrors mountServiceAccountToken: containers that mount something there already are left alone. */
-  #withToken(spec: Fields): Fields {
+  #mountToken(spec: Draft<Fields>): void {
     const volumes = items(spec.volumes).map(fields);
     const existing = volumes.find((one) => text(one.name).startsWith(VOLUME_PREFIX));
     const name = existing === undefined ? VOLUME_PREFIX + randomSuffix(this.deps.random) : text(existing.name);
@@ -87,16 +94,13 @@ export class ServiceAccount implements AdmissionPlugin {
         const mounts = items(container.volumeMounts);
         if (mounts.some((other) => fields(other).mountPath === MOUNT_PATH)) return container;
         isNeeded = true;
-        return { ...container, volumeMounts: [...mounts, { name, readOnly: true, mountPath: MOUNT_PATH }] };
+        const mounting: Draft<Fields> = { ...container };
+        mounting.volumeMounts = [...mounts, { name, readOnly: true, mountPath: MOUNT_PATH }];
+        return mounting;
       });
-    const containers = mount(spec.containers);
-    const withMounts: Fields = {
-      ...spec,
-      containers,
-      ...(isSet(spec.initContainers) ? { initContainers: mount(spec.initContainers) } : {}),
-    };
-    if (existing !== undefined || !isNeeded) return withMounts;
-    return { ...withMounts, volumes: [...volumes, tokenVolume(name)] };
+    spec.containers = mount(spec.containers);
+    if (isSet(spec.initContainers)) spec.initContainers = mount(spec.initContainers);
+    if (existing === undefined && isNeeded) spec.volumes = [...volumes, tokenVolume(name)];
   }
 }
 
@@ -108,10 +112,9 @@ function shouldAutomount(account: KubeObject, spec: Fields): boolean {
   return bool(spec.automountServiceAccountToken) ?? bool(account.automountServiceAccountToken) ?? true;
 }
 
-function withPullSecrets(account: KubeObject, spec: Fields): Fields {
+function addPullSecrets(account: KubeObject, spec: Draft<Fields>): void {
   const secrets = items(account.imagePullSecrets);
-  if (items(spec.imagePullSecrets).length > 0 || secrets.length === 0) return spec;
-  return { ...spec, imagePullSecrets: secrets };
+  if (secrets.length > 0 && items(spec.imagePullSecrets).length === 0) spec.imagePullSecrets = secrets;
 }
 
 /** Token, CA and namespace in one folder. Mirrors TokenVolumeSource. */

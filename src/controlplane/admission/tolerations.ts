@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/meta.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { fields, items, text } from "../registry/resources/access.js";
+import type { Draft } from "../../util/draft.js";
+import type { AdmissionPlugin } from "../auth/contracts.js";
+import { type Fields, fields, items, text } from "../registry/resources/access.js";
 import { isPodWrite } from "./attributes.js";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
@@ -15,26 +16,34 @@ const DEFAULT_TOLERATION_SECONDS = 300;
  */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: "DefaultTolerationSeconds",
-  async admit(attributes) {
-    const { object: pod } = attributes;
-    if (pod === undefined || !isPodWrite(attributes)) return pod;
+  handles: isPodWrite,
+  admit({ object: pod }) {
+    if (pod === undefined) return pod;
     const spec = fields(pod.spec);
-    const tolerations = items(spec.tolerations);
-    const missing = [NOT_READY, UNREACHABLE].filter((key) => !toleratesNoExecute(tolerations, key));
-    if (missing.length === 0) return pod;
-    const added = missing.map((key) => ({
-      key,
-      operator: "Exists",
-      effect: "NoExecute",
-      tolerationSeconds: DEFAULT_TOLERATION_SECONDS,
-    }));
-    return { ...pod, spec: { ...spec, tolerations: [...tolerations, ...added] } };
+    const before = items(spec.tolerations);
+    const tolerations = [...before];
+    for (const key of [NOT_READY, UNREACHABLE]) {
+      if (toleratesNoExecute(before, key)) continue;
+      tolerations.push({
+        key,
+        operator: "Exists",
+        effect: "NoExecute",
+        tolerationSeconds: DEFAULT_TOLERATION_SECONDS,
+      });
+    }
+    if (tolerations.length === before.length) return pod;
+    const tolerant: Draft<Fields> = { ...spec };
+    tolerant.tolerations = tolerations;
+    const admitted: Draft<KubeObject> = { ...pod };
+    admitted.spec = tolerant;
+    return admitted;
   },
 };
 
 /** An empty key or effect stands for all of them. */
 function toleratesNoExecute(tolerations: readonly unknown[], taintKey: string): boolean {
-  return tolerations.map(fields).some(({ key, effect }) => {
+  return tolerations.some((one) => {
+    const { key, effect } = fields(one);
     const isKey = text(key) === taintKey || text(key) === "";
     return isKey && (effect === "NoExecute" || text(effect) === "");
   });
@@ -46,15 +55,10 @@ function toleratesNoExecute(tolerations: readonly unknown[], taintKey: string): 
  */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
-  async admit({
-    operation,
-    group,
-    resource,
-    subresource,
-    object: node,
-  }: AdmissionAttributes): Promise<KubeObject | undefined> {
-    const isNewNode = operation === "CREATE" && group === "" && resource === "nodes" && subresource === "";
-    if (node === undefined || !isNewNode) return node;
+  handles: ({ operation, group, resource, subresource }) =>
+    operation === "CREATE" && group === "" && resource === "nodes" && subresource === "",
+  admit({ object: node }) {
+    if (node === undefined) return node;
     const spec = fields(node.spec);
     const taints = items(spec.taints);
     const isTainted = taints.map(fields).some((one) => one.key === NOT_READY && one.effect === "NoSchedule");

@@ -24,7 +24,7 @@ export interface ValueOptions {
   readonly mediaType?: string;
   readonly pretty?: boolean;
   /** the value's compact JSON with its line feed, when somebody made it already */
-  readonly compact?: Buffer;
+  readonly compact?: Buffer | string;
   /** a flat list of names and values */
   readonly headers?: readonly string[];
 }
@@ -47,22 +47,22 @@ export async function writeBody(
   const { response, request } = exchange;
   // A body that was not read to its end leaves the connection in the middle of a message.
   if (!exchange.isBodyRead && !request.complete && !(await discardBody(exchange))) response.shouldKeepAlive = false;
-  let bytes = typeof body === "string" ? Buffer.from(body) : body;
-  let isChunked = (framedBytes ?? bytes.length) > CHUNKED_ABOVE_BYTES;
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  let isChunked = (framedBytes ?? length) > CHUNKED_ABOVE_BYTES;
   const all = commonHeaders(exchange);
   if (contentType !== undefined) all.push("Content-Type", contentType);
   all.push(...headers);
-  if (isCompressed(exchange, bytes.length)) {
-    bytes = await gzipAsync(bytes, { level: 1 });
+  if (isCompressed(exchange, length)) {
+    body = await gzipAsync(body, { level: 1 });
     isChunked = true;
     all.push("Content-Encoding", "gzip");
     if (exchange.vary.length === 0) all.push("Vary", "Accept-Encoding");
   }
   if (isChunked) all.push("Transfer-Encoding", "chunked");
-  else all.push("Content-Length", String(bytes.length));
+  else all.push("Content-Length", String(length));
   if (response.destroyed || response.headersSent) return;
   response.writeHead(code, all);
-  response.end(bytes);
+  response.end(body);
 }
 
 /** The headers of every answer, as a flat list. */

@@ -34,7 +34,7 @@ export class Serializer {
   #recent = new WeakMap<KubeObject, CachedText>();
   #older = new WeakMap<KubeObject, CachedText>();
   #recentBytes = 0;
-  readonly #heads = new Map<string, Buffer>();
+  readonly #heads = new Map<string, string>();
 
   constructor(readonly turnBytes = TURN_BYTES) {}
 
@@ -42,10 +42,11 @@ export class Serializer {
    * Compact, with the line feed at the end.
    * @param isWritten the answer to a write: if others ask for the object, they do so through a watch or a list
    */
-  object(object: KubeObject, isWritten = false): Buffer {
+  object(object: KubeObject, isWritten = false): Buffer | string {
+    const head = this.#head(object);
     const known = this.#recent.get(object) ?? this.#older.get(object);
-    if (known === undefined && isWritten) return Buffer.from(`${this.#head(object)}${itemText(object).slice(1)}\n`);
-    return Buffer.concat([this.#head(object), this.#text(object).item.subarray(1), LINE_FEED]);
+    if (known === undefined && isWritten) return `${wholeText(object, head)}\n`;
+    return Buffer.concat([Buffer.from(head), this.#text(object).item.subarray(1), LINE_FEED]);
   }
 
   /** compact, with the line feed at the end */
@@ -80,7 +81,7 @@ export class Serializer {
   #text(object: KubeObject): CachedText {
     let cached = this.#recent.get(object);
     if (cached !== undefined) return cached;
-    cached = this.#older.get(object) ?? { item: unpooled(itemText(object)) };
+    cached = this.#older.get(object) ?? { item: unpooled(itemText(object, this.#head(object))) };
     if (this.#recentBytes > this.turnBytes) {
       this.#older = this.#recent;
       this.#recent = new WeakMap();
@@ -92,11 +93,11 @@ export class Serializer {
   }
 
   /** `{"kind":"Pod","apiVersion":"v1",` */
-  #head({ kind, apiVersion }: KubeObject): Buffer {
+  #head({ kind, apiVersion }: KubeObject): string {
     const key = `${apiVersion} ${kind}`;
     let head = this.#heads.get(key);
     if (head === undefined) {
-      head = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
+      head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
       this.#heads.set(key, head);
     }
     return head;
@@ -110,13 +111,17 @@ function unpooled(text: string): Buffer {
   return buffer;
 }
 
-/** Key by key: a copy without two of them would cost more than the text. */
-function itemText(object: KubeObject): string {
-  let text = "";
-  for (const key in object) {
-    const value = object[key];
-    if (value === undefined || key === "kind" || key === "apiVersion") continue;
-    text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${JSON.stringify(value)}`;
-  }
-  return text === "" ? "{}" : `${text}}`;
+/** Most objects have kind and apiVersion first: then their text is made in one go. */
+function wholeText(object: KubeObject, head: string): string {
+  const text = JSON.stringify(object);
+  return text.startsWith(head) ? text : `${head}${itemTextAnyway(object).slice(1)}`;
+}
+
+function itemText(object: KubeObject, head: string): string {
+  const text = JSON.stringify(object);
+  return text.startsWith(head) ? `{${text.slice(head.length)}` : itemTextAnyway(object);
+}
+
+function itemTextAnyway({ kind: _kind, apiVersion: _apiVersion, ...item }: KubeObject): string {
+  return JSON.stringify(item);
 }

@@ -19,44 +19,38 @@ function tracePlugin(plugin: AdmissionPlugin, trace: Trace): AdmissionPlugin {
       { kind: "decision", what, why, upstream: UPSTREAM, ...(auditId === undefined ? {} : { auditId }) },
       { actor: "apiserver", level: LEVEL },
     );
-  const refused = (error: unknown, attributes: AdmissionAttributes) => {
+  const refused = (error: unknown, attributes: AdmissionAttributes): never => {
     if (error instanceof StatusError)
       report(`refuse ${subject(attributes)}`, `${plugin.name}: ${error.message}`, attributes);
+    throw error;
+  };
+  const changed = (attributes: AdmissionAttributes, before: KubeObject | undefined, after: KubeObject | undefined) => {
+    const paths = after === undefined || after === before ? [] : changedPaths(before, after);
+    if (paths.length > 0) report(`change ${subject(attributes)}`, `${plugin.name}: ${list(paths)}`, attributes);
+    return after;
   };
   const { admit, validate } = plugin;
-  return {
-    name: plugin.name,
-    ...(admit === undefined
-      ? {}
-      : {
-          async admit(attributes) {
-            try {
-              const object = await admit.call(plugin, attributes);
-              if (object !== undefined && object !== attributes.object && trace.wants(LEVEL)) {
-                const paths = changedPaths(attributes.object, object);
-                if (paths.length > 0)
-                  report(`change ${subject(attributes)}`, `${plugin.name}: ${list(paths)}`, attributes);
-              }
-              return object;
-            } catch (error) {
-              refused(error, attributes);
-              throw error;
-            }
-          },
-        }),
-    ...(validate === undefined
-      ? {}
-      : {
-          async validate(attributes) {
-            try {
-              await validate.call(plugin, attributes);
-            } catch (error) {
-              refused(error, attributes);
-              throw error;
-            }
-          },
-        }),
-  };
+  const traced: AdmissionPlugin = { name: plugin.name };
+  if (plugin.handles !== undefined) traced.handles = plugin.handles.bind(plugin);
+  // Every write passes here: where nobody listens, nothing is wrapped.
+  if (admit !== undefined) {
+    const trail = async (attributes: AdmissionAttributes) => {
+      const { object } = attributes;
+      try {
+        return changed(attributes, object, await admit.call(plugin, attributes));
+      } catch (error) {
+        return refused(error, attributes);
+      }
+    };
+    traced.admit = (attributes) => (trace.wants(LEVEL) ? trail(attributes) : admit.call(plugin, attributes));
+  }
+  if (validate !== undefined) {
+    traced.validate = (attributes) => {
+      const asked = validate.call(plugin, attributes);
+      return trace.wants(LEVEL) ? asked.catch((error: unknown) => refused(error, attributes)) : asked;
+    };
+  }
+  return traced;
 }
 
 /** `create of pods default/web` */

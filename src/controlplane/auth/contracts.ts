@@ -100,11 +100,16 @@ export interface AdmissionAttributes {
   readonly options?: KubeObject;
 }
 
+/** What is known of a write before its object is. */
+export type AdmissionSubject = Pick<AdmissionAttributes, "operation" | "group" | "resource" | "subresource">;
+
 /** Rejects by throwing a StatusError (403 mostly). */
 export interface AdmissionPlugin {
   /** upstream's name: `NodeRestriction`, `ServiceAccount`, `CertificateSubjectRestriction`, … */
   readonly name: string;
-  /** @returns the object to go on with */
-  admit?(attributes: AdmissionAttributes): Promise<KubeObject | undefined>;
+  /** Whether such writes are any business of the plugin's, asked once for each kind of them; absent: all are. Mirrors Handles. */
+  handles?(write: AdmissionSubject): boolean;
+  /** @returns the object to go on with; at once, where nothing has to be waited for */
+  admit?(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>;
   validate?(attributes: AdmissionAttributes): Promise<void>;
 }

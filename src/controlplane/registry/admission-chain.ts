@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../api/meta.js";
-import type { AdmissionAttributes } from "../auth/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
+import type { ResourceDefinition } from "./definition.js";
 import type { RequestContext } from "./registry.js";
 import type { StoreCore } from "./store-core.js";
 
@@ -14,10 +15,59 @@ export interface AdmissionRequest {
   readonly options?: KubeObject;
 }
 
-function attributesOf(core: StoreCore, context: RequestContext, request: AdmissionRequest): AdmissionAttributes {
+/** Those that one kind of write meets, in their order. */
+interface Chain {
+  readonly mutating: readonly Required<Pick<AdmissionPlugin, "admit">>[];
+  readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[];
+}
+
+/** The plugins of one resource: most have nothing to say about most kinds of writes, and are not asked again. */
+export class AdmissionChains {
+  readonly #chains = new Map<string, Chain>();
+  /** how many plugins there were when the chains were made: those that need the registry are added after it */
+  #pluginCount = 0;
+
+  constructor(
+    readonly plugins: readonly AdmissionPlugin[],
+    readonly resource: Pick<ResourceDefinition, "group" | "resource">,
+  ) {}
+
+  of(operation: AdmissionAttributes["operation"], subresource: string): Chain {
+    if (this.#pluginCount !== this.plugins.length) this.#chains.clear();
+    this.#pluginCount = this.plugins.length;
+    const key = subresource === "" ? operation : `${operation} ${subresource}`;
+    let chain = this.#chains.get(key);
+    if (chain === undefined) {
+      chain = this.#chain(operation, subresource);
+      this.#chains.set(key, chain);
+    }
+    return chain;
+  }
+
+  #chain(operation: AdmissionAttributes["operation"], subresource: string): Chain {
+    const { group, resource } = this.resource;
+    const write = { operation, group, resource, subresource };
+    const asked = this.plugins.filter((plugin) => plugin.handles?.(write) !== false);
+    return { mutating: asked.filter(isMutating), validating: asked.filter(isValidating) };
+  }
+}
+
+function isMutating(plugin: AdmissionPlugin): plugin is AdmissionPlugin & Required<Pick<AdmissionPlugin, "admit">> {
+  return plugin.admit !== undefined;
+}
+
+function isValidating(
+  plugin: AdmissionPlugin,
+): plugin is AdmissionPlugin & Required<Pick<AdmissionPlugin, "validate">> {
+  return plugin.validate !== undefined;
+}
+
+type Attributes = { -readonly [K in keyof AdmissionAttributes]: AdmissionAttributes[K] };
+
+function attributesOf(core: StoreCore, context: RequestContext, request: AdmissionRequest): Attributes {
   const { group, resource, kind } = core.definition;
   const { operation, namespace = "", name, subresource = "", object, oldObject, options } = request;
-  const attributes: { -readonly [K in keyof AdmissionAttributes]: AdmissionAttributes[K] } = {
+  const attributes: Attributes = {
     user: context.user,
     operation,
     group,
@@ -48,14 +98,16 @@ export async function admit(
   context: RequestContext,
   request: AdmissionRequest,
 ): Promise<KubeObject | undefined> {
-  let attributes: AdmissionAttributes | undefined;
-  for (const plugin of core.admission) {
-    if (plugin.admit === undefined) continue;
-    attributes ??= attributesOf(core, context, request);
-    const object = await plugin.admit(attributes);
-    if (object !== undefined && object !== attributes.object) attributes = { ...attributes, object };
+  const { mutating } = core.chains.of(request.operation, request.subresource ?? "");
+  if (mutating.length === 0) return request.object;
+  const attributes = attributesOf(core, context, request);
+  for (const plugin of mutating) {
+    const answer = plugin.admit(attributes);
+    // Most plugins answer at once, and a turn of the microtask queue for each of them would be dearer than they are.
+    const object = answer instanceof Promise ? await answer : answer;
+    if (object !== undefined) attributes.object = object;
   }
-  return attributes === undefined ? request.object : attributes.object;
+  return attributes.object;
 }
 
 /** Asks the validating plugins. @throws StatusError what a plugin refuses */
@@ -64,10 +116,8 @@ export async function validateAdmission(
   context: RequestContext,
   request: AdmissionRequest,
 ): Promise<void> {
-  let attributes: AdmissionAttributes | undefined;
-  for (const plugin of core.admission) {
-    if (plugin.validate === undefined) continue;
-    attributes ??= attributesOf(core, context, request);
-    await plugin.validate(attributes);
-  }
+  const { validating } = core.chains.of(request.operation, request.subresource ?? "");
+  if (validating.length === 0) return;
+  const attributes = attributesOf(core, context, request);
+  for (const plugin of validating) await plugin.validate(attributes);
 }

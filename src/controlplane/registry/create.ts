@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../api/meta.js";
+import type { Draft } from "../../util/draft.js";
 import { randomSuffix } from "../../util/random.js";
 import { alreadyExists, internalError, invalid, StatusError, statusError } from "../errors.js";
 import { admit, validateAdmission } from "./admission-chain.js";
-import { matchNamespace, timestamp, withMeta } from "./object-meta.js";
+import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";
 import type { RequestContext } from "./registry.js";
 import { isDns1123Subdomain, isPathSegmentName } from "./resources/names.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
@@ -47,23 +48,25 @@ export function beforeCreate(
   const { strategy } = definition;
   const kind = strategyContext(core, context);
   const { name = "", generateName = "" } = admitted.metadata;
-  const filled = withMeta(admitted, {
-    ...(name === "" && generateName !== "" ? { name: generatedName(core, generateName) } : {}),
-    uid: core.random.uuid(),
-    creationTimestamp: timestamp(kind.nowMs),
-    deletionTimestamp: undefined,
-    deletionGracePeriodSeconds: undefined,
-  });
+  const changes: Draft<MetaChanges> = { uid: core.random.uuid(), creationTimestamp: timestamp(kind.nowMs) };
+  if (name === "" && generateName !== "") changes.name = generatedName(core, generateName);
+  if (isMarkedForDeletion(admitted)) {
+    changes.deletionTimestamp = undefined;
+    changes.deletionGracePeriodSeconds = undefined;
+  }
+  const filled = withMeta(admitted, changes);
   const matched = matchNamespace(definition, namespace, filled);
   const object = strategy.prepareForCreate?.(matched, kind) ?? matched;
   const checkName = strategy.validateName?.bind(strategy) ?? isDns1123Subdomain;
-  const errors = [
-    ...validateMeta(object.metadata, definition.namespaced, checkName),
-    ...(strategy.validate?.(object, kind) ?? []),
-  ];
+  const errors = validateMeta(object.metadata, definition.namespaced, checkName);
+  if (strategy.validate !== undefined) errors.push(...strategy.validate(object, kind));
   if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
   return object;
+}
+
+function isMarkedForDeletion({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined || metadata.deletionGracePeriodSeconds !== undefined;
 }
 
 /** Mirrors k8s.io/apiserver/pkg/storage/names/generate.go (simpleNameGenerator). */

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from "../../api/meta.js";
+import type { Draft } from "../../util/draft.js";
 import { badRequest } from "../errors.js";
 import { orderedMeta } from "../storage/resource-version.js";
 import type { ResourceDefinition } from "./definition.js";
@@ -8,7 +9,11 @@ export type MetaChanges = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | u
 
 /** The object with other metadata, whose fields stay in Go's order. */
 export function withMeta(object: KubeObject, changes: MetaChanges): KubeObject {
-  return { ...object, metadata: orderedMeta({ ...object.metadata, ...changes } as ObjectMeta) };
+  const metadata: Record<string, unknown> = { ...object.metadata };
+  for (const field in changes) metadata[field] = changes[field as keyof ObjectMeta];
+  const copy: Draft<KubeObject> = { ...object };
+  copy.metadata = orderedMeta(metadata as ObjectMeta);
+  return copy;
 }
 
 /** The last answer of `timestamp`: it is asked thousands of times a second, and writing a date is dear. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
 import type { Storage, StoredEntry } from "../storage/storage.js";
+import { AdmissionChains } from "./admission-chain.js";
 import type { ResourceDefinition, StoredAs, StrategyContext } from "./definition.js";
 import { type ResourceKeys, resourceKeys } from "./keys.js";
 import type { RequestContext } from "./registry.js";
@@ -26,6 +27,7 @@ export interface StoreCore extends StoreDeps {
   readonly definition: ResourceDefinition;
   readonly keys: ResourceKeys;
   readonly selector: Selector;
+  readonly chains: AdmissionChains;
   /** the object of an entry, in this row's kind */
   read(entry: StoredEntry): KubeObject;
   /** the same for an object as it is stored */
@@ -41,6 +43,7 @@ export function storeCore(deps: StoreDeps, definition: ResourceDefinition, stori
     definition,
     keys: resourceKeys(storing),
     selector: new Selector(definition),
+    chains: new AdmissionChains(deps.admission, definition),
     show,
     read: (entry) => show(entry.object),
     toStored: definition.storedAs?.toStored ?? ((object) => object),

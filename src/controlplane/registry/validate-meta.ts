@@ -25,12 +25,9 @@ type NameCheck = (name: string) => string[];
 
 /** Mirrors ValidateObjectMetaAccessor. The name was generated already where it was to be. */
 export function validateMeta(meta: ObjectMeta, isNamespaced: boolean, checkName: NameCheck): FieldError[] {
-  return [
-    ...validateNames(meta, checkName),
-    ...validateScope(meta, isNamespaced),
-    ...validateParts(meta),
-    ...validateFinalizers(meta.finalizers),
-  ];
+  const errors = validateNames(meta, checkName);
+  errors.push(...validateScope(meta, isNamespaced), ...validateParts(meta), ...validateFinalizers(meta.finalizers));
+  return errors;
 }
 
 /** The name and what it is generated from. */

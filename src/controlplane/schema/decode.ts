@@ -67,20 +67,16 @@ function structDecoder(type: string): Decoder {
   const known = decoders.get(type);
   if (known !== undefined) return known;
   const slots = jsonFields(type).map(slotOf);
+  const places = new Map(slots.map(({ name }, place) => [name, place]));
   const defaults = typeDefaults(type);
+  const rows: unknown[][] = [];
   const decode: Decoder = (value, walk) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
-    const input = value as Readonly<Record<string, unknown>>;
-    const out: MutableStruct = {};
-    let used = 0;
-    for (let i = 0; i < slots.length; i++) {
-      const slot = slots[i] as Slot;
-      const given = input[slot.name];
-      if (given !== undefined) used++;
-      const result = given === undefined || given === null ? slot.absent(walk) : slot.present(given, walk);
-      if (result !== undefined) out[slot.name] = result;
-    }
-    noteKeys(input, used, slots, walk);
+    // A row is given back clean: most structs have many fields, of which few are given.
+    const row = rows.pop() ?? new Array<unknown>(slots.length).fill(undefined);
+    readFields(value as Readonly<Record<string, unknown>>, places, row, walk);
+    const out = writeFields(slots, row, walk);
+    rows.push(row);
     defaults?.(out);
     return out;
   };
@@ -88,14 +84,38 @@ function structDecoder(type: string): Decoder {
   return decode;
 }
 
-function noteKeys(input: Readonly<Record<string, unknown>>, used: number, slots: readonly Slot[], walk: Walk): void {
-  let keys = 0;
-  for (const _ in input) keys++;
-  walk.keys += keys;
-  if (keys === used) return;
-  walk.unknown = true;
-  const known = new Set(slots.map(({ name }) => name));
-  for (const key in input) if (!known.has(key)) walk.keys += countKeys(input[key]);
+/** Key by key, as they were sent: to ask for each field that the type has would mostly find nothing. */
+function readFields(
+  input: Readonly<Record<string, unknown>>,
+  places: ReadonlyMap<string, number>,
+  row: unknown[],
+  walk: Walk,
+): void {
+  for (const key in input) {
+    walk.keys++;
+    const place = places.get(key);
+    if (place !== undefined) row[place] = input[key];
+    else {
+      walk.unknown = true;
+      walk.keys += countKeys(input[key]);
+    }
+  }
+}
+
+/** In Go's order. Leaves the row clean. */
+function writeFields(slots: readonly Slot[], row: unknown[], walk: Walk): MutableStruct {
+  const out: MutableStruct = {};
+  for (let i = 0; i < slots.length; i++) {
+    const slot = slots[i] as Slot;
+    const given = row[i];
+    row[i] = undefined;
+    let result: unknown;
+    if (given !== undefined && given !== null) result = slot.present(given, walk);
+    else if (slot.isNeverAbsent) result = slot.absent(walk);
+    else continue;
+    if (result !== undefined) out[slot.name] = result;
+  }
+  return out;
 }
 
 interface Slot {
@@ -103,25 +123,31 @@ interface Slot {
   /** @returns undefined to leave the field out */
   readonly present: Decoder;
   readonly absent: (walk: Walk) => unknown;
+  /** `absent` has something to say */
+  readonly isNeverAbsent: boolean;
 }
 
 function slotOf(field: Field): Slot {
-  const { name, type, pointer, omitEmpty, default: defaultValue } = field;
-  const decode = lazyDecoder(type);
   const absent = absentValue(field);
-  if (pointer) return { name, absent, present: (value, walk) => decode(value, walk) ?? undefined };
+  return { name: field.name, present: presentValue(field), absent, isNeverAbsent: absent !== NO_VALUE };
+}
+
+const NO_VALUE = () => undefined;
+
+function presentValue(field: Field): Decoder {
+  const { type, pointer, omitEmpty, default: defaultValue } = field;
+  const decode = lazyDecoder(type);
+  if (pointer) return (value, walk) => decode(value, walk) ?? undefined;
   const isList = type.type === "array" || type.type === "map";
   if (isList) {
     // The store keeps objects as protobuf, which cannot tell an empty list from none.
     const empty = omitEmpty ? undefined : null;
     const keep = (value: unknown) => (isEmptyCollection(value) ? empty : value);
-    return { name, absent, present: (value, walk) => keep(decode(value, walk)) };
+    return (value, walk) => keep(decode(value, walk));
   }
-  if (defaultValue !== undefined) {
-    return { name, absent, present: (value, walk) => decode(value, walk) || defaultValue };
-  }
-  if (!omitEmpty || isStructLike(type)) return { name, absent, present: decode };
-  return { name, absent, present: (value, walk) => decode(value, walk) || undefined };
+  if (defaultValue !== undefined) return (value, walk) => decode(value, walk) || defaultValue;
+  if (!omitEmpty || isStructLike(type)) return decode;
+  return (value, walk) => decode(value, walk) || undefined;
 }
 
 function isEmptyCollection(value: unknown): boolean {
@@ -137,12 +163,12 @@ function isStructLike({ type }: FieldType): boolean {
 
 function absentValue({ type, pointer, omitEmpty, default: defaultValue }: Field): (walk: Walk) => unknown {
   if (defaultValue !== undefined && type.type !== "object") return () => defaultValue;
-  if (pointer && defaultValue === undefined) return omitEmpty ? () => undefined : () => null;
+  if (pointer && defaultValue === undefined) return omitEmpty ? NO_VALUE : () => null;
   if (type.type === "object") {
     const decode = lazyDecoder(type);
     return (walk) => decode(NOTHING, walk);
   }
-  if (omitEmpty && !isStructLike(type)) return () => undefined;
+  if (omitEmpty && !isStructLike(type)) return NO_VALUE;
   const zero = ZEROS[type.type] ?? null;
   return () => zero;
 }

@@ -118,11 +118,14 @@ function interpret(value: unknown, kind: KindRef, fail: (problem: string) => Err
       throw fail(`${reason} ${goKind(given)} into Go struct field .${name} of type string`);
   }
   const apiVersion = String(typeMeta.apiVersion ?? "");
-  const parts = apiVersion.split("/");
-  if (parts.length > 2) throw fail(`unexpected GroupVersion string: ${apiVersion}`);
-  const [group, version] = parts.length === 2 ? [parts[0] ?? "", parts[1] ?? ""] : ["", apiVersion];
+  const slash = apiVersion.indexOf("/");
+  if (slash !== apiVersion.lastIndexOf("/")) throw fail(`unexpected GroupVersion string: ${apiVersion}`);
+  const group = apiVersion.slice(0, Math.max(slash, 0));
+  const version = apiVersion.slice(slash + 1);
+  const isVersionless = apiVersion === "";
   return {
-    ...(apiVersion === "" ? { group: kind.group, version: kind.version } : { group, version }),
+    group: isVersionless ? kind.group : group,
+    version: isVersionless ? kind.version : version,
     kind: String(typeMeta.kind || kind.kind),
   };
 }

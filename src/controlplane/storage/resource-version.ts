@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from "../../api/meta.js";
+import type { Draft } from "../../util/draft.js";
 
 /**
  * Metadata with its fields in the order of Go's struct, in which the API server writes them; absent ones are left out,
@@ -6,7 +7,7 @@ import type { KubeObject, ObjectMeta } from "../../api/meta.js";
  * @param resourceVersion in place of its own: every write sets it, and a copy for that alone would be dear
  */
 export function orderedMeta(meta: ObjectMeta, resourceVersion = meta.resourceVersion): ObjectMeta {
-  const ordered: { -readonly [K in keyof ObjectMeta]?: ObjectMeta[K] } = {};
+  const ordered: Draft<ObjectMeta> = {};
   if (meta.name !== undefined) ordered.name = meta.name;
   if (meta.generateName !== undefined) ordered.generateName = meta.generateName;
   if (meta.namespace !== undefined) ordered.namespace = meta.namespace;
@@ -26,5 +27,7 @@ export function orderedMeta(meta: ObjectMeta, resourceVersion = meta.resourceVer
 
 /** The object as of a revision. */
 export function withResourceVersion(object: KubeObject, revision: number): KubeObject {
-  return { ...object, metadata: orderedMeta(object.metadata, String(revision)) };
+  const copy: Draft<KubeObject> = { ...object };
+  copy.metadata = orderedMeta(object.metadata, String(revision));
+  return copy;
 }

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../api/meta.js";
 import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
 import { goQuote } from "../../schema/go-text.js";
-import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject, Authorizer } from "../contracts.js";
 import { fieldOf, textOf } from "../reading.js";
 import type { UserInfo } from "../user.js";
 import { admissionForbidden } from "./refuse.js";
@@ -19,8 +19,8 @@ const MASTERS_GROUP = "system:masters";
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateApproval",
+    handles: (write) => isCsrUpdate(write, "approval"),
     async validate(attributes) {
-      if (!isCsrUpdate(attributes, "approval")) return;
       const signerName = signerNameOf(attributes.oldObject);
       if (await isAuthorizedForSignerName(authorizer, attributes.user, "approve", signerName)) return;
       const why = `user not permitted to approve requests with signerName ${goQuote(signerName)}`;
@@ -36,9 +36,9 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateSigning",
+    handles: (write) => isCsrUpdate(write, "status"),
     async validate(attributes) {
       const { object, oldObject } = attributes;
-      if (!isCsrUpdate(attributes, "status")) return;
       const isSame = (field: string) =>
         isDeepStrictEqual(fieldOf(object, "status", field) ?? [], fieldOf(oldObject, "status", field) ?? []);
       if (isSame("certificate") && isSame("conditions")) return;
@@ -59,9 +59,9 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
 export function certificateSubjectRestriction(): AdmissionPlugin {
   return {
     name: "CertificateSubjectRestriction",
+    handles: (write) => isCsr(write) && write.operation === "CREATE" && write.subresource === "",
     async validate(attributes) {
-      const { object, operation, subresource } = attributes;
-      if (!isCsr(attributes) || operation !== "CREATE" || subresource !== "") return;
+      const { object } = attributes;
       if (signerNameOf(object) !== API_CLIENT_SIGNER) return;
       if (!organizationOf(object, attributes).includes(MASTERS_GROUP)) return;
       const why = `use of ${API_CLIENT_SIGNER} signer with ${MASTERS_GROUP} group is not allowed`;
@@ -70,12 +70,12 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
   };
 }
 
-function isCsr({ group, resource }: AdmissionAttributes): boolean {
+function isCsr({ group, resource }: AdmissionSubject): boolean {
   return group === CERTIFICATES_GROUP && resource === "certificatesigningrequests";
 }
 
-function isCsrUpdate(attributes: AdmissionAttributes, subresource: string): boolean {
-  return isCsr(attributes) && attributes.subresource === subresource && attributes.operation === "UPDATE";
+function isCsrUpdate(write: AdmissionSubject, subresource: string): boolean {
+  return isCsr(write) && write.subresource === subresource && write.operation === "UPDATE";
 }
 
 function signerNameOf(csr: KubeObject | undefined): string {

@@ -23,15 +23,14 @@ export class NodeRestriction implements AdmissionPlugin {
 
   constructor(readonly registry: () => Registry) {}
 
-  async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
+  admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined> {
     const nodeName = nodeNameOf(attributes.user);
     if (nodeName === undefined || attributes.operation === "CONNECT") return attributes.object;
     if (nodeName === "") {
       const user = goQuote(attributes.user.username);
       throw admissionForbidden(attributes, `could not determine node from user ${user}`);
     }
-    await this.#check(nodeName, attributes);
-    return attributes.object;
+    return this.#check(nodeName, attributes).then(() => attributes.object);
   }
 
   async #check(nodeName: string, attributes: AdmissionAttributes): Promise<void> {

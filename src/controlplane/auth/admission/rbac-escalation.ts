@@ -31,10 +31,11 @@ const FULL_AUTHORITY: readonly PolicyRule[] = [
 export function rbacEscalationCheck(deps: EscalationDeps): AdmissionPlugin {
   return {
     name: "RBACEscalation",
+    handles: ({ group, subresource, operation }) =>
+      group === RBAC_GROUP && subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
     async admit(attributes) {
-      const { group, resource, subresource, operation, object, user } = attributes;
-      const isWrite = operation === "CREATE" || operation === "UPDATE";
-      if (group !== RBAC_GROUP || subresource !== "" || !isWrite || object === undefined) return object;
+      const { resource, object, user } = attributes;
+      if (object === undefined) return object;
       if (user.groups.includes(PRIVILEGED_GROUP)) return object;
       if (resource === "roles" || resource === "clusterroles") await checkRole(deps, attributes, object);
       if (resource === "rolebindings" || resource === "clusterrolebindings") {

@@ -31,10 +31,12 @@ export async function admitSpecial(
     oldObject: undefined,
     dryRun: context.dryRun === true,
   };
-  for (const plugin of admission) {
+  const { operation } = attributes;
+  const asked = admission.filter((plugin) => plugin.handles?.({ ...target, group: "", operation }) !== false);
+  for (const plugin of asked) {
     const object = await plugin.admit?.(attributes);
     if (object !== undefined) attributes = { ...attributes, object };
   }
-  for (const plugin of admission) await plugin.validate?.(attributes);
+  for (const plugin of asked) await plugin.validate?.(attributes);
   return attributes.object;
 }

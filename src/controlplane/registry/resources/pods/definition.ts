@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../../api/meta.js";
+import type { Draft } from "../../../../util/draft.js";
 import type { Strategy } from "../../definition.js";
 import { fields, isSet, items, number, text } from "../access.js";
 import { row, special, statusOf } from "../rows.js";
@@ -26,7 +27,9 @@ const strategy: Strategy = {
   allowUnconditionalUpdate: true,
   prepareForCreate(sent, { kubeVersion, nowMs }) {
     const pod = withoutUnknownRestartPolicies(withoutUnknownGates(sent, kubeVersion), kubeVersion);
-    return withGatedCondition({ ...pod, status: { phase: "Pending", qosClass: podQosClass(pod) } }, nowMs);
+    const pending: Draft<KubeObject> = { ...pod };
+    pending.status = { phase: "Pending", qosClass: podQosClass(pod) };
+    return withGatedCondition(pending, nowMs);
   },
   validate: validatePodCreate,
   prepareForUpdate(pod, old) {

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../../api/meta.js";
-import { fields, items } from "../access.js";
+import { type Fields, fields, items } from "../access.js";
 import { signOfQuantity, sumQuantities } from "../quantity.js";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
@@ -16,24 +16,29 @@ export function podQosClass(pod: KubeObject): QosClass {
   const resources = [...items(spec.containers), ...items(spec.initContainers)].map((one) =>
     fields(fields(one).resources),
   );
-  const requests = amounts(resources.map((one) => fields(one.requests)));
-  const limits = amounts(resources.map((one) => fields(one.limits)));
-  if (requests.size === 0 && limits.size === 0) return "BestEffort";
-  const isLimited = resources.every((one) => QOS_RESOURCES.every((name) => isPositive(fields(one.limits)[name])));
-  const isEqual = [...requests].every(([name, amount]) => limits.get(name) === amount) && requests.size === limits.size;
-  return isLimited && isEqual ? "Guaranteed" : "Burstable";
+  const isLimited = resources.every((one) => asksForAll(one.limits));
+  if (!isLimited) return resources.some((one) => asksForSome(one)) ? "Burstable" : "BestEffort";
+  if (resources.length === 0) return "BestEffort";
+  const isEqual = QOS_RESOURCES.every(
+    (name) => total(resources, "requests", name) === total(resources, "limits", name),
+  );
+  return isEqual ? "Guaranteed" : "Burstable";
+}
+
+function asksForAll(amounts: unknown): boolean {
+  const list = fields(amounts);
+  return QOS_RESOURCES.every((name) => isPositive(list[name]));
+}
+
+function asksForSome({ requests, limits }: Fields): boolean {
+  return QOS_RESOURCES.some((name) => isPositive(fields(requests)[name]) || isPositive(fields(limits)[name]));
 }
 
 function isPositive(quantity: unknown): boolean {
   return signOfQuantity(quantity) > 0;
 }
 
-/** Sums by resource; resources that nobody asks for are absent. */
-function amounts(lists: readonly Readonly<Record<string, unknown>>[]): Map<string, bigint> {
-  const sums = new Map<string, bigint>();
-  for (const name of QOS_RESOURCES) {
-    const asked = lists.map((list) => list[name]).filter(isPositive);
-    if (asked.length > 0) sums.set(name, sumQuantities(asked));
-  }
-  return sums;
+/** Of all containers together; 0 where nobody asks. */
+function total(resources: readonly Fields[], kind: "requests" | "limits", name: string): bigint {
+  return sumQuantities(resources.map((one) => fields(one[kind])[name]).filter(isPositive));
 }

@@ -35,8 +35,9 @@ export function withGatedCondition(pod: KubeObject, nowMs: number): KubeObject {
 
 /** What a release does not know it does not store. Mirrors dropDisabledFields. */
 export function withoutUnknownGates(pod: KubeObject, kubeVersion: string): KubeObject {
-  const { schedulingGates, ...spec } = fields(pod.spec);
+  const { schedulingGates } = fields(pod.spec);
   if (schedulingGates === undefined || factFor("podSchedulingReadiness", kubeVersion)) return pod;
+  const { schedulingGates: _unknown, ...spec } = fields(pod.spec);
   return { ...pod, spec };
 }
 
