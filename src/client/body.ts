@@ -2,8 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 /** The whole body of an answer: parsed where it says it is JSON, else the text. */
 export async function readBody(response: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const chunks = await readChunks(response);
   const text = (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString("utf8") ?? "";
   if (text === "" || !isJson(response)) return text;
   try {
@@ -12,6 +11,18 @@ export async function readBody(response: IncomingMessage): Promise<unknown> {
     // Half a document, or not what the header says: the caller sees the text and the status.
     return text;
   }
+}
+
+/** By its events: to iterate over an answer, which nearly always is one chunk, takes longer than to parse it. */
+function readChunks(response: IncomingMessage): Promise<Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.once("end", () => resolve(chunks));
+    // An answer that breaks off says so; one that was cut off from this side only closes.
+    response.once("error", reject);
+    response.once("close", () => reject(Object.assign(new Error("aborted"), { code: "ECONNRESET" })));
+  });
 }
 
 function isJson(response: IncomingMessage): boolean {

@@ -1,10 +1,11 @@
-import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { isStatus, type KubeObject, type WatchEvent } from "../api/meta.js";
 import type { Actor, RequestFact } from "../trace/events.js";
 import { redactBody, redactText } from "../trace/redact.js";
 import type { Trace } from "../trace/trace.js";
+import { Bag } from "../util/bag.js";
 import { type Clock, SystemClock } from "../util/clock.js";
+import { Deadlines } from "../util/deadlines.js";
 import { isAbortError } from "../util/errors.js";
 import type { Random } from "../util/random.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
@@ -41,24 +42,16 @@ export function createClient(config: RestConfig, deps: ClientDeps): KubeClient {
   return new TracedClient(config, deps);
 }
 
-/** Why a time limit is stopped: nobody sees it, and the error that `abort` makes for itself is dear. */
-const ANSWERED = "the answer came";
-
-/** Each request under way listens to it: many are no leak. */
-function newClosing(): AbortController {
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal);
-  return closing;
-}
-
 class TracedClient implements KubeClient {
   readonly #deps: ClientDeps;
   readonly #transport: HttpTransport;
   readonly #identity: string;
   readonly #userAgent: string;
-  readonly #closing = newClosing();
+  readonly #closing = new AbortController();
+  /** what is under way */
+  readonly #live = new Bag<AbortController>();
   /** A time limit is for people who wait: it runs on the wall's clock, however fast the lab's is. */
-  readonly #wall = new SystemClock();
+  readonly #deadlines = new Deadlines(new SystemClock());
 
   constructor(
     readonly config: RestConfig,
@@ -128,7 +121,8 @@ class TracedClient implements KubeClient {
     const report = this.#begin(request);
     const wait = this.#waitFor(request);
     try {
-      const response = await this.#transport.send(await this.#exchange(request, report.auditId), wait.signal);
+      const exchange = { ...(await this.#exchange(request, report.auditId)), isWatch: true };
+      const response = await this.#transport.send(exchange, wait.signal);
       if (response.statusCode === 200) {
         report.answered({ status: 200, headers: response.headers, body: undefined });
         wait.headCame();
@@ -164,24 +158,23 @@ class TracedClient implements KubeClient {
 
   /** Ends an exchange by the caller's signal, by close(), or by its time limit, and says which. */
   #waitFor(request: KubeRequest) {
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
     const controller = new AbortController();
-    const timer = new AbortController();
-    const sources = [request.signal, this.#closing.signal];
-    const onAbort = () => controller.abort(sources.find((one) => one?.aborted)?.reason);
-    const onTimeout = () => controller.abort(timeoutError(this.#context(request)));
-    for (const source of sources) source?.addEventListener("abort", onAbort, { once: true });
-    this.#wall.sleep(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, timer.signal).then(onTimeout, () => {
-      // It was stopped: the answer came.
-    });
-    if (sources.some((one) => one?.aborted)) onAbort();
+    const onAbort = () => controller.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#live.add(controller);
+    const limit = this.#deadlines.add(timeoutMs, () => controller.abort(timeoutError(this.#context(request))));
+    if (this.#closing.signal.aborted) controller.abort(this.#closing.signal.reason);
+    else if (signal?.aborted === true) onAbort();
     return {
       signal: controller.signal,
-      headCame: () => timer.abort(ANSWERED),
+      headCame: () => this.#deadlines.remove(limit),
       explain: (error: unknown): unknown =>
         controller.signal.aborted ? controller.signal.reason : explainTransportError(error, this.#context(request)),
       done: () => {
-        for (const source of sources) source?.removeEventListener("abort", onAbort);
-        timer.abort(ANSWERED);
+        signal?.removeEventListener("abort", onAbort);
+        this.#live.delete(controller);
+        this.#deadlines.remove(limit);
       },
     };
   }
@@ -234,6 +227,7 @@ class TracedClient implements KubeClient {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    for (const controller of [...this.#live]) controller.abort(this.#closing.signal.reason);
     this.#transport.close();
   }
 

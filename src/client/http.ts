@@ -11,7 +11,15 @@ export interface HttpExchange {
   readonly path: string;
   readonly headers: Record<string, string | number>;
   readonly body: Buffer | undefined;
+  /** its answer has no end: it gets a connection of its own */
+  readonly isWatch?: boolean;
 }
+
+/**
+ * So many requests are under way at once, and the others wait for their turn: to connect once more takes longer than a
+ * request. Watches do not count. client-go has all of them on one connection, as streams of HTTP/2.
+ */
+const MAX_CONNECTIONS = 32;
 
 /**
  * Connections to one server with one identity, kept open between requests.
@@ -21,6 +29,7 @@ export interface HttpExchange {
  */
 export class HttpTransport {
   readonly #agent: Agent;
+  readonly #watchAgent: Agent;
   readonly #options: RequestOptions;
   readonly #basePath: string;
   /** `https://host:port` */
@@ -31,14 +40,15 @@ export class HttpTransport {
     const url = parseServer(config.server);
     this.origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
-    this.#agent = new Agent({
+    const settings = {
       keepAlive: true,
       secureContext: secureContext(config),
       rejectUnauthorized: config.insecureSkipTlsVerify !== true,
       ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
-    });
+    };
+    this.#agent = new Agent({ ...settings, maxSockets: MAX_CONNECTIONS });
+    this.#watchAgent = new Agent(settings);
     this.#options = {
-      agent: this.#agent,
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: url.port === "" ? 443 : Number(url.port),
     };
@@ -64,7 +74,8 @@ export class HttpTransport {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const { method, headers } = exchange;
-      const request = httpsRequest({ ...this.#options, method, path: this.#basePath + exchange.path, headers });
+      const agent = exchange.isWatch === true ? this.#watchAgent : this.#agent;
+      const request = httpsRequest({ ...this.#options, agent, method, path: this.#basePath + exchange.path, headers });
       // Until the answer has ended: an abort also cuts off a body (a watch) that is still coming.
       const onAbort = () => request.destroy(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
@@ -80,6 +91,7 @@ export class HttpTransport {
 
   close(): void {
     this.#agent.destroy();
+    this.#watchAgent.destroy();
   }
 }
 

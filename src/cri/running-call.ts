@@ -1,6 +1,6 @@
 import type { Bag } from "../util/bag.js";
+import type { AbortWatch, Deadlines, Waiter } from "../util/deadlines.js";
 import type { CallOptions } from "./client.js";
-import type { AbortWatch, Deadlines, Waiter } from "./deadline.js";
 import { MAX_MESSAGE_BYTES } from "./status.js";
 import type { BufferPool } from "./transport/buffer-pool.js";
 import { type Exchange, type ExchangeSink, type GrpcStatus, startExchange } from "./transport/exchange.js";

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { Bag } from "../util/bag.js";
-import type { Clock } from "../util/clock.js";
+import { Bag } from "./bag.js";
+import type { Clock } from "./clock.js";
 
 /** A call that waits; `giveUp` is called at most once. */
 export interface Waiter {
@@ -10,7 +10,7 @@ export interface Waiter {
 }
 
 /**
- * The deadlines of all calls of a channel, watched by one timer: the kubelet's context.WithTimeout on an injected clock.
+ * The deadlines of all calls of a client, watched by one timer: the kubelet's context.WithTimeout on an injected clock.
  * No timer runs while no call with a deadline is under way.
  */
 export class Deadlines {
@@ -98,11 +98,4 @@ export class AbortWatch {
   remove(signal: AbortSignal, giveUp: () => void): void {
     this.#bySignal.get(signal)?.delete(giveUp);
   }
-}
-
-/** The header that tells the runtime how long it has: at most eight digits and a unit. */
-export function grpcTimeout(timeoutMs: number): string {
-  const ms = Math.max(1, Math.ceil(timeoutMs));
-  if (ms < 100_000_000) return `${ms}m`;
-  return `${Math.min(99_999_999, Math.ceil(ms / 1000))}S`;
 }
