@@ -20,7 +20,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "the kubelet's server bef
     const pod = podOf([container], { hostNetwork: true });
     assert.equal((await lab.sync(pod)).error, undefined);
     chain = await Chain.start(lab, pod);
-    while ((await chain.ask(chain.path("containerLogs"))).text === "") await clock.sleep(10);
+    await chain.untilWritten();
   });
   afterAll(async () => {
     await chain?.server.close();

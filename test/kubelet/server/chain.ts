@@ -70,14 +70,25 @@ export class Chain implements AsyncDisposable {
   }
 
   async ask(path: string, method = "GET"): Promise<{ readonly status: number | undefined; readonly text: string }> {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const response = await this.#open(path, method);
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    return { status: response.statusCode, text: Buffer.concat(chunks).toString() };
+  }
+
+  /** Resolves once the pod's container has written something. */
+  async untilWritten(): Promise<void> {
+    const response = await this.#open(`${this.path("containerLogs")}?follow=true`, "GET");
+    for await (const _ of response) return;
+    throw new Error("the container has ended and written nothing");
+  }
+
+  #open(path: string, method: string): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
       request(`${this.server.url}${path}`, { method, agent: false, ...this.tls }, resolve)
         .once("error", reject)
         .end();
     });
-    const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-    return { status: response.statusCode, text: Buffer.concat(chunks).toString() };
   }
 
   /** @returns what came, and how it ended; or the status that each protocol was refused with */

@@ -35,8 +35,7 @@ describe("kubelet server: before the embedded runtime", () => {
     assert.equal((await lab.sync(pod)).error, undefined);
     chain = await Chain.start(lab, pod);
     toClose.push(chain, client, runtime);
-    const logs = chain.path("containerLogs");
-    while ((await chain.ask(logs)).text === "") await clock.sleep(10);
+    await chain.untilWritten();
   });
   afterAll(async () => {
     for (const one of toClose) await one[Symbol.asyncDispose]();
