@@ -115,7 +115,7 @@ function namesOf(state: ClusterState): { cluster: string; user: string; context:
  */
 export function showRunning(context: CliContext, state: ClusterState, what: string, list?: readonly NodeLine[]): void {
   const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
-  const nodes = state.nodes === 0 ? "" : `, with ${state.nodes} ${state.nodes === 1 ? "node" : "nodes"}`;
+  const nodes = state.nodes === 0 ? "" : `, with ${nodesOf(state)}`;
   const { trace } = context.session({});
   trace.emit(
     {
@@ -132,23 +132,30 @@ export function showRunning(context: CliContext, state: ClusterState, what: stri
   });
 }
 
+function nodesOf({ nodes }: ClusterState): string {
+  return nodes === 0 ? "no nodes" : `${nodes} ${nodes === 1 ? "node" : "nodes"}`;
+}
+
 /**
- * A second `up` of the same name is no failure, unless it asks for another release, speed or port than what runs.
+ * A second `up` of the same name is no failure, unless it asks for another release, speed, port or number of nodes than what runs.
  * @throws LabError USAGE
  */
 export async function showAsAsked(context: CliContext, running: ClusterState, options: ClusterOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const wantsOtherNodes = options.nodes !== 0 && options.nodes !== running.nodes;
   const differs = [
     ...(kubeVersion === running.kubeVersion ? [] : [`v${running.kubeVersion}, not v${kubeVersion}`]),
     ...(options.speed === undefined || options.speed === running.speed ? [] : [`at speed ${running.speed}`]),
     ...(options.verifyKubelets !== true || running.verifyKubelets === true ? [] : ["without --verify-kubelets"]),
     ...(options.port === 0 || running.url.endsWith(`:${options.port}`) ? [] : [`at ${running.url}`]),
+    ...(wantsOtherNodes ? [`with ${nodesOf(running)}, not ${options.nodes}`] : []),
   ];
   if (differs.length === 0) return showRunning(context, running, "is running already");
+  const more = wantsOtherNodes ? " Or let `kubelab node --name NAME` join it as one node more." : "";
   throw new LabError(
     "USAGE",
     `cluster ${running.name} is running already, ${differs.join(", ")}`,
-    "End it first (`kubelab cluster down`), or give this one a --name of its own.",
+    `End it first (\`kubelab cluster down\`), or give this one a --name of its own.${more}`,
   );
 }
 

@@ -6,6 +6,7 @@ import { LabError } from "../util/errors.js";
 import { chalkFor, hasUnicode } from "./colour.js";
 import type { CliContext, CommandEdge, EdgeWords, Progress, Target, TargetOptions } from "./context.js";
 import type { OutputOptions } from "./options.js";
+import { pathFrom } from "./paths.js";
 import { ProgressLine } from "./progress.js";
 
 /** The process that a command runs in, as `cli.ts` or a test hands it in. */
@@ -94,7 +95,7 @@ export class CliSession implements CliContext {
         this.#progressLine(),
       ),
     );
-    if (file !== undefined) trace.addSink(openTraceFile(file));
+    if (file !== undefined) trace.addSink(openTraceFile(pathFrom(this.cwd, file)));
     return { clock, trace };
   }
 
@@ -131,7 +132,7 @@ export class CliSession implements CliContext {
     const options = this.#labCluster(given);
     const kind = chooseTarget(options);
     if (kind === "real") {
-      const target = await openReal(this.env, options);
+      const target = await openReal(this.env, this.cwd, options);
       return this.#announce(command, target);
     }
     const { parseKubeVersion } = await import("../release/facts.js");

@@ -6,6 +6,7 @@ import { LabError } from "../util/errors.js";
 import type { Random } from "../util/random.js";
 import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
 import type { Target, TargetOptions } from "./context.js";
+import { pathFrom } from "./paths.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -116,11 +117,13 @@ export async function startEmbedded(
 }
 
 /** A cluster of the learner's, by kubectl's own loading rules. */
-export async function openReal(env: Env, options: TargetOptions): Promise<Target> {
+export async function openReal(env: Env, cwd: string, given: TargetOptions): Promise<Target> {
+  const kubeconfig = given.kubeconfig === undefined ? undefined : pathFrom(cwd, given.kubeconfig);
+  const options = kubeconfig === undefined ? given : { ...given, kubeconfig };
   const { loadRealKubeconfig } = await import("../client/kubeconfig.js");
   const { config, contextName } = await loadRealKubeconfig(env, options);
   const real = target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
-  return options.kubeconfig === undefined ? real : { ...real, kubeconfigPath: options.kubeconfig };
+  return kubeconfig === undefined ? real : { ...real, kubeconfigPath: kubeconfig };
 }
 
 function target(

@@ -6,7 +6,7 @@ import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
-import { type JoinOptions, type JoinPlan, planJoin } from "./bootstrap/plan.js";
+import { type JoinOptions, type JoinPlace, type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { addExamples } from "./examples.js";
 
@@ -23,8 +23,8 @@ function nodesFolder(env: Readonly<Record<string, string | undefined>>): string 
 }
 
 /** What `planJoin` wants to know of the process. */
-export function joinPlace({ env, streams }: CliContext) {
-  return { home: nodesFolder(env), canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true };
+export function joinPlace({ env, cwd, streams }: CliContext): JoinPlace {
+  return { home: nodesFolder(env), cwd, canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true };
 }
 
 /** The flags of the node itself, for every command that may have to join one. */

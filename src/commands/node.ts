@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import { pathFrom } from "../cli/paths.js";
 import { kubeconfigText } from "../client/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
@@ -111,7 +112,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isPlayed: true }),
         ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
         ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
-        ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
+        ...(options.manifestDir === undefined ? {} : { manifestDir: pathFrom(context.cwd, options.manifestDir) }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
       },
     );

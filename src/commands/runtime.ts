@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseDuration, parseSpeed } from "../cli/options.js";
+import { pathFrom } from "../cli/paths.js";
 import { RpcError } from "../cri/status.js";
 import { parseReference } from "../runtime/images/reference.js";
 import type { RunningRuntime } from "../runtime/start.js";
@@ -101,7 +102,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     pullMs: options.pullTime,
     podCidr: options.podCidr,
     images: options.image,
-    ...(options.rootDir === undefined ? {} : { rootDir: options.rootDir }),
+    ...(options.rootDir === undefined ? {} : { rootDir: pathFrom(context.cwd, options.rootDir) }),
     ...(options.streamingAddress === undefined ? {} : { streamingAddress: options.streamingAddress }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
   });

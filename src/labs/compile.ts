@@ -102,7 +102,7 @@ function parseDefinition(yaml: string, file: string, problems: LabProblem[], say
   const lineCounter = new LineCounter();
   const document = parseDocument(yaml, { lineCounter });
   for (const error of document.errors) {
-    const detail = error.message.split("\n")[0] ?? error.code;
+    const detail = (error.message.split("\n")[0] ?? error.code).replace(/ at line \d+, column \d+:?$/, "");
     problems.push({ file, line: lineCounter.linePos(error.pos[0]).line, message: say("labNoYaml", { detail }) });
   }
   if (document.errors.length > 0) return undefined;

@@ -1,10 +1,21 @@
 import { join } from "node:path";
 import type { TargetOptions } from "../../cli/context.js";
+import { pathFrom } from "../../cli/paths.js";
 import { type BootstrapToken, parseToken } from "../../kubelet/bootstraptoken/token.js";
 import { parseCaCertHash } from "../../kubelet/certificate/discovery.js";
 import { checkNodeName } from "../../kubelet/certificate/node-identity.js";
 import { checkResources, type NodeResources } from "../../kubelet/nodestatus/resources.js";
 import { LabError } from "../../util/errors.js";
+
+/** Where a join is asked for. */
+export interface JoinPlace {
+  /** folder of the nodes that have none of their own */
+  readonly home: string;
+  /** that paths are relative to */
+  readonly cwd: string;
+  /** there is a terminal to ask on */
+  readonly canAsk: boolean;
+}
 
 export type Approval = "auto" | "ask" | "manual";
 
@@ -57,10 +68,9 @@ const MIN_CERT_DURATION_MS = 600_000;
 /**
  * Checks all that can be wrong with the flags, before a folder is touched or anybody is asked.
  * @param place.home where nodes' folders are kept when no --dir is given
- * @param place.canAsk there is a terminal to ask on
  * @throws LabError USAGE
  */
-export function planJoin(options: JoinOptions, place: { readonly home: string; readonly canAsk: boolean }): JoinPlan {
+export function planJoin(options: JoinOptions, place: JoinPlace): JoinPlan {
   const nodeName = checkNodeName(options.node);
   const discovery = planDiscovery(options);
   if (discovery.kind !== "by-target" && options.token === undefined) {
@@ -75,7 +85,7 @@ export function planJoin(options: JoinOptions, place: { readonly home: string; r
   if (options.approve === "ask" && options.yes !== true && !place.canAsk) {
     throw usage("--approve ask needs a terminal to ask on", "Use --approve auto or manual.");
   }
-  const { certDuration } = options;
+  const { certDuration, dir: folder = options.outDir } = options;
   if (certDuration !== undefined && certDuration < MIN_CERT_DURATION_MS) {
     throw usage(
       "--cert-duration is less than 10 minutes",
@@ -84,7 +94,7 @@ export function planJoin(options: JoinOptions, place: { readonly home: string; r
   }
   return {
     nodeName,
-    folder: options.dir ?? options.outDir ?? join(place.home, nodeName),
+    folder: folder === undefined ? join(place.home, nodeName) : pathFrom(place.cwd, folder),
     resources: checkResources(options),
     token: options.token === undefined ? undefined : parseToken(options.token),
     discovery,

@@ -1,3 +1,4 @@
+import { pathFrom } from "../../cli/paths.js";
 import { fileErrorWords } from "../../labs/file-error.js";
 import { SpokenError, spoken } from "../../labs/said-error.js";
 import type { LearnEnvironment } from "./environment.js";
@@ -5,7 +6,7 @@ import type { LearnEnvironment } from "./environment.js";
 /** Lists every mistake in a folder of labs, with file and line. @throws LabError FAILED when there are some */
 export async function checkLabs({ context, say }: LearnEnvironment, folder: string): Promise<void> {
   const { compileLabs } = await import("../../labs/compile.js");
-  const compiled = await compileLabs(folder, say).catch((cause: unknown) => {
+  const compiled = await compileLabs(pathFrom(context.cwd, folder), say).catch((cause: unknown) => {
     const message = say("fileUnreadable", { file: folder, why: spoken(fileErrorWords(cause), say) });
     throw new SpokenError("BAD_FILE", message, say("labsFolderHint"), { cause });
   });

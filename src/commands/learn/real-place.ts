@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../../cli/context.js";
+import { pathFrom } from "../../cli/paths.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { loadRealKubeconfig } from "../../client/kubeconfig.js";
@@ -43,7 +44,10 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
   const { id } = definition;
   const embeddedOnly = () => new SpokenError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
   if (definition.cluster !== "any") throw embeddedOnly();
-  const { config, contextName } = await loadRealKubeconfig(context.env, target);
+  const { config, contextName } = await loadRealKubeconfig(context.env, {
+    ...target,
+    ...(target.kubeconfig === undefined ? {} : { kubeconfig: pathFrom(context.cwd, target.kubeconfig) }),
+  });
   if (config.authorize !== undefined) {
     throw new SpokenError("USAGE", say("needsCredential", { context: contextName }), say("needsCredentialHint"));
   }

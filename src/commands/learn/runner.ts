@@ -28,14 +28,12 @@ const GRACE_MS = 3000;
 /** What a shell starts with & does not hear the first. */
 const HARDER = ["SIGINT", "SIGTERM", "SIGKILL"] as const;
 
-/** Flags whose value is a file or folder, maybe below the lab's folder: only a process of its own is in that folder. */
-const NAMES_FILE = /^(-o|--(trace|dir|out-dir|ca|kubeconfig|manifest-dir|root-dir|handler))(=|$)/;
 /** What a shell says of a program that is not there. */
 const EXIT_NOT_FOUND = 127;
 
 /**
- * Runs a lab's commands: a plain `kubelab` line that names no files in this process, which costs it no start; anything else
- * by the shell, which finds `kubelab` too.
+ * Runs a lab's commands: a plain `kubelab` line in this process, which costs it no start; anything else by the shell, which
+ * finds `kubelab` too.
  */
 export class LabRunner implements CommandRunner {
   constructor(readonly deps: RunnerDeps) {}
@@ -59,8 +57,7 @@ export class LabRunner implements CommandRunner {
 
   #start(line: string, onOutput: OutputListener | undefined): KeptCommand {
     const words = plainWords(line);
-    const isInProcess = words?.[0] === "kubelab" && !words.some((word) => NAMES_FILE.test(word));
-    return isInProcess ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput);
+    return words?.[0] === "kubelab" ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput);
   }
 
   #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { pathFrom } from "../../cli/paths.js";
 import type { Say } from "../../labs/catalogue.js";
 import { fileErrorWords } from "../../labs/file-error.js";
 import { mergeProgress, newer, parseProgress } from "../../labs/progress.js";
@@ -10,7 +11,7 @@ import type { LearnEnvironment } from "./environment.js";
 /** @throws LabError BAD_FILE */
 export async function exportProgress({ store, context, say }: LearnEnvironment, file: string): Promise<void> {
   const progress = await store.load();
-  await writeFileAtomic(file, `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
+  await writeFileAtomic(pathFrom(context.cwd, file), `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
   context.streams.stdout.write(`${say("transferred", { file, count: Object.keys(progress.labs).length })}\n`);
 }
 
@@ -18,7 +19,7 @@ export async function exportProgress({ store, context, say }: LearnEnvironment, 
 export async function importProgress({ store, context, say }: LearnEnvironment, file: string): Promise<void> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await readFile(pathFrom(context.cwd, file), "utf8");
   } catch (cause) {
     throw unusable(say, say("fileUnreadable", { file, why: spoken(fileErrorWords(cause), say) }), cause);
   }

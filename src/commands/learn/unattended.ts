@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { pathFrom } from "../../cli/paths.js";
 import { fileErrorWords } from "../../labs/file-error.js";
 import type { Lab } from "../../labs/lab.js";
 import { type LabSummary, nearest } from "../../labs/library.js";
@@ -80,10 +81,10 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
   }
 }
 
-async function readAnswers({ say }: LearnEnvironment, file: string): Promise<Answers> {
+async function readAnswers({ say, context }: LearnEnvironment, file: string): Promise<Answers> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await readFile(pathFrom(context.cwd, file), "utf8");
   } catch (cause) {
     const message = say("fileUnreadable", { file, why: spoken(fileErrorWords(cause), say) });
     throw new SpokenError("BAD_FILE", message, say("answersFileHint"), { cause });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
 import type { CliContext, Target } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
+import { pathFrom } from "../../cli/paths.js";
 import { isSuccess, statusMessage } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
@@ -65,7 +66,8 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
   const { command, options } = plan;
   const folder = await mkdtemp(join(tmpdir(), `kubelab-${command}-`));
   try {
-    const { name, manifestDir: _m, cri: _c, http: _h, duration: _d, ...rest } = options;
+    const { name, manifestDir: given, cri: _c, http: _h, duration: _d, ...rest } = options;
+    const manifestDir = given === undefined ? undefined : pathFrom(context.cwd, given);
     const joinOptions = { ...rest, ...RESOURCES, node: name, approve: "auto", dir: join(folder, "node") } as const;
     const joinPlan = planJoin({ ...joinOptions, timeout: JOIN_TIMEOUT_MS }, joinPlace(context));
     const { nodeName } = joinPlan;
@@ -76,7 +78,7 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
       const quiet = quieterTrace(trace, clock, 2);
       const kubeVersion = await releaseOf(target, { clock, trace: quiet, random: context.random });
       await using admin = createClient(target.admin, { clock, trace: quiet, random: context.random, actor: "user" });
-      const scenery = await Scenery.open({ admin, nodeName }, options.manifestDir, folder);
+      const scenery = await Scenery.open({ admin, nodeName }, manifestDir, folder);
       if (scenery.isOwnFolder && plan.firstManifest !== undefined) await scenery.writeManifest(plan.firstManifest);
       await using _node = { [Symbol.asyncDispose]: () => takeNodeAway(target, admin, nodeName, trace) };
       await using node = await startNode(

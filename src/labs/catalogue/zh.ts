@@ -268,7 +268,7 @@ export const ZH: Catalogue = {
   actionDoneElsewhere: "我已经在另一个终端里运行了:检查一下",
   doneElsewhere: "已经在另一个终端里完成,不再重复运行。",
   cannotSee: "这条命令在另一个终端里的结果从这里看不到:请用 `kubelab learn next` 在实验中运行它",
-  labNoYaml: "不是有效的 YAML:{detail}",
+  labNoYaml: "不是有效的 YAML({detail})",
   schemaField: "应为字段路径,例如 status.conditions[type=Ready].status",
   schemaWithin: "within 只能用于整个检查:all、any、not 里面的检查不会等待",
   schemaMode: "应为权限位,例如 600",

@@ -107,9 +107,17 @@ const SITUATIONS: readonly (readonly [line: string, files?: Files])[] = [
   ["check-labs labs", lab("a: 1\na: 2\n\tb: 3")],
   ["check-labs labs", lab("- 1")],
   ["check-labs labs", lab(TINY_YAML, "nothing")],
-  ["check-labs labs", lab(TINY_YAML.replace("minutes: 5", "minutes: 500\nkind: other\nneeds: [x]\nfoo: 1\nspeed: a"))],
+  [
+    "check-labs labs",
+    lab(
+      TINY_YAML.replace("kind: chapter", "kind: other").replace(
+        "minutes: 5",
+        "minutes: 500\nneeds: [x]\nfoo: 1\nspeed: a",
+      ),
+    ),
+  ],
   ["check-labs labs", lab(TINY_YAML.replace('number: "7"', "number: seven").replace("is: 0", "is: []"))],
-  ["check-labs labs", lab(TINY_YAML.replace("minutes: 5", "minutes: 5\nvars: { B-x: { oneOf: [] } }\nrights: [x]"))],
+  ["check-labs labs", lab(TINY_YAML.replace("minutes: 5", "minutes: 5\ncleanup: [{ run: '' }]\nrights: [x]"))],
   [
     "check-labs labs",
     lab(TINY_YAML.replace("steps:", "steps:\n  - id: odd\n  - { id: a, check: { all: [] }, solve: [] }")),

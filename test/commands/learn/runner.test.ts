@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
@@ -70,6 +70,20 @@ describe("commands of a lab", () => {
       const result = await runner.run(line, undefined, signal);
       assert.equal(result.code, code, result.stderr);
       assert.match(result.stdout + result.stderr, printed);
+    });
+  }
+
+  const written: readonly (readonly [line: string, files: readonly string[]])[] = [
+    ["kubelab token list -o tokens.ndjson", ["tokens.ndjson"]],
+    ["kubelab bootstrap --node n1 --dir n1", ["n1/kubelet.key", "n1/kubelet.pem"]],
+    ["kubelab csr create --node n2 --out-dir n2", ["n2/kubelet.csr"]],
+    ["kubelab learn export mine.json", ["mine.json"]],
+  ];
+  for (const [line, files] of written) {
+    test(`${line}: its files are in the lab's folder`, async () => {
+      const result = await runner.run(line, undefined, signal);
+      assert.equal(result.code, 0, result.stderr);
+      for (const file of files) assert.ok(existsSync(join(folder, file)), `${file} is not there`);
     });
   }
 

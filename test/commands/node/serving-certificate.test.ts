@@ -48,7 +48,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
     const env = { HOME: folder };
     const context = new CliSession({ env, cwd: folder, streams, random, self: ["false"], signal });
     const flags = { node: name, approve: "auto" as const, timeout: 60_000, cpu: "4", memory: "8Gi", pods: "9" };
-    const plan = planJoin(flags, { home: folder, canAsk: false });
+    const plan = planJoin(flags, { home: folder, cwd: folder, canAsk: false });
     const options = { plan, kubeVersion: "1.25", target, port: 0, rotateServerCertificates };
     return startNode({ context, clock, trace }, options);
   }
