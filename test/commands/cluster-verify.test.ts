@@ -42,3 +42,12 @@ test("cluster up shows one that runs with it, whether it is asked for again or n
     assert.equal(JSON.parse(stdout).verifyKubelets, true);
   }
 });
+
+test("cluster up with another number of nodes than what runs says so, and what to do", async () => {
+  await using _running = await up("--name", "empty");
+  const { code, stderr } = await runInProcess(["cluster", "up", "--name", "empty", "--nodes", "5"], { env });
+  assert.equal(code, 2, stderr);
+  const text = stderr.replace(/\s+/g, " ");
+  assert.match(text, /cluster empty is running already, with no nodes, not 5/);
+  assert.match(text, /kubelab cluster down.*kubelab node/);
+});
