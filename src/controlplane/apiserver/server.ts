@@ -1,6 +1,7 @@
 import { createServer as createPlainServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { answerPlainHttp } from "../../util/plain-http-on-tls.js";
 import { methodNotAllowed } from "../errors.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 
@@ -69,6 +70,7 @@ export class HttpsFace {
       handshakeTimeout: timeouts.headersMs,
       ...httpOptions(timeouts),
     });
+    answerPlainHttp(server);
     return HttpsFace.#listen(server, deps, options);
   }
 

@@ -4,6 +4,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from "n
 import type { AddressInfo, Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { LabError } from "../../util/errors.js";
+import { answerPlainHttp } from "../../util/plain-http-on-tls.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
@@ -138,7 +139,7 @@ function createServer(transport: KubeletServerOptions["transport"]): Server | Ht
   if (transport === "http") return createHttpServer(options);
   const { pair } = transport;
   try {
-    return createHttpsServer({
+    const server = createHttpsServer({
       ...options,
       ...secureContext(pair),
       // Any certificate passes TLS: whose it is, and whether it counts, is decided per request, and said with a 401.
@@ -146,6 +147,8 @@ function createServer(transport: KubeletServerOptions["transport"]): Server | Ht
       requestCert: true,
       rejectUnauthorized: false,
     });
+    answerPlainHttp(server);
+    return server;
   } catch (cause) {
     throw badPair(cause);
   }

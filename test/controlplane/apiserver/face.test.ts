@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { connect as connectTcp } from "node:net";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAuthority, createClientCertificate } from "../../../src/pki/authority.js";
@@ -196,6 +197,14 @@ describe("bad requests", () => {
     expect(await raw("FOO /api/v1/nodes HTTP/1.1\r\nhost: x\r\n\r\n")).toMatch(
       /^HTTP\/1\.1 405 .*"reason":"MethodNotAllowed"/s,
     );
+  });
+
+  test("HTTP without TLS is answered in plain text", async () => {
+    const socket = connectTcp(Number(new URL(face.controlPlane.url).port), "127.0.0.1");
+    socket.write("GET /version HTTP/1.1\r\nhost: x\r\n\r\n");
+    let seen = "";
+    for await (const data of socket) seen += String(data);
+    expect(seen).toBe("HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n");
   });
 });
 
