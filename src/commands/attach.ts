@@ -4,6 +4,7 @@ import type { CliContext } from "../cli/context.js";
 import { targetOptions } from "../cli/options.js";
 import type { RemoteCommandOptions } from "../streaming/remote-command/session.js";
 import { addExamples } from "./examples.js";
+import { explainContainer } from "./exec/container-hint.js";
 import { hasTerminal } from "./exec/local-terminal.js";
 import { addRemoteOptions, protocolsOf, type RemoteOptions } from "./exec/options.js";
 import { openPlace } from "./exec/place.js";
@@ -41,10 +42,12 @@ async function runAttach(context: CliContext, text: string, options: RemoteOptio
       const request = {
         path,
         options: streams,
-        protocols: protocolsOf(options.protocol),
+        protocols: protocolsOf(options.protocol, place.kubeVersion),
         showsFrames: options.frames === true,
       };
-      return runRemote(client, request, context.streams, context.signal);
+      return explainContainer(pod, container, (hint) =>
+        runRemote(client, { ...request, hint }, context.streams, context.signal),
+      );
     }),
   );
   passOn(context, trace, end);

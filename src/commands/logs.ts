@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { parseDuration, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
+import { explainContainer } from "./exec/container-hint.js";
 import { addContainerOption, addPodOptions, type PodOptions, parseCount } from "./exec/options.js";
 import { openPlace } from "./exec/place.js";
 import { chooseContainer, getPod, parsePodName, podPath } from "./exec/pod.js";
@@ -49,7 +50,8 @@ async function runLogs(context: CliContext, text: string, options: LogsOptions):
       const pod = await getPod(client, name, place.unknownPodHint, context.signal);
       const container = chooseContainer(pod, options.container, trace);
       const path = `${podPath(name, "log")}?${logQuery(container, options)}`;
-      const bytes = await streamLog(client, path, context.streams.stdout, context.signal);
+      const out = context.streams.stdout;
+      const bytes = await explainContainer(pod, container, () => streamLog(client, path, out, context.signal));
       const to = `${bytes} bytes`;
       trace.emit({ kind: "state", subject: `the log of ${container}`, what: "ended,", to }, { actor: "user" });
     }),

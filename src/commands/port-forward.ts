@@ -2,10 +2,11 @@ import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
-import { type ForwardFlag, forwardProtocolOption, parseForwards, portForward } from "./exec/forward.js";
+import { type ForwardFlag, forwardProtocolOption, portForward } from "./exec/forward.js";
 import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";
 import { openPlace } from "./exec/place.js";
 import { getPod, parsePodName } from "./exec/pod.js";
+import { parseForwards, resolveForwards } from "./exec/ports.js";
 
 interface PortForwardOptions extends PodOptions {
   readonly protocol?: ForwardFlag;
@@ -24,10 +25,11 @@ export function addPortForwardCommand(program: Command, context: CliContext): vo
       "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Each connection is told: when it opens, what went through, how it ended.",
     )
     .argument("<pod>", "name of the pod")
-    .argument("<ports...>", "[LOCAL:]REMOTE; :REMOTE takes any free port here");
+    .argument("<ports...>", "[LOCAL:]REMOTE, a number or a port's name; :REMOTE takes any free port here");
   addExamples(
     command,
     "kubelab port-forward nginx 8080:80       # then: curl 127.0.0.1:8080",
+    "kubelab port-forward web 8080:http",
     "kubelab port-forward nginx :80 --frames",
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );
@@ -47,14 +49,16 @@ async function runPortForward(
   options: PortForwardOptions,
 ): Promise<void> {
   const name = parsePodName(text, options.namespace);
-  const forwards = parseForwards(ports);
+  const wanted = parseForwards(ports);
   await using place = await openPlace(context, "port-forward", targetOptions(options), name, "running");
   const { client } = place;
   await client.trace.chapter("exec", () =>
     client.trace.step("user", `Forward ports to ${name.name}`, { upstream: UPSTREAM }, async () => {
       const pod = await getPod(client, name, place.unknownPodHint, context.signal);
       const { address, protocol, frames = false } = options;
-      const request = { pod, address, forwards, protocol, showsFrames: frames };
+      const { kubeVersion } = place;
+      const forwards = resolveForwards(wanted, pod);
+      const request = { pod, address, forwards, protocol, kubeVersion, showsFrames: frames };
       await portForward(client, request, (line) => context.print(line), context.signal);
     }),
   );

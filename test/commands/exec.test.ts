@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { clusterKubeconfig } from "../../src/cli/cluster-state.js";
 import { makeAuthority } from "../support/https-server.js";
 import { runInProcess } from "../support/run-cli.js";
 import { StreamCluster } from "../support/stream-cluster.js";
@@ -89,7 +90,7 @@ const COMMON: readonly Row[] = [
     ["nettool", "-c", "nosuch", "--", "ls"],
     4,
     /^$/,
-    /400 container nosuch is not valid for pod nettool/,
+    /400 container nosuch is not valid for pod nettool The pod nettool has the containers nettool\./,
   ],
   ["a pod that is on no node", ["nowhere", "--", "ls"], 4, /^$/, /400 pod nowhere does not have a host assigned/],
   [
@@ -114,11 +115,11 @@ const COMMON: readonly Row[] = [
 const BY_RELEASE: Readonly<Record<string, readonly Row[]>> = {
   "1.25": [
     [
-      "v5 is refused, then SPDY is asked for",
+      "SPDY, as kubectl of that release; and who tells the hops",
       ["nettool", "--", "true"],
       0,
       /^$/,
-      /403 Forbidden \(nothing else is said\).*ask once more, by SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/,
+      /run elsewhere: `kubelab cluster up` tells them(?!.*403 Forbidden).*101 SPDY, v4\.channel\.k8s\.io/,
     ],
     [
       "v5 alone is refused, with what to do",
@@ -182,6 +183,16 @@ function releaseSuite(release: string): void {
     assert.equal((await runInProcess(["exec", "nettool", "--", "sleep", "1000"], options)).code, 130);
   });
 
+  test("the newest protocol is tried where the release is not known, and the next where that is refused", async () => {
+    const argv = ["exec", "nettool", "--kubeconfig", clusterKubeconfig(cluster.env, "kubelab"), "--", "true"];
+    const { code, stderr } = await runInProcess(argv, { env: cluster.env });
+    const fallback =
+      /403 Forbidden \(nothing else is said\).*ask once more, by SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/;
+    assert.match(flat(stderr), release === "1.25" ? fallback : /101 WebSocket, v5\.channel\.k8s\.io/);
+    assert.match(flat(stderr), /run elsewhere: their logs tell them/);
+    assert.equal(code, 0, stderr);
+  });
+
   test("the hops are told by the servers of this process", async () => {
     const auditIds = cluster.events.length;
     cluster.story.follow([]);
@@ -234,7 +245,14 @@ function releaseSuite(release: string): void {
       ["port-forward", "nginx", "80:http"],
       2,
       /^$/,
-      /"80:http" names no ports/,
+      /the pod nginx has no port of the name http None of its ports has a name/,
+    ],
+    [
+      "port-forward with a name that is none",
+      ["port-forward", "nginx", "80:HTTP"],
+      2,
+      /^$/,
+      /"80:HTTP" names no ports/,
     ],
   ];
   for (const [title, argv, code, stdout, stderr] of siblings) {
@@ -335,11 +353,10 @@ test("on a fresh machine a cluster, a node and the pod are started; an unknown p
   const hops = [
     "kubelab exec on embedded control plane",
     "is kubernetes-admin client certificate",
-    "ask the kubelet: GET https://127.0.0.1:",
+    "ask the kubelet: POST https://127.0.0.1:",
     "kube-apiserver-kubelet-client (by client certificate",
     "RuntimeService/Exec",
     "connect the streams to http://127.0.0.1:",
-    "403 Forbidden",
     "upgraded to SPDY/3.1, v4.channel.k8s.io",
     "ended, exit code 0; bytes: stdout",
   ];

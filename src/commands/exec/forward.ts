@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { Option } from "commander";
 import type { V1Pod } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import { StreamError } from "../../streaming/bytes.js";
 import { connectPortForward, type PortForwardProtocol } from "../../streaming/port-forward/connect.js";
 import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
@@ -9,14 +10,9 @@ import { type Attempt, connectStreams, type StreamClient } from "./connect.js";
 import { carry } from "./forwarded-connection.js";
 import { frameObserver } from "./frames.js";
 import { podPath } from "./pod.js";
+import type { Forward } from "./ports.js";
 
 export type ForwardFlag = PortForwardProtocol;
-
-export interface Forward {
-  /** 0: any free one */
-  readonly local: number;
-  readonly remote: number;
-}
 
 export interface ForwardRequest {
   readonly pod: V1Pod;
@@ -24,32 +20,22 @@ export interface ForwardRequest {
   readonly address: string;
   readonly forwards: readonly Forward[];
   readonly protocol: ForwardFlag | undefined;
+  /** the API server's; undefined: not known */
+  readonly kubeVersion: string | undefined;
   readonly showsFrames: boolean;
 }
 
-/** kubectl's since 1.31. */
-const DEFAULT_PROTOCOLS: readonly PortForwardProtocol[] = ["tunnel", "spdy"];
-
-export function forwardProtocolOption(): Option {
-  const text = "tunnel (SPDY in a WebSocket) or spdy; default: tunnel, then spdy";
-  return new Option("--protocol <name>", text).choices(["tunnel", "spdy"]);
+/** As kubectl of the cluster's release. @param kubeVersion undefined: it is not known, and the newest is taken */
+function protocolsOf(flag: ForwardFlag | undefined, kubeVersion: string | undefined): readonly PortForwardProtocol[] {
+  if (flag !== undefined) return [flag];
+  const isOld = kubeVersion !== undefined && !factFor("portForwardWebsockets", kubeVersion);
+  return isOld ? ["spdy"] : ["tunnel", "spdy"];
 }
 
-/**
- * `80`, `8080:80`, `:80`.
- *
- * Mirrors client-go/tools/portforward/portforward.go (parsePorts).
- * @throws LabError USAGE
- */
-export function parseForwards(ports: readonly string[]): readonly Forward[] {
-  return ports.map((text) => {
-    const match = /^(?:(\d*):)?(\d+)$/.exec(text);
-    const remote = Number(match?.[2]);
-    const local = match?.[1] === undefined ? remote : Number(match[1]);
-    if (match !== null && remote >= 1 && remote <= 65_535 && local <= 65_535) return { local, remote };
-    const hint = "Write it as 80, 8080:80, or :80 for any free port here.";
-    throw new LabError("USAGE", `${JSON.stringify(text)} names no ports`, hint);
-  });
+export function forwardProtocolOption(): Option {
+  const text =
+    "tunnel (SPDY in a WebSocket) or spdy; default: as kubectl of that release, before 1.31 spdy, then tunnel, else spdy";
+  return new Option("--protocol <name>", text).choices(["tunnel", "spdy"]);
 }
 
 /** What was opened, as results are printed. */
@@ -105,12 +91,12 @@ export async function portForward(
 
 function connect(
   client: StreamClient,
-  { pod, protocol, showsFrames }: ForwardRequest,
+  { pod, protocol, kubeVersion, showsFrames }: ForwardRequest,
   signal: AbortSignal,
 ): Promise<PortForwardClientSession> {
   const { clock, trace } = client;
   const observer = showsFrames ? { observer: frameObserver(trace, false) } : {};
-  const attempts = (protocol === undefined ? DEFAULT_PROTOCOLS : [protocol]).map(
+  const attempts = protocolsOf(protocol, kubeVersion).map(
     (one): Attempt<PortForwardClientSession> => ({
       method: one === "spdy" ? "POST" : "GET",
       name: one === "spdy" ? "SPDY" : "SPDY inside a WebSocket",

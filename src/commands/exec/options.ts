@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../../cli/context.js";
 import { addTargetOptions, addTraceOptions } from "../../cli/options.js";
+import { factFor } from "../../release/facts.js";
 import type { RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
 
 /** Flags of everything that goes to a pod. */
@@ -19,11 +20,17 @@ export interface RemoteOptions extends PodOptions {
 
 export type ProtocolFlag = "v5" | "v4" | "spdy";
 
-/** client-go's since 1.31. */
-const DEFAULT_PROTOCOLS: readonly RemoteCommandProtocol[] = ["v5", "spdy"];
-
-export function protocolsOf(flag: ProtocolFlag | undefined): readonly RemoteCommandProtocol[] {
-  return flag === undefined ? DEFAULT_PROTOCOLS : [flag];
+/**
+ * What is tried, one after the other: what the kubectl of the cluster's release would.
+ * @param kubeVersion undefined: it is not known, and the newest kubectl is taken, which falls back
+ */
+export function protocolsOf(
+  flag: ProtocolFlag | undefined,
+  kubeVersion: string | undefined,
+): readonly RemoteCommandProtocol[] {
+  if (flag !== undefined) return [flag];
+  const isOld = kubeVersion !== undefined && factFor("execProtocol", kubeVersion) === "SPDY/3.1";
+  return isOld ? ["spdy"] : ["v5", "spdy"];
 }
 
 /** Without --json: what comes from the pod is the result. */
@@ -44,11 +51,10 @@ export function addRemoteOptions(command: Command): Command {
     .addOption(new Option("-i, --stdin", "send this command's stdin"))
     .addOption(new Option("-t, --tty", "as a terminal: every key goes there, Ctrl-C too"))
     .addOption(
-      new Option("--protocol <name>", "v5 or v4 (WebSocket), or spdy; default: v5, then spdy").choices([
-        "v5",
-        "v4",
-        "spdy",
-      ]),
+      new Option(
+        "--protocol <name>",
+        "v5 or v4 (WebSocket), or spdy; default: as kubectl of that release, before 1.30 spdy, then v5, else spdy",
+      ).choices(["v5", "v4", "spdy"]),
     )
     .addOption(framesOption());
 }

@@ -8,6 +8,8 @@ export interface RemoteEnd {
   readonly text: string;
   /** what the servers said about a command that did not run, or whose end is not known */
   readonly problem?: string;
+  /** what to do about it */
+  readonly hint?: string;
 }
 
 /** What shells make of a program that is not there, and of one that is no program. */

@@ -1,4 +1,5 @@
 import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
+import type { Trace } from "../../trace/trace.js";
 import type { StreamClient } from "./connect.js";
 import { PLAYED_PODS } from "./played-pods.js";
 import type { PodName } from "./pod.js";
@@ -10,6 +11,8 @@ export interface StreamPlace extends AsyncDisposable {
   readonly client: StreamClient;
   /** what to do when the pod is unknown */
   readonly unknownPodHint: string;
+  /** that the API server behaves like; undefined: a real one, which was not asked */
+  readonly kubeVersion: string | undefined;
 }
 
 /** How far a pod must have come: `started`: its containers run; `running`: the kubelet has said so, which logs need. */
@@ -44,11 +47,20 @@ export async function openPlace(
       await scenery?.close();
       await target.close();
     };
-    return { client, unknownPodHint: unknownPodHint(target), [Symbol.asyncDispose]: close };
+    if (story === undefined) tellElsewhere(trace, target);
+    const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
+    return { client, unknownPodHint: unknownPodHint(target), kubeVersion, [Symbol.asyncDispose]: close };
   } catch (error) {
     await target.close();
     throw error;
   }
+}
+
+/** A request says nothing of the hops behind the server that took it: only who runs them can tell. */
+function tellElsewhere(trace: Trace, { kind }: Target): void {
+  const where = kind === "joined" ? "`kubelab cluster up` tells them with -v 3" : "their logs tell them";
+  const text = `API server, kubelet and runtime run elsewhere: ${where}; here is what this client sees.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
 /** Loaded only here: a command on a running cluster needs neither kubelet nor runtime. */

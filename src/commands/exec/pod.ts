@@ -83,6 +83,11 @@ export function checkNotCompleted(pod: V1Pod): void {
   );
 }
 
+/** The ports that the containers declare: nothing keeps others from being listened at. */
+export function containerPorts({ spec }: V1Pod): readonly { readonly name?: string; readonly containerPort: number }[] {
+  return (spec.containers ?? []).flatMap((one) => (one["ports"] ?? []) as { name?: string; containerPort: number }[]);
+}
+
 /** The container's spec; undefined: the pod has none of this name. */
 export function containerOf({ spec }: V1Pod, name: string): V1Container | undefined {
   return [...(spec.containers ?? []), ...(spec.initContainers ?? [])].find((one) => one.name === name);

@@ -17,6 +17,8 @@ export interface RemoteRequest {
   /** one after the other, until one is not refused */
   readonly protocols: readonly RemoteCommandProtocol[];
   readonly showsFrames: boolean;
+  /** what to do when the servers do not run the command */
+  readonly hint?: string | undefined;
 }
 
 /** How an output that nobody reads any more ends the command here, as `| head -1` ends others. */
@@ -44,7 +46,7 @@ export async function runRemote(
     const end = await serve({ session, request, streams, terminal, trace, counts }, signal);
     terminal.restore();
     report(trace, request.options, counts, end.text);
-    return end;
+    return end.problem === undefined || request.hint === undefined ? end : { ...end, hint: request.hint };
   } catch (error) {
     terminal.restore();
     if (error instanceof OutputGone) return READER_GONE;

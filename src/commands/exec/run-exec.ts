@@ -3,6 +3,7 @@ import type { RemoteCommandOptions } from "../../streaming/remote-command/sessio
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { backendProblem } from "./connect.js";
+import { explainContainer } from "./container-hint.js";
 import { hasTerminal } from "./local-terminal.js";
 import { protocolsOf, type RemoteOptions } from "./options.js";
 import type { RemoteEnd } from "./outcome.js";
@@ -69,8 +70,15 @@ export async function execIn(
       const streams = streamsOf(context, options, trace);
       const path = `${podPath(name, "exec")}?${streamQuery(container, streams, words)}`;
       const { frames = false, protocol } = options;
-      const request = { path, options: streams, protocols: protocolsOf(protocol), showsFrames: frames };
-      return runRemote(client, request, context.streams, context.signal);
+      const request = {
+        path,
+        options: streams,
+        protocols: protocolsOf(protocol, place.kubeVersion),
+        showsFrames: frames,
+      };
+      return explainContainer(pod, container, (hint) =>
+        runRemote(client, { ...request, hint }, context.streams, context.signal),
+      );
     }),
   );
   passOn(context, trace, end);
@@ -80,10 +88,11 @@ export async function execIn(
  * The remote command's exit code becomes this one's. What has none is told as a failure.
  * @throws LabError when a server on the way was not reached: since 1.30 an API server says so in the stream itself
  */
-export function passOn(context: CliContext, trace: Trace, { exitCode, problem }: RemoteEnd): void {
+export function passOn(context: CliContext, trace: Trace, { exitCode, problem, hint }: RemoteEnd): void {
   const unreached = problem === undefined ? undefined : backendProblem("the command", problem);
   if (unreached !== undefined) throw unreached;
   if (problem !== undefined) trace.emit({ kind: "error", message: problem }, { actor: "user" });
+  if (hint !== undefined) trace.emit({ kind: "note", text: hint }, { actor: "user", level: 0 });
   context.exitWith(exitCode);
 }
 
