@@ -95,8 +95,12 @@ describe("a node's pods on a real API server, as the node itself", () => {
     expect(renewed.spec.containers?.[0]?.image).toBe("nginx");
     expect(await mirrors.reconcile(second, renewed, signal)).toEqual({ type: "unchanged" });
     // The one that was deleted has another uid: the new one stays.
-    expect(await mirrors.deleteMirrorPod("web-n1_default", mirror.metadata.uid, signal)).toEqual({ type: "unchanged" });
-    expect(await mirrors.deleteMirrorPod("web-n1_default", undefined, signal)).toEqual({ type: "deleted" });
+    expect(await mirrors.deleteMirrorPod("web-n1_default", mirror.metadata.uid, "the test says so", signal)).toEqual({
+      type: "unchanged",
+    });
+    expect(await mirrors.deleteMirrorPod("web-n1_default", undefined, "the test says so", signal)).toEqual({
+      type: "deleted",
+    });
     expect((await getPod("web-n1")).status).toBe(404);
   });
 

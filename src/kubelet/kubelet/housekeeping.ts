@@ -107,7 +107,7 @@ async function cleanupOrphanedPodDirs(
 async function deleteOrphanedMirrorPods(deps: HousekeepingDeps, signal: AbortSignal): Promise<void> {
   for (const podFullName of deps.podManager.getOrphanedMirrorPodNames()) {
     if (deps.podWorkers.isPodForMirrorPodTerminatingByFullName(podFullName)) continue;
-    await deps.mirrorClient.deleteMirrorPod(podFullName, undefined, signal);
+    await deps.mirrorClient.deleteMirrorPod(podFullName, undefined, "its static pod is gone from all sources", signal);
   }
 }
 

@@ -27,6 +27,9 @@ export type MirrorOutcome =
  * keeps a mirror pod up to date.
  */
 export class MirrorClient {
+  /** full names of the mirror pods that were there when they were last looked at */
+  readonly #shown = new Set<string>();
+
   constructor(
     readonly deps: MirrorClientDeps,
     readonly nodeName: string,
@@ -39,20 +42,26 @@ export class MirrorClient {
    * @param mirrorPod as the API server has it; undefined: there is none
    */
   async reconcile(pod: V1Pod, mirrorPod: V1Pod | undefined, signal: AbortSignal): Promise<MirrorOutcome> {
-    if (mirrorPod !== undefined) {
-      const { deletionTimestamp, uid } = mirrorPod.metadata;
-      const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
-      if (!isDeleting && isMirrorPodOf(mirrorPod, pod)) return { type: "unchanged" };
-      const why = isDeleting ? "somebody deletes it, and its static pod lives on" : "its static pod has changed";
-      this.#decided(`replace the mirror pod ${podText(pod)}`, why, "syncPod", "pkg/kubelet/kubelet.go");
-      const outcome = await this.deleteMirrorPod(getPodFullName(pod), uid, signal);
-      if (outcome.type !== "deleted") return outcome;
+    const fullName = getPodFullName(pod);
+    if (mirrorPod === undefined) {
+      const isMissed = this.#shown.has(fullName);
+      return this.createMirrorPod(pod, isMissed ? "somebody has deleted the one before" : "there is none yet", signal);
     }
-    return this.createMirrorPod(pod, signal);
+    const { deletionTimestamp, uid } = mirrorPod.metadata;
+    const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
+    if (!isDeleting && isMirrorPodOf(mirrorPod, pod)) {
+      this.#shown.add(fullName);
+      return { type: "unchanged" };
+    }
+    const why = isDeleting ? "somebody deletes it, and its static pod lives on" : changeOf(mirrorPod, pod);
+    this.#decided(`replace the mirror pod ${podText(pod)}`, why, "syncPod", "pkg/kubelet/kubelet.go");
+    const outcome = await this.deleteMirrorPod(fullName, uid, why, signal);
+    if (outcome.type !== "deleted") return outcome;
+    return this.createMirrorPod(pod, "the one before was deleted for it", signal);
   }
 
-  /** Mirrors CreateMirrorPod. */
-  async createMirrorPod(pod: V1Pod, signal: AbortSignal): Promise<MirrorOutcome> {
+  /** Mirrors CreateMirrorPod. @param why there is none, for the trace */
+  async createMirrorPod(pod: V1Pod, why: string, signal: AbortSignal): Promise<MirrorOutcome> {
     const node = await this.#node(signal);
     if ("why" in node) return this.#failed(`make the mirror pod ${podText(pod)}`, node.why);
     const { metadata } = pod;
@@ -79,15 +88,26 @@ export class MirrorClient {
       return { type: "failed", why: answer.why };
     }
     if (answer.why !== undefined) return this.#failed(`make the mirror pod ${podText(pod)}`, answer.why);
-    this.#decided(`make the mirror pod ${podText(pod)}`, `its static pod (hash ${hash}) has none`, "CreateMirrorPod");
+    this.#shown.add(getPodFullName(pod));
+    this.#decided(
+      `make the mirror pod ${podText(pod)}`,
+      `of the static pod with hash ${hash}: ${why}`,
+      "CreateMirrorPod",
+    );
     return { type: "created" };
   }
 
   /**
    * Takes a mirror pod out of the API, at once. Mirrors DeleteMirrorPod.
    * @param uid only this one, not another of the name; undefined: whichever it is (one whose static pod is gone)
+   * @param why for the trace
    */
-  async deleteMirrorPod(podFullName: string, uid: string | undefined, signal: AbortSignal): Promise<MirrorOutcome> {
+  async deleteMirrorPod(
+    podFullName: string,
+    uid: string | undefined,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<MirrorOutcome> {
     const [name = "", namespace = "", ...more] = podFullName.split("_");
     if (name === "" || namespace === "" || more.length > 0) {
       return { type: "failed", why: `${JSON.stringify(podFullName)} is no full name of a pod` };
@@ -96,14 +116,12 @@ export class MirrorClient {
     const body = { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) };
     const answer = await this.#ask({ method: "DELETE", path, body, signal });
     if (answer.why === undefined) {
-      this.#decided(
-        `delete the mirror pod ${namespace}/${name}`,
-        "its static pod is not this one any more",
-        "DeleteMirrorPod",
-      );
+      this.#shown.delete(podFullName);
+      this.#decided(`delete the mirror pod ${namespace}/${name}`, why, "DeleteMirrorPod");
       return { type: "deleted" };
     }
     // Gone already, or another one has its name by now: both are what was wanted.
+    if (answer.status === 404) this.#shown.delete(podFullName);
     if (answer.status === 404 || answer.status === 409) return { type: "unchanged" };
     return this.#failed(`delete the mirror pod ${namespace}/${name}`, answer.why);
   }
@@ -142,4 +160,10 @@ export class MirrorClient {
   #decided(what: string, why: string, func: string, file = FILE): void {
     this.deps.trace.emit({ kind: "decision", what, why, upstream: { file, func } }, { actor: "kubelet" });
   }
+}
+
+function changeOf(mirrorPod: V1Pod, pod: V1Pod): string {
+  const before = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? "none";
+  const now = pod.metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "none";
+  return `its static pod has changed: the mirror pod shows hash ${before}, the static pod has ${now}`;
 }

@@ -45,6 +45,28 @@ describe("reconcile", () => {
     });
   }
 
+  test("each decision says why", async () => {
+    const { mirrors, facts } = start();
+    const whys = () => only(facts.splice(0), "decision").map(({ what, why }) => `${what.split(" ")[0]}: ${why}`);
+    const created = "make: of the static pod with hash h";
+    await mirrors.reconcile(POD, undefined, signal);
+    expect(whys()).toEqual([`${created}: there is none yet`]);
+    await mirrors.reconcile(POD, undefined, signal);
+    expect(whys()).toEqual([`${created}: somebody has deleted the one before`]);
+    await mirrors.reconcile(POD, mirror({}, "old"), signal);
+    const changed = "its static pod has changed: the mirror pod shows hash old, the static pod has h";
+    const again = `${created}: the one before was deleted for it`;
+    expect(whys()).toEqual([`replace: ${changed}`, `delete: ${changed}`, again]);
+    await mirrors.reconcile(POD, mirror({ deletionTimestamp: "2026-01-01T00:00:00Z" }), signal);
+    const deleting = "somebody deletes it, and its static pod lives on";
+    expect(whys()).toEqual([`replace: ${deleting}`, `delete: ${deleting}`, again]);
+    await mirrors.deleteMirrorPod("s-n1_default", undefined, "its static pod is gone from all sources", signal);
+    expect(whys()).toEqual(["delete: its static pod is gone from all sources"]);
+    // After its end the next one of the name is a first one.
+    await mirrors.reconcile(POD, undefined, signal);
+    expect(whys()).toEqual([`${created}: there is none yet`]);
+  });
+
   test("the old one is deleted at once, and only that one", async () => {
     const { client, mirrors } = start();
     await mirrors.reconcile(POD, mirror({}, "old"), signal);
@@ -63,7 +85,7 @@ describe("reconcile", () => {
 describe("createMirrorPod", () => {
   test("carries the hash and belongs to the node", async () => {
     const { client, mirrors } = start();
-    await mirrors.createMirrorPod(POD, signal);
+    await mirrors.createMirrorPod(POD, "there is none yet", signal);
     expect(client.requests[1]?.body).toMatchObject({
       kind: "Pod",
       metadata: {
@@ -92,7 +114,7 @@ describe("createMirrorPod", () => {
   for (const [what, answers, why] of failures) {
     test(`${what}: a failure that is told, not thrown`, async () => {
       const { mirrors, facts } = start(answers);
-      expect(await mirrors.createMirrorPod(POD, signal)).toMatchObject({
+      expect(await mirrors.createMirrorPod(POD, "there is none yet", signal)).toMatchObject({
         type: "failed",
         why: expect.stringContaining(why),
       });
@@ -105,13 +127,17 @@ describe("createMirrorPod", () => {
 describe("deleteMirrorPod", () => {
   test("of an orphan any uid will do", async () => {
     const { client, mirrors } = start();
-    expect(await mirrors.deleteMirrorPod("s-n1_default", undefined, signal)).toEqual({ type: "deleted" });
+    expect(await mirrors.deleteMirrorPod("s-n1_default", undefined, "it is an orphan", signal)).toEqual({
+      type: "deleted",
+    });
     expect(client.requests[0]?.body).toEqual({ gracePeriodSeconds: 0 });
   });
   for (const name of ["", "s", "_default", "s_", "a_b_c"]) {
     test(`${JSON.stringify(name)} is no full name`, async () => {
       const { client, mirrors } = start();
-      expect(await mirrors.deleteMirrorPod(name, undefined, signal)).toMatchObject({ type: "failed" });
+      expect(await mirrors.deleteMirrorPod(name, undefined, "it is an orphan", signal)).toMatchObject({
+        type: "failed",
+      });
       expect(client.lines).toEqual([]);
     });
   }
