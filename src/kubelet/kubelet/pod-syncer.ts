@@ -2,10 +2,10 @@ import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../api/pod.
 import type { Trace } from "../../trace/trace.js";
 import type { Backoff } from "../container/backoff.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
-import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
+import type { Pod } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import type { PullSecret } from "../kuberuntime/generic-runtime.js";
+import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
 import { messageOf } from "../pleg/health.js";
 import type { MirrorClient } from "../pod/mirror-client.js";
 import {
@@ -23,22 +23,7 @@ import { aggregateText } from "./runtime-state.js";
 const FILE = "pkg/kubelet/kubelet.go";
 
 export interface PodSyncerDeps {
-  readonly runtime: {
-    syncPod(
-      pod: V1Pod,
-      podStatus: PodStatus,
-      pullSecrets: readonly PullSecret[],
-      backOff: Backoff,
-      signal: AbortSignal,
-    ): Promise<PodSyncResult>;
-    killPod(
-      pod: V1Pod | undefined,
-      runningPod: Pod,
-      gracePeriodSecondsOverride: number | undefined,
-      signal: AbortSignal,
-    ): Promise<void>;
-    getPodStatus(pod: PodRef, signal: AbortSignal): Promise<PodStatus>;
-  };
+  readonly runtime: Pick<KubeGenericRuntime, "syncPod" | "killPod" | "getPodStatus">;
   readonly generateApiPodStatus: GenerateApiPodStatus;
   readonly statusManager: { setPodStatus(pod: V1Pod, status: V1PodStatus): void; terminatePod(pod: V1Pod): void };
   readonly podWorkers: { isPodTerminationRequested(podUid: string): boolean };

@@ -33,6 +33,8 @@ export interface LabNodeOptions {
   readonly images?: readonly string[];
   /** where the kubelet finds the API server; default: where it is */
   readonly server?: string;
+  /** what stands between the kubelet and the API server: is given the kubelet's way, gives back another */
+  readonly between?: (config: RestConfig) => Promise<RestConfig>;
   /** default: a temporary folder that `close` removes */
   readonly rootDir?: string;
 }
@@ -70,7 +72,7 @@ export class LabNode {
       ...(options.images === undefined ? {} : { images: options.images }),
     });
     const config = { ...client.config, ...(options.server === undefined ? {} : { server: options.server }) };
-    return new LabNode(all, options, config, runtime, rootDir);
+    return new LabNode(all, options, (await options.between?.(config)) ?? config, runtime, rootDir);
   }
 
   /** Starts a kubelet, which finds what the one before it has left. @param signal ends it as Ctrl-C does */

@@ -32,13 +32,22 @@ export class Lab {
     readonly history: PodHistory,
   ) {}
 
-  static async start(options: LabNodeOptions & { readonly speed?: number } = {}): Promise<Lab> {
-    const clock = new SystemClock(options.speed ?? SPEED);
+  /** @param given a clock, and a trace of the kubelet for who wants to hear it */
+  static async start(
+    options: LabNodeOptions & { readonly speed?: number } = {},
+    given: { readonly clock?: SystemClock; readonly trace?: Trace } = {},
+  ): Promise<Lab> {
+    const clock = given.clock ?? new SystemClock(options.speed ?? SPEED);
     const deps = { clock, random: new SystemRandom() };
     const trace = new Trace(clock);
     const controlPlane = await startControlPlane({ ...deps, trace, kubeVersion: options.kubeVersion ?? "1.25" });
     const link = await FlakyLink.open(controlPlane.url);
-    const node = await LabNode.make(controlPlane, deps, { images: [IMAGE], server: link.url, ...options });
+    const heard = given.trace === undefined ? {} : { trace: given.trace };
+    const node = await LabNode.make(
+      controlPlane,
+      { ...deps, ...heard },
+      { images: [IMAGE], server: link.url, ...options },
+    );
     await node.start();
     const client = createClient(controlPlane.admin, { ...deps, trace, actor: "user" });
     const history = await PodHistory.follow(client);
