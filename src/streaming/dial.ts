@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { StreamError } from "./bytes.js";
+import { readBounded } from "./read-bounded.js";
 
 export interface DialOptions {
   readonly method: "GET" | "POST";
@@ -102,23 +103,13 @@ export async function dialUpgrade(
 }
 
 async function readRefusal(response: IncomingMessage): Promise<RefusedUpgrade> {
-  const pieces: Buffer[] = [];
-  let byteCount = 0;
-  try {
-    for await (const piece of response) {
-      pieces.push(piece as Buffer);
-      byteCount += (piece as Buffer).length;
-      if (byteCount > MAX_REFUSAL_BYTES) break;
-    }
-  } catch {
-    // Cut off: what came is what there is.
-  }
+  const { bytes } = await readBounded(response, MAX_REFUSAL_BYTES, "leave");
   return {
     outcome: "refused",
     status: response.statusCode ?? 0,
     statusText: response.statusMessage ?? "",
     headers: response.headers,
     rawHeaders: response.rawHeaders,
-    body: Buffer.concat(pieces).subarray(0, MAX_REFUSAL_BYTES),
+    body: bytes,
   };
 }

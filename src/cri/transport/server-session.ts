@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { NumberedBag } from "../../util/bag.js";
-import { CorkedWriter } from "./corked-writer.js";
+import { CorkedWriter } from "../../util/corked-writer.js";
 import {
   ErrorCode,
   Flag,

@@ -1,4 +1,4 @@
-import type { CorkedWriter } from "./corked-writer.js";
+import type { CorkedWriter } from "../../util/corked-writer.js";
 import { Flag, FRAME_HEAD_BYTES, FrameType, frame, MAX_FRAME_BYTES, writeFrameHead } from "./frames.js";
 
 /** Who takes what comes on one stream. */

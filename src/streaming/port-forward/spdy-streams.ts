@@ -1,4 +1,4 @@
-import { readBounded } from "../spdy/read-bounded.js";
+import { readBounded } from "../read-bounded.js";
 import type { SpdyStream } from "../spdy/stream.js";
 import type { ForwardedConnection, PortForwardServerSession } from "./session.js";
 

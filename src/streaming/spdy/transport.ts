@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../util/clock.js";
+import { CorkedWriter } from "../../util/corked-writer.js";
 import { StreamError } from "../bytes.js";
 
 /** What a Transport tells the connection on it. Called synchronously; must not throw. */
@@ -29,7 +30,7 @@ export class Transport {
   /** Resolves (never rejects) when nothing of the socket is left. */
   readonly gone: Promise<void>;
   #state: "open" | "ending" | "gone" = "open";
-  #isCorked = false;
+  readonly #writer: CorkedWriter;
   #isPaused = false;
   #wantsPause = false;
   #drained: { readonly promise: Promise<void>; resolve(): void; reject(error: StreamError): void } | undefined;
@@ -42,6 +43,7 @@ export class Transport {
     readonly clock: Clock,
     head: Uint8Array,
   ) {
+    this.#writer = new CorkedWriter(socket);
     this.gone = new Promise((resolve) => {
       const onClose = () => {
         if (this.#state === "open") this.#end(new StreamError("the connection was closed"));
@@ -71,19 +73,11 @@ export class Transport {
   /** Sends a frame. Frames of one turn of the event loop leave in one system call. */
   send(head: Buffer, payload?: Uint8Array): void {
     if (this.#state !== "open" || this.socket.destroyed) return;
-    if (!this.#isCorked) {
-      this.#isCorked = true;
-      this.socket.cork();
-      process.nextTick(() => {
-        this.#isCorked = false;
-        this.socket.uncork();
-      });
-    }
-    if (payload === undefined || payload.length === 0) this.socket.write(head);
-    else if (payload.length <= COPIED_BYTES) this.socket.write(Buffer.concat([head, payload]));
+    if (payload === undefined || payload.length === 0) this.#writer.write(head);
+    else if (payload.length <= COPIED_BYTES) this.#writer.write(Buffer.concat([head, payload]));
     else {
-      this.socket.write(head);
-      this.socket.write(payload);
+      this.#writer.write(head);
+      this.#writer.write(payload);
     }
     if (this.socket.writableLength > BACKLOG_BYTES) this.#updateReading();
   }

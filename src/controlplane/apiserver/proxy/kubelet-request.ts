@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex, Readable } from "node:stream";
 import { connectionRefused, goConnectError } from "./go-errors.js";
@@ -36,19 +36,33 @@ export async function askKubelet(
 ): Promise<KubeletAnswer> {
   if (!info.mayDial) throw new KubeletUnreachable(connectionRefused(info.address));
   const options = await connections.requestOptions(info, skipVerify);
+  const send = connections.scheme === "http" ? httpRequest : httpsRequest;
+  const request = send({ ...options, method, path, headers });
+  return answerTo(request, body, (error) => goConnectError(error, info.address), signal);
+}
+
+/**
+ * Sends what is left of a request and waits for its answer.
+ *
+ * @param problem in Go's words, why no answer came
+ * @param signal ends the request; after an upgrade the socket belongs to the caller
+ * @throws KubeletUnreachable
+ */
+export function answerTo(
+  request: ClientRequest,
+  body: Readable | undefined,
+  problem: (error: Error) => string,
+  signal: AbortSignal,
+): Promise<KubeletAnswer> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error) => {
-      reject(new KubeletUnreachable(goConnectError(error, info.address), { cause: error }));
-    };
-    const send = connections.scheme === "http" ? httpRequest : httpsRequest;
-    const request = send({ ...options, method, path, headers });
     const abort = () => request.destroy(new Error("context canceled"));
+    const release = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort, { once: true });
-    request.once("close", () => signal.removeEventListener("abort", abort));
+    request.once("close", release);
     // Stays: what breaks after the answer began is told by the answer.
-    request.on("error", fail);
+    request.on("error", (error) => reject(new KubeletUnreachable(problem(error), { cause: error })));
     request.once("upgrade", (response, socket, head) => {
-      signal.removeEventListener("abort", abort);
+      release();
       resolve({ type: "upgrade", response, socket, head });
     });
     request.once("response", (response) => resolve({ type: "response", response }));

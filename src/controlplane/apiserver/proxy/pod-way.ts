@@ -9,7 +9,13 @@ import type { ProxyDeps } from "./deps.js";
 import { connectionRefused, goConnectError } from "./go-errors.js";
 import { joinHostPort } from "./go-url.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
-import { askKubelet, type KubeletAnswer, type KubeletRequest, KubeletUnreachable } from "./kubelet-request.js";
+import {
+  answerTo,
+  askKubelet,
+  type KubeletAnswer,
+  type KubeletRequest,
+  KubeletUnreachable,
+} from "./kubelet-request.js";
 import { portForwardPath } from "./pod-locations.js";
 import type { PodWay } from "./upgrade.js";
 
@@ -88,30 +94,16 @@ function ask(
   { ip, port }: PodPlace,
   signal: AbortSignal,
 ): Promise<KubeletAnswer> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ createConnection: () => stream, method, path, headers });
-    const abort = () => request.destroy(new Error("context canceled"));
-    signal.addEventListener("abort", abort, { once: true });
-    request.once("close", () => {
-      signal.removeEventListener("abort", abort);
-      if (!isUpgraded) stream.destroy();
-    });
-    let isUpgraded = false;
-    // Stays: what breaks after the answer began is told by the answer.
-    request.on("error", (error) => {
-      stream.destroy();
-      const isTold = error instanceof KubeletUnreachable;
-      const why = isTold ? error.message : goConnectError(error, joinHostPort(ip, port));
-      reject(new KubeletUnreachable(why, { cause: error }));
-    });
-    request.once("upgrade", (response, socket, head) => {
-      isUpgraded = true;
-      signal.removeEventListener("abort", abort);
-      resolve({ type: "upgrade", response, socket, head });
-    });
-    request.once("response", (response) => resolve({ type: "response", response }));
-    if (signal.aborted) abort();
-    if (body === undefined) request.end();
-    else body.pipe(request);
+  const request = httpRequest({ createConnection: () => stream, method, path, headers });
+  let isUpgraded = false;
+  request.once("upgrade", () => {
+    isUpgraded = true;
   });
+  request.on("error", () => stream.destroy());
+  request.once("close", () => {
+    if (!isUpgraded) stream.destroy();
+  });
+  const why = (error: Error) =>
+    error instanceof KubeletUnreachable ? error.message : goConnectError(error, joinHostPort(ip, port));
+  return answerTo(request, body, why, signal);
 }

@@ -1,27 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Status } from "../../../api/meta.js";
+import { readBounded } from "../../../streaming/read-bounded.js";
 import { internalErrorStatus } from "../../../streaming/remote-command/status-text.js";
 import { type StatusError, statusError } from "../../errors.js";
 
 /** Mirrors maxReadLength in k8s.io/apiserver/pkg/registry/generic/rest/response_checker.go. */
 const MAX_BODY_BYTES = 50_000;
-
-/** The beginning of what a kubelet said. */
-export async function bodyText(response: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let byteCount = 0;
-  try {
-    for await (const piece of response) {
-      pieces.push(piece as Buffer);
-      byteCount += (piece as Buffer).length;
-      if (byteCount >= MAX_BODY_BYTES) break;
-    }
-  } catch {
-    // Cut off: what came is what there is.
-  }
-  response.destroy();
-  return Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES).toString();
-}
 
 /**
  * A kubelet's refusal of a log as the API server's own.
@@ -33,7 +17,7 @@ export async function bodyText(response: IncomingMessage): Promise<string> {
  */
 export async function responseError(response: IncomingMessage, resource: string, name: string): Promise<StatusError> {
   const { statusCode = 500 } = response;
-  const said = await bodyText(response);
+  const said = await beginningOf(response);
   if (statusCode === 500) {
     const { message, details } = internalErrorStatus(said);
     return statusError(500, "InternalError", message ?? "", details);
@@ -72,7 +56,7 @@ function genericReason(code: number, said: string): readonly [reason: string, me
 
 /** What a client is told whose upgrade the kubelet refused. Mirrors NewConnection in httpstream/spdy/roundtripper.go. */
 export async function refusalStatus(response: IncomingMessage): Promise<Status> {
-  const said = await bodyText(response);
+  const said = await beginningOf(response);
   return parsedStatus(said) ?? internalErrorStatus(`unable to upgrade connection: ${said}`);
 }
 
@@ -83,4 +67,10 @@ function parsedStatus(text: string): Status | undefined {
   } catch {
     return undefined; // no JSON: plain words
   }
+}
+
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const { bytes } = await readBounded(response, MAX_BODY_BYTES, "leave");
+  response.destroy();
+  return bytes.toString();
 }

@@ -1,6 +1,6 @@
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
-/** Writes to a socket so that what is written in one go goes out in one go. */
+/** Writes to a socket so that what is written in one turn of the event loop goes out in one system call. */
 export class CorkedWriter {
   #isCorked = false;
   readonly #uncork = () => {
@@ -8,9 +8,9 @@ export class CorkedWriter {
     this.socket.uncork();
   };
 
-  constructor(readonly socket: Socket) {}
+  constructor(readonly socket: Duplex) {}
 
-  write(bytes: Buffer): void {
+  write(bytes: Uint8Array): void {
     const { socket } = this;
     if (socket.destroyed) return;
     if (!this.#isCorked) {
