@@ -1,6 +1,7 @@
 import { jsonFields, typeSchema } from "../catalogue.js";
 import type { Field, FieldType, ScalarType, TypeSchema } from "../schema.js";
 import { groupOfPackage } from "../scheme.js";
+import { fieldDescription, typeDescription } from "./descriptions.js";
 
 /** A JSON document under construction. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
@@ -70,12 +71,13 @@ export class Definitions {
     if (this.#schemas.has(name)) return name;
     this.#schemas.set(name, {}); // holds the place, should a type ever contain itself
     const fields = jsonFields(type);
+    const description = typeDescription(schema);
     const required = fields.filter((field) => field.required).map((field) => field.name);
     this.#schemas.set(name, {
-      ...(schema.description === undefined ? {} : { description: schema.description }),
+      ...(description === undefined ? {} : { description }),
       type: "object",
       ...(required.length === 0 ? {} : { required }),
-      properties: Object.fromEntries(sortedByName(fields).map((field) => [field.name, this.#property(field)])),
+      properties: Object.fromEntries(sortedByName(fields).map((field) => [field.name, this.#property(schema, field)])),
       ...(schema.isKind ? { "x-kubernetes-group-version-kind": [gvkOf(schema)] } : {}),
     });
     return name;
@@ -92,9 +94,9 @@ export class Definitions {
       type: "object",
       required: ["items"],
       properties: {
-        apiVersion: { type: "string" },
+        apiVersion: { description: "The group and version.", type: "string" },
         items: { description: "The objects.", type: "array", items: { default: {}, allOf: [reference(itemName)] } },
-        kind: { type: "string" },
+        kind: { description: `${kind}List.`, type: "string" },
         metadata: {
           description: "The revision of the list.",
           default: {},
@@ -106,9 +108,9 @@ export class Definitions {
     return name;
   }
 
-  #property(field: Field): OpenApiSchema {
+  #property(schema: TypeSchema, field: Field): OpenApiSchema {
     const { type, pointer, omitEmpty, mergeKey, retainKeys, replace } = field;
-    const description = descriptionOf(field);
+    const description = descriptionOf(schema, field);
     const strategies = [
       ...(mergeKey === undefined ? [] : ["merge"]),
       ...(retainKeys ? ["retainKeys"] : []),
@@ -137,10 +139,10 @@ export class Definitions {
 }
 
 /** kubectl explain shows a field's description and then its type's: once is enough when they say the same. */
-function descriptionOf({ type, description }: Field): string | undefined {
-  if (type.type !== "object") return description;
-  if (type.ref === "ObjectMeta") return description ?? "Name, labels and what the server notes about the object.";
-  return description === typeSchema(type.ref).description ? undefined : description;
+function descriptionOf(schema: TypeSchema, field: Field): string | undefined {
+  const description = fieldDescription(schema, field);
+  const { type } = field;
+  return type.type === "object" && description === typeDescription(typeSchema(type.ref)) ? undefined : description;
 }
 
 function sortedByName(fields: readonly Field[]): Field[] {
