@@ -74,8 +74,8 @@ export class LabRuns implements AsyncDisposable {
     const kept = this.place.runner.keep(line, onOutput);
     this.#kept.set(name, kept);
     if (until === undefined) return;
-    const { wall } = this.place;
-    const limitMs = wall.now() + BEGIN_LIMIT_MS;
+    const { wall, patienceMs } = this.place;
+    const limitMs = wall.now() + BEGIN_LIMIT_MS + patienceMs;
     while (findIn(`${kept.result.stdout}\n${kept.result.stderr}`, until) === undefined) {
       const hasEnded = kept.result.code !== undefined;
       if (hasEnded || wall.now() > limitMs) {

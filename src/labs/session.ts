@@ -12,6 +12,9 @@ import { checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, Language, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 
+/** How long the outcomes of a prediction may take to settle, and how often they are asked; ms of the wall's clock. */
+const SETTLE_MS = 2000;
+const SETTLE_AGAIN_MS = 100;
 const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], afterwards: "" };
 
 export interface SessionOptions {
@@ -190,10 +193,7 @@ export class LabSession implements AsyncDisposable {
       return false;
     }
     await this.#act(step.run, step.id, signal);
-    const right: string[] = [];
-    for (const [key, check] of Object.entries(step.outcomes)) {
-      if ((await this.runs.check(check, signal)).ok) right.push(key);
-    }
+    const right = await this.#outcomesOf(step, signal);
     const [answer] = right;
     if (answer === undefined || right.length > 1) {
       const names = right.join(", ") || "-";
@@ -201,6 +201,20 @@ export class LabSession implements AsyncDisposable {
     }
     this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
     return true;
+  }
+
+  /** Outcomes are asked one after the other while the cluster goes on: what holds is known when exactly one does. */
+  async #outcomesOf(step: PredictStep, signal: AbortSignal): Promise<readonly string[]> {
+    const { wall, patienceMs } = this.place;
+    const untilMs = wall.now() + SETTLE_MS + patienceMs;
+    for (;;) {
+      const right: string[] = [];
+      for (const [key, check] of Object.entries(step.outcomes)) {
+        if ((await this.runs.check(check, signal)).ok) right.push(key);
+      }
+      if (right.length === 1 || wall.now() >= untilMs) return right;
+      await wall.sleep(SETTLE_AGAIN_MS, signal);
+    }
   }
 
   async #act(actions: readonly Action[], name: string, signal: AbortSignal): Promise<void> {

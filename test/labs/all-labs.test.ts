@@ -15,7 +15,7 @@ import { suiteNeeding } from "../support/requirements.js";
 const compiled = await compileLabs("labs");
 const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
 /** Labs wait for clocks more than they compute. */
-const AT_ONCE = 3;
+const AT_ONCE = 5;
 const PROOFS_TIMEOUT_MS = 170_000;
 
 describe("the labs", () => {

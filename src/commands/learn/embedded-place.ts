@@ -115,9 +115,10 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       given: { server: controlPlane.url, kubeconfig, folder, ...nodes.given },
       elsewhere: [
         `cd ${folder}`,
-        `export KUBECONFIG=${kubeconfig} PATH=${programs}:$PATH`,
-        `export KUBELAB_CLUSTER=${clusterName} KUBELAB_NODES=${nodesFolder}`,
-        `export ${LANGUAGE_VARIABLE}=${language}`,
+        `export KUBECONFIG=${kubeconfig}`,
+        `export PATH=${programs}:$PATH`,
+        `export KUBELAB_NODES=${nodesFolder}`,
+        `export KUBELAB_CLUSTER=${clusterName} ${LANGUAGE_VARIABLE}=${language}`,
       ],
       get speed() {
         return clock.speed;

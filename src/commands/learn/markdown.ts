@@ -79,7 +79,7 @@ function blockOf(chunk: string): Block {
 }
 
 /** What stands in Chinese text: characters, punctuation, quotation marks; around it, perhaps, the stars of **strong**. */
-const ENDS_WIDE = /[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef]\**$/;
+const ENDS_WIDE = /[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef][,;:?!)]?\**$/;
 const BEGINS_WIDE = /^\**[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef]/;
 
 /** A line break is a space, but between two Chinese characters it is nothing. */

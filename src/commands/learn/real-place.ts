@@ -89,12 +89,7 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       patienceMs: 0,
       runner: new LabRunner({ random, clock, folder, self, columns, isColoured, env }),
       given: { server: config.server, kubeconfig, folder },
-      elsewhere: [
-        `cd ${folder}`,
-        `export ${Object.entries(own)
-          .map(([key, value]) => `${key}=${value}`)
-          .join(" ")}`,
-      ],
+      elsewhere: [`cd ${folder}`, ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`)],
       speed: 1,
       canSetSpeed: false,
       setSpeed: () => Promise.reject(embeddedOnly()),
