@@ -70,14 +70,27 @@ try {
   } finally {
     await checkMs(["stop"]);
   }
+  // Beside each other, so that what else the machine does meets both.
   for (let run = -1; run < RUNS; run++) {
     const ms = await menuMs();
-    if (run >= 0) note("the menu on a pty", ms);
+    if (run < 0) continue;
+    note("the menu on a pty", ms);
+    note("node -e 0", (await measure(["-e", "0"], env)).wallMs);
   }
 } finally {
   rmSync(home, { recursive: true, force: true });
 }
+const emptyMs = times.get("node -e 0") ?? [];
+const ratio = (values: readonly number[], of: (values: readonly number[]) => number) =>
+  `${(of(values) / of(emptyMs)).toFixed(2)}x`;
+const least = (values: readonly number[]) => Math.min(...values);
 printTable([
-  ["what", "median ms", "min-max ms"],
-  ...[...times].map(([name, values]) => [name, median(values).toFixed(0), spread(values)]),
+  ["what", "median ms", "min-max ms", "of node -e 0", "by the least"],
+  ...[...times].map(([name, values]) => [
+    name,
+    median(values).toFixed(0),
+    spread(values),
+    ratio(values, median),
+    ratio(values, least),
+  ]),
 ]);
