@@ -10,7 +10,7 @@ import type { Authenticator, AuthorizationAttributes, Authorizer, Credentials } 
 import type { UserInfo } from "../auth/user.js";
 import { unauthorized } from "../errors.js";
 import type { Exchange } from "./exchange.js";
-import { impersonate } from "./impersonation.js";
+import { impersonate, isImpersonating } from "./impersonation.js";
 
 const AUTHENTICATION = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go",
@@ -44,7 +44,8 @@ export class Filters {
   async run(exchange: Exchange): Promise<void> {
     exchange.refusedByFilter = true;
     const asking = await this.#authenticate(exchange);
-    exchange.user = (await this.#impersonate(exchange, asking)) ?? asking;
+    const other = isImpersonating(exchange.request.headers) ? await this.#impersonate(exchange, asking) : undefined;
+    exchange.user = other ?? asking;
     await this.#authorize(exchange, exchange.user);
     exchange.refusedByFilter = false;
   }

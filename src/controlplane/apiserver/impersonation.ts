@@ -8,6 +8,12 @@ const SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:";
 const AUTHENTICATED = "system:authenticated";
 const UNAUTHENTICATED = "system:unauthenticated";
 
+/** Whether a request asks for it at all, which hardly any does. */
+export function isImpersonating(headers: IncomingHttpHeaders): boolean {
+  for (const name in headers) if (name.startsWith("impersonate-")) return true;
+  return false;
+}
+
 /**
  * The user that a request wants to act as (`kubectl --as`), once the asking user is found to be allowed to.
  *

@@ -42,8 +42,9 @@ interface Chunk {
 export async function listObjects(
   core: StoreCore,
   namespace: string | undefined,
-  options: ListOptions = {},
+  options?: ListOptions,
 ): Promise<KubeList> {
+  if (options === undefined) return listAll(core, core.keys.prefix(namespace));
   validateListOptions(options);
   const selection = core.selector.select(options);
   const revision = parseResourceVersion(options.resourceVersion);
@@ -68,6 +69,13 @@ export async function listObjects(
   } catch (error) {
     throw error instanceof CompactedError ? expired(prefix, point) : error;
   }
+}
+
+/** What controllers and admission plugins ask for. */
+async function listAll(core: StoreCore, prefix: string): Promise<KubeList> {
+  const { entries, revision } = await core.storage.list(prefix);
+  const query = { prefix, selection: undefined, limit: undefined, afterKey: undefined, atRevision: undefined };
+  return listOf(core, query, { items: entries.map(core.read), revision, lastKey: undefined, remaining: 0 });
 }
 
 function positive(limit: number | undefined): number | undefined {

@@ -45,6 +45,7 @@ export class SortedKeys {
     afterKey?: string,
     limit = Number.POSITIVE_INFINITY,
   ): { readonly keys: string[]; readonly remaining: number } {
+    if (afterKey === undefined && limit === Number.POSITIVE_INFINITY) return { keys: this.#all(prefix), remaining: 0 };
     const isAfterStart = afterKey !== undefined && afterKey >= prefix;
     const from = isAfterStart ? this.#rank(afterKey, true) : this.#rank(prefix, false);
     const total = Math.max(0, this.#rank(prefix + AFTER_ALL, false) - from);
@@ -72,6 +73,21 @@ export class SortedKeys {
     const chunk = this.#chunks[chunkIndex] as string[];
     const at = lowerBound(chunk, key);
     return rank + at + (orEqual && chunk[at] === key ? 1 : 0);
+  }
+
+  #all(prefix: string): string[] {
+    const keys: string[] = [];
+    let chunkIndex = this.#chunkFor(prefix);
+    let chunk = this.#chunks[chunkIndex];
+    for (let at = lowerBound(chunk ?? [], prefix); chunk !== undefined; at = 0) {
+      for (; at < chunk.length; at++) {
+        const key = chunk[at] as string;
+        if (!key.startsWith(prefix)) return keys;
+        keys.push(key);
+      }
+      chunk = this.#chunks[++chunkIndex];
+    }
+    return keys;
   }
 
   #slice(from: number, count: number): string[] {

@@ -73,14 +73,13 @@ export function isPathSegmentName(value: string): string[] {
 /** `[prefix/]name`, as label keys and annotation keys. Mirrors IsQualifiedName. */
 export function isQualifiedName(value: string): string[] {
   const messages: string[] = [];
-  const parts = value.split("/");
-  let name = value;
-  if (parts.length === 2) {
-    const [prefix = "", rest = ""] = parts;
-    name = rest;
+  const slash = value.indexOf("/");
+  const name = value.slice(slash + 1);
+  if (slash >= 0 && !name.includes("/")) {
+    const prefix = value.slice(0, slash);
     if (prefix === "") messages.push("prefix part must be non-empty");
-    else messages.push(...isDns1123Subdomain(prefix).map((one) => `prefix part ${one}`));
-  } else if (parts.length > 2) {
+    else for (const one of isDns1123Subdomain(prefix)) messages.push(`prefix part ${one}`);
+  } else if (slash >= 0) {
     const text = regexMessage(
       "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
       QUALIFIED_NAME,

@@ -12,11 +12,18 @@ import { forbidden, notSupported } from "../field-errors.js";
 
 const KINDS = ["containers", "initContainers"] as const;
 
+function hasRestartPolicies({ containers, initContainers }: Fields): boolean {
+  return items(containers).some(hasRestartPolicy) || items(initContainers).some(hasRestartPolicy);
+}
+
+function hasRestartPolicy(container: unknown): boolean {
+  return fields(container).restartPolicy !== undefined;
+}
+
 /** What a release does not know it does not store. */
 export function withoutUnknownRestartPolicies(pod: KubeObject, kubeVersion: string): KubeObject {
   const spec = fields(pod.spec);
-  const hasSome = KINDS.some((kind) => items(spec[kind]).some((one) => fields(one).restartPolicy !== undefined));
-  if (!hasSome || factFor("sidecarContainers", kubeVersion)) return pod;
+  if (!hasRestartPolicies(spec) || factFor("sidecarContainers", kubeVersion)) return pod;
   const without = (one: unknown) => {
     const { restartPolicy: _unknown, ...others } = fields(one);
     return others;
@@ -27,6 +34,7 @@ export function withoutUnknownRestartPolicies(pod: KubeObject, kubeVersion: stri
 
 /** Only init containers may say it, and only Always. */
 export function validateContainerRestartPolicies(spec: Fields): FieldError[] {
+  if (!hasRestartPolicies(spec)) return [];
   return KINDS.flatMap((kind) =>
     items(spec[kind]).flatMap((one, index) => {
       const policy = fields(one).restartPolicy;

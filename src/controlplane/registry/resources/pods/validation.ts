@@ -98,14 +98,19 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = {
 };
 
 function validateVolumeSource(volume: Fields, path: string): FieldError[] {
-  const sources = Object.keys(volume).filter((key) => key !== "name" && isSet(volume[key]));
-  if (sources.length === 0) return [required(path, "must specify a volume type")];
-  return sources.flatMap((kind, index) => {
-    if (index > 0) return [forbidden(`${path}.${kind}`, "may not specify more than 1 volume type")];
+  const errors: FieldError[] = [];
+  let count = 0;
+  for (const kind in volume) {
+    if (kind === "name" || !isSet(volume[kind])) continue;
+    if (++count > 1) {
+      errors.push(forbidden(`${path}.${kind}`, "may not specify more than 1 volume type"));
+      continue;
+    }
     const nameField = SOURCE_NAMES[kind];
-    if (nameField === undefined || text(fields(volume[kind])[nameField]) !== "") return [];
-    return [required(`${path}.${kind}.${nameField}`)];
-  });
+    if (nameField === undefined || text(fields(volume[kind])[nameField]) !== "") continue;
+    errors.push(required(`${path}.${kind}.${nameField}`));
+  }
+  return count === 0 ? [required(path, "must specify a volume type")] : errors;
 }
 
 function validateNodeSelector(selector: unknown): FieldError[] {
@@ -143,7 +148,10 @@ export function validateTolerations(tolerations: unknown): FieldError[] {
   return items(tolerations).flatMap((one, index) => {
     const toleration = fields(one);
     const field = `spec.tolerations[${index}]`;
-    const [key, operator, value, effect] = ["key", "operator", "value", "effect"].map((name) => text(toleration[name]));
+    const key = text(toleration.key);
+    const operator = text(toleration.operator);
+    const value = text(toleration.value);
+    const effect = text(toleration.effect);
     const errors: FieldError[] = [];
     if (key) errors.push(...isQualifiedName(key).map((message) => invalidValue(`${field}.key`, key, message)));
     else if (operator !== "Exists") {
@@ -156,7 +164,7 @@ export function validateTolerations(tolerations: unknown): FieldError[] {
       );
     }
     if (operator === "" || operator === "Equal") {
-      const messages = isLabelValue(value ?? "");
+      const messages = isLabelValue(value);
       if (messages.length > 0) errors.push(invalidValue(`${field}.operator`, value, messages.join(";")));
     } else if (operator === "Exists") {
       if (value) {
