@@ -3,6 +3,7 @@ import type { Decode } from "./decode.js";
 import type { DecodedFields, FieldTable } from "./fields.js";
 import { Message } from "./message.js";
 import { BYTES, Reader } from "./reader.js";
+import { ItemComparison, type Roles, rolesOf } from "./same-item.js";
 
 /** A list as it was decoded, with the place of each item in its bytes. */
 interface Decoded {
@@ -20,16 +21,18 @@ const NOTHING: Decoded = { bytes: Buffer.alloc(0), starts: [], ends: [], items: 
 const HASHED_BYTES = 80;
 
 /**
- * A message that is one list and is decoded again and again: an item whose bytes are those of last time is the object of
- * last time. Comparing bytes is many times cheaper than decoding them, and an idle node's lists never change.
+ * A message that is one list and is decoded again and again: an item that says the same as last time is the object of
+ * last time, and a list of the same items is the list of last time. Comparing bytes is many times cheaper than decoding
+ * them, and an idle node's lists never change.
  *
- * Items may come in another order each time, as a Go program's maps give them. What is decoded is shared between results:
- * nobody may change it.
+ * Items may come in another order each time, and so may the labels in them, as a Go program's maps give them. What is
+ * decoded is shared between results: nobody may change it.
  */
 export class RememberedList<F extends FieldTable> extends Message<F> {
   readonly #listName: string;
   readonly #tag: number;
   readonly #decodeItem: Decode;
+  readonly #roles: Roles;
   #last = NOTHING;
 
   constructor(message: Message<F>) {
@@ -39,6 +42,7 @@ export class RememberedList<F extends FieldTable> extends Message<F> {
     this.#listName = name;
     this.#tag = (field.number << 3) | BYTES;
     this.#decodeItem = field.kind.of.decoder;
+    this.#roles = rolesOf(field.kind.of.fields);
   }
 
   override decode(bytes: Buffer): DecodedFields<F> {
@@ -60,7 +64,7 @@ export class RememberedList<F extends FieldTable> extends Message<F> {
     const starts: number[] = [];
     const ends: number[] = [];
     const items: unknown[] = [];
-    const memory = new Memory(this.#last, bytes);
+    const memory = new Memory(this.#last, bytes, this.#roles);
     while (reader.at < end) {
       const tag = reader.uint32();
       if (tag !== this.#tag) {
@@ -76,7 +80,10 @@ export class RememberedList<F extends FieldTable> extends Message<F> {
       reader.at = reader.end;
       reader.end = end;
     }
-    return { bytes, starts, ends, items, value: { [this.#listName]: items }, byHash: undefined };
+    const { last } = memory;
+    const isSame = items.length === last.items.length && items.every((item, index) => item === last.items[index]);
+    const value = isSame && last !== NOTHING ? last.value : { [this.#listName]: items };
+    return { bytes, starts, ends, items, value, byHash: undefined };
   }
 }
 
@@ -84,11 +91,15 @@ export class RememberedList<F extends FieldTable> extends Message<F> {
 class Memory {
   /** where the next item was last time, if nothing has changed */
   #next = 0;
+  readonly #comparison: ItemComparison;
 
   constructor(
     readonly last: Decoded,
     readonly bytes: Buffer,
-  ) {}
+    roles: Roles,
+  ) {
+    this.#comparison = new ItemComparison(roles, bytes, last.bytes);
+  }
 
   /** The object for these bytes, if there was one. */
   find(start: number, end: number): unknown {
@@ -110,8 +121,7 @@ class Memory {
   #isAt(index: number, start: number, end: number): boolean {
     const from = this.last.starts[index];
     const to = this.last.ends[index];
-    if (from === undefined || to === undefined || to - from !== end - start) return false;
-    return this.bytes.compare(this.last.bytes, from, to, start, end) === 0;
+    return from !== undefined && to !== undefined && this.#comparison.isSame(start, end, from, to);
   }
 }
 

@@ -58,6 +58,46 @@ test("remembered list: whatever lists come one after the other, each is decoded 
   );
 });
 
+const Labelled = message("Item", { id: string(1), labels: stringMap(3), note: string(4), marks: stringMap(5) });
+const LabelledList = message("List", { items: many(1, Labelled) });
+const Projected = message("List", {
+  items: many(1, message("Item", { id: string(1), labels: stringMap(3, ["a", "b"]) })),
+});
+const labelled = (labels: Record<string, string>, note = "", marks: Record<string, string> = {}) =>
+  LabelledList.encode({ items: [{ id: "1", labels, note, marks }] });
+
+test.each([
+  ["labels in another order", labelled({ c: "3", b: "2", a: "1" }), true],
+  ["a field that nobody decodes", labelled({ a: "1", b: "2", c: "3" }, "other"), true],
+  ["a map that nobody decodes", labelled({ a: "1", b: "2", c: "3" }, "", { x: "y" }), true],
+  ["a label's value", labelled({ a: "1", b: "9", c: "3" }), false],
+  ["values changed over", labelled({ a: "2", b: "1", c: "3" }), false],
+  ["one label more", labelled({ a: "1", b: "2", c: "3", d: "4" }), false],
+  ["one label less", labelled({ a: "1", b: "2" }), false],
+  ["no labels", labelled({}), false],
+])("remembered list: %s: the same list is %s", (_, bytes, isSame) => {
+  const remembered = new RememberedList(Projected);
+  const first = remembered.decode(labelled({ a: "1", b: "2", c: "3" }));
+  const second = remembered.decode(bytes);
+  assert.deepEqual(second, Projected.decode(bytes));
+  assert.equal(second === first, isSame);
+});
+
+test("remembered list: a map of any size in any order is decoded as if it came alone", () => {
+  const keys = fc.uniqueArray(fc.string({ maxLength: 3 }), { maxLength: 40 });
+  const orders = keys.chain((all) => fc.array(fc.shuffledSubarray(all, { minLength: Math.max(0, all.length - 1) })));
+  fc.assert(
+    fc.property(orders, (lists) => {
+      const remembered = new RememberedList(LabelledList);
+      for (const order of lists) {
+        const bytes = labelled(Object.fromEntries(order.map((key) => [`k${key}`, key])));
+        assert.deepEqual(remembered.decode(bytes), LabelledList.decode(bytes));
+      }
+    }),
+    { seed: 7 },
+  );
+});
+
 test("remembered list: one that is broken is refused, and the next is whole again", () => {
   const remembered = new RememberedList(List);
   const bytes = encode([item(1), item(2)]);
