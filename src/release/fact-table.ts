@@ -151,6 +151,8 @@ export const FACTS = {
   eventTtl: duration("event-ttl", "cmd/kube-apiserver/app/options/options.go", ["1.25", 3_600_000]),
   eventSpamBurst: count("defaultSpamBurst", EVENTS, "events", ["1.25", 25]),
   eventSpamInterval: duration("1/defaultSpamQPS", EVENTS, ["1.25", 300_000]),
+  eventRecordQps: count("EventRecordQPS", KUBELET_DEFAULTS, "events a second", ["1.25", 5], ["1.27", 50]),
+  eventBurst: count("EventBurst", KUBELET_DEFAULTS, "events", ["1.25", 10], ["1.27", 100]),
   eventAggregateMaxEvents: count("defaultAggregateMaxEvents", EVENTS, "events", ["1.25", 10]),
   eventAggregateInterval: duration("defaultAggregateIntervalInSeconds", EVENTS, ["1.25", 600_000]),
   eventReportingComponent: fact(

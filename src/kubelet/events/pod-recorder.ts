@@ -5,6 +5,7 @@ import { factFor } from "../../release/facts.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { podText } from "../types/pod-update.js";
 import { type Correlated, EventCorrelator, remember } from "./correlator.js";
+import { EventPace } from "./event-pace.js";
 import type { RecorderDeps } from "./recorder.js";
 
 /** Records Events about pods. Recording one never holds up what it is about. Mirrors record.EventRecorder. */
@@ -34,16 +35,20 @@ interface Written {
  */
 export class ApiPodEventRecorder implements PodEventRecorder {
   readonly #correlator: EventCorrelator;
+  readonly #pace: EventPace;
   readonly #written = new Map<string, Written>();
   #tail: Promise<void> = Promise.resolve();
   #queued = 0;
   #serial = 0;
 
+  /** @param signal the end of the kubelet: what is left is written without a pause */
   constructor(
     readonly deps: RecorderDeps,
     readonly options: { readonly nodeName: string; readonly kubeVersion: string },
+    signal: AbortSignal,
   ) {
     this.#correlator = new EventCorrelator(deps.clock, options.kubeVersion);
+    this.#pace = new EventPace(deps.clock, options.kubeVersion, signal);
   }
 
   event(pod: V1Pod, type: "Normal" | "Warning", reason: string, message: string, options: PodEventOptions = {}): void {
@@ -55,6 +60,7 @@ export class ApiPodEventRecorder implements PodEventRecorder {
     const nowMs = this.deps.clock.now();
     this.#queued++;
     this.#tail = this.#tail.then(async () => {
+      await this.#pace.turn();
       await this.#write(pod, { type, reason, fieldPath }, correlated, nowMs);
       this.#queued--;
     });

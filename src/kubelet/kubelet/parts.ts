@@ -137,7 +137,7 @@ export class KubeletParts {
   ) {
     const { client, cri, clock, trace } = deps;
     const { nodeName, kubeVersion } = options;
-    this.recorder = new ApiPodEventRecorder({ client, clock, trace }, { nodeName, kubeVersion });
+    this.recorder = new ApiPodEventRecorder({ client, clock, trace }, { nodeName, kubeVersion }, signal);
     this.podConfig = new PodConfig({ clock, trace, recorder: this.recorder });
     this.sourcesReady = new SourcesReady((seen) => this.podConfig.seenAllSources(seen));
     this.podDirs = new PodDirs(options.rootDir);

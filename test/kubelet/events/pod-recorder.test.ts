@@ -1,21 +1,25 @@
 import { describe, expect, test } from "vitest";
 import { ApiPodEventRecorder } from "../../../src/kubelet/events/pod-recorder.js";
 import { LabError } from "../../../src/util/errors.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { FakeClock, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";
 
-function start(answer: (method: string) => MemoryAnswer | Error = () => ({ status: 201, body: {} })) {
+const CREATED = () => ({ status: 201, body: {} });
+
+function start(answer: (method: string) => MemoryAnswer | Error = CREATED, kubeVersion = "1.25") {
   const clock = new FakeClock();
   const client = new MemoryClient(({ method }) => answer(method));
   const { trace, events } = recordingTrace(clock);
-  const recorder = new ApiPodEventRecorder({ client, clock, trace }, { nodeName: "n1", kubeVersion: "1.25" });
+  const stop = new AbortController();
+  const options = { nodeName: "n1", kubeVersion };
+  const recorder = new ApiPodEventRecorder({ client, clock, trace }, options, stop.signal);
   const methods = async () => {
     await recorder.flush();
     return client.requests.map(({ method }) => method);
   };
-  return { clock, client, recorder, methods, facts: events };
+  return { clock, client, recorder, methods, facts: events, stop };
 }
 
 const POD = makePod("a");
@@ -63,7 +67,7 @@ describe("counting", () => {
   });
 
   test("the tenth that differs in its words only stands for those that follow", async () => {
-    const { client, recorder } = start();
+    const { client, recorder } = start(CREATED, "1.27");
     for (let i = 1; i <= 12; i++) recorder.event(POD, "Warning", "Failed", `message ${i}`);
     await recorder.flush();
     expect(client.requests.map(({ method }) => method)).toEqual([...Array<string>(10).fill("POST"), "PATCH", "PATCH"]);
@@ -74,7 +78,7 @@ describe("counting", () => {
   });
 
   test("after 25 about one pod it is quiet, but for one in five minutes; other pods are not affected", async () => {
-    const { clock, recorder, methods } = start();
+    const { clock, recorder, methods } = start(CREATED, "1.27");
     for (let i = 0; i < 40; i++) recorder.event(POD, "Warning", "BackOff", "again");
     expect(await methods()).toHaveLength(25);
     recorder.event(makePod("b"), "Warning", "BackOff", "again");
@@ -92,5 +96,27 @@ test("an API server that is gone, or says no, is nobody's failure", async () => 
     recorder.event(POD, "Normal", "Pulled", "x");
     recorder.event(POD, "Normal", "Pulled", "x");
     expect(await methods()).toEqual(["POST", "POST"]);
+  }
+});
+
+describe("the pace", () => {
+  const table = [
+    // release, at once, after a second more
+    ["1.25", 10, 15],
+    ["1.27", 100, 150],
+  ] as const;
+  for (const [release, atOnce, later] of table) {
+    test(`${release}: ${atOnce} at once, ${later - atOnce} more a second, all at the end`, async () => {
+      const { client, clock, recorder, stop } = start(CREATED, release);
+      for (let i = 0; i < 200; i++) recorder.event(makePod(`p-${i}`), "Normal", "Started", "Started container app");
+      await settle();
+      expect(client.requests).toHaveLength(atOnce);
+      await clock.advance(1_000);
+      expect(client.requests).toHaveLength(later);
+      stop.abort();
+      await recorder.flush();
+      expect(client.requests).toHaveLength(200);
+      expect(clock.sleeping).toBe(0);
+    });
   }
 });
