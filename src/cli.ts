@@ -29,13 +29,23 @@ async function start(argv: readonly string[]): Promise<number> {
   const { runCli } = await import("./cli/main.js");
   const code = await runCli(argv, VERSION, {
     env: process.env,
-    cwd: process.cwd(),
+    cwd: currentFolder(),
     streams: { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
     random: new SystemRandom(),
     self: [process.execPath, process.argv[1] ?? "kubelab"],
     signal: interruption(),
   });
   return lost === undefined || code !== 0 ? code : EXIT_FAILED;
+}
+
+/** A folder may be taken away while somebody stands in it, as a lab's is at its end: commands go on in /. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    process.chdir("/");
+    return "/";
+  }
 }
 
 /** Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes; the second one does not wait. */

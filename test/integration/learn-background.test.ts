@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterEach, describe, test } from "vitest";
 import { CliProcess, type Ended, newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
@@ -175,6 +176,17 @@ describe("without a terminal, nothing ends silently", () => {
       assert.match(ended.stderr, message);
     });
   }
+
+  test("a terminal in a lab's folder that is gone: commands go on all the same", () => {
+    const script = 'cd "$(mktemp -d)" && rmdir "$PWD" && exec "$0" "$1" learn next';
+    const learner = newLearner();
+    const ended = spawnSync("sh", ["-c", script, process.execPath, resolve("dist/cli.js")], {
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], HOME: learner.home, XDG_STATE_HOME: join(learner.home, "state") },
+    });
+    assert.match(ended.stderr, /no lab is under way/);
+    assert.equal(ended.status, 1);
+  });
 
   test("the menu needs a terminal, and says what to use instead", async () => {
     const learner = newLearner();

@@ -4,7 +4,7 @@ import type { RestConfig } from "../../../client/client.js";
 import { createClient } from "../../../client/create-client.js";
 import { loadKubeconfig } from "../../../client/kubeconfig.js";
 import { languageOf, sayIn } from "../../../labs/catalogue.js";
-import { inLanguageOf, SaidError, SpokenError } from "../../../labs/said-error.js";
+import { inLanguageOf, SaidError } from "../../../labs/said-error.js";
 import { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { auth, config } from "./access.js";
@@ -97,7 +97,7 @@ function asKubectl(error: unknown): never {
   const message = isUnknown
     ? "You must be logged in to the server (Unauthorized)"
     : `Error from server: ${error.message}`;
-  throw new SpokenError("FAILED", message, error.hint, { cause: error });
+  throw new SaidError("FAILED", { verbatim: message }, [`hint${error.code}`, { hint: error.hint }], { cause: error });
 }
 
 /** By this program's own exec, without its story. */
