@@ -1,0 +1,74 @@
+import { connectStreams, type StreamClient, streamTls } from "../../src/commands/exec/connect.js";
+import { streamQuery } from "../../src/commands/exec/run-exec.js";
+import { startTwoServers } from "../../src/commands/exec/two-servers.js";
+import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { startRuntime } from "../../src/runtime/start.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
+import type { RemoteCommandClientSession } from "../../src/streaming/remote-command/session.js";
+import { Trace } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { SystemRandom } from "../../src/util/random.js";
+
+export const clock = new SystemClock();
+export const random = new SystemRandom();
+export const trace = new Trace(clock);
+export const never = new AbortController().signal;
+
+/** A way to the container `c` of the pod `tool`. */
+export interface Chain extends AsyncDisposable {
+  readonly client: StreamClient;
+}
+
+/** Client, API server, kubelet's server and runtime, all in this process. */
+export async function startChain(plainHttp: boolean, kubeVersion: string): Promise<Chain> {
+  const runtime = await startRuntime({ clock, random, trace });
+  const containers = [{ name: "c", image: "nettool" }];
+  runtime.control.runPod({ name: "tool", namespace: "default", uid: "u1", containers });
+  const cri = await createCriClient(runtime.endpoint, { clock, trace, actor: "kubelet" }, {}, never);
+  const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp };
+  const servers = await startTwoServers({ clock, random, trace, cri }, options, never);
+  const close = async () => {
+    await servers[Symbol.asyncDispose]();
+    await cri.close();
+    await runtime.close();
+  };
+  const config = { ...servers.controlPlane.admin, server: servers.url };
+  return { client: clientOf(config), [Symbol.asyncDispose]: close };
+}
+
+export function clientOf(config: StreamClient["config"]): StreamClient {
+  return { config, clock, random, trace, story: undefined, tls: streamTls(config) };
+}
+
+export async function open({ client }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {
+  const options = { stdin: false, stdout: true, stderr: true, tty: false };
+  const path = `/api/v1/namespaces/default/pods/tool/exec?${streamQuery("c", options, words)}`;
+  return connectStreams<RemoteCommandClientSession>(
+    client,
+    path,
+    [
+      {
+        method: protocol === "spdy" ? "POST" : "GET",
+        name: protocol,
+        agreed: () => "",
+        async connect({ url, headers, tls }) {
+          const how = { options, clock, protocols: [protocol], headers, tls };
+          const { session, refused } = await connectRemoteCommand(url, how, never);
+          if (session !== undefined) return { outcome: "connected", value: session };
+          const [first] = refused;
+          if (first === undefined) throw new Error("no answer");
+          return first.refusal;
+        },
+      },
+    ],
+    never,
+  );
+}
+
+/** ms from asking to the first byte of the status: `true` says nothing else. */
+export async function firstByteMs(chain: Chain, protocol: RemoteCommandProtocol): Promise<number> {
+  const startMs = performance.now();
+  await using session = await open(chain, ["true"], protocol);
+  await session.status;
+  return performance.now() - startMs;
+}
