@@ -5,9 +5,8 @@ import { createClient } from "../client/create-client.js";
 import { collectionPath, NODES } from "../client/paths.js";
 import { Administrator } from "../commands/bootstrap/administrator.js";
 import { type JoinedNode, joinNode, openStore } from "../commands/bootstrap/join.js";
-import type { JoinPlan } from "../commands/bootstrap/plan.js";
+import { type JoinPlan, planUnasked, UNASKED_TIMEOUT_MS } from "../commands/bootstrap/plan.js";
 import type { RunningNode } from "../commands/node/start-node.js";
-import type { BootstrapToken } from "../kubelet/bootstraptoken/token.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
 import { quieterTrace } from "../trace/quieter.js";
@@ -23,10 +22,6 @@ export interface ClusterNodesOptions {
   readonly folder: string;
 }
 
-/** What a node of a cluster claims to have, unless it is joined by hand: see `kubelab bootstrap`. */
-const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
-/** As `kubelab bootstrap`; on the cluster's clock, which may run fast. */
-const JOIN_TIMEOUT_MS = 3_600_000;
 /** The story of a join is told by `kubelab bootstrap`: here it is for who asks for more, and for trace files. */
 const QUIET_LEVEL = 3;
 
@@ -74,9 +69,9 @@ export async function startNodes(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
+    const token = await administrator.makeToken("the nodes of this cluster", "auto", UNASKED_TIMEOUT_MS);
     const joining = names.map(async (nodeName) => {
-      const plan = planFor(nodeName, join(folder, nodeName), token);
+      const plan = planUnasked(nodeName, join(folder, nodeName), token);
       const store = await openStore(plan);
       const { kubeVersion } = target;
       const joined = await joinNode({ context, clock, trace: quiet, plan, kubeVersion, target, store });
@@ -127,23 +122,6 @@ async function runKubelets(
     }
   }
   return running;
-}
-
-function planFor(nodeName: string, folder: string, token: BootstrapToken): JoinPlan {
-  return {
-    nodeName,
-    folder,
-    token,
-    resources: RESOURCES,
-    discovery: { kind: "by-target" },
-    approval: "auto",
-    timeoutMs: JOIN_TIMEOUT_MS,
-    force: false,
-    expirationSeconds: undefined,
-    insecureSkipTlsVerify: false,
-    jitter: true,
-    yes: true,
-  };
 }
 
 /** A node that gives up (its rights were taken away, its folder cannot be written) does not end the cluster. */

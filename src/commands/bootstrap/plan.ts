@@ -145,3 +145,30 @@ function serverAddress(text: string): string {
 function usage(message: string, hint: string): LabError {
   return new LabError("USAGE", message, hint);
 }
+
+/** What a node claims to have that nobody has said anything of. */
+const UNASKED_RESOURCES: NodeResources = { cpu: "100", memory: "32Gi", pods: "110" };
+/** As `kubelab bootstrap`; on the cluster's clock, which may run fast. */
+export const UNASKED_TIMEOUT_MS = 3_600_000;
+
+/**
+ * How a node joins that comes with its cluster: nobody is asked.
+ * @param folder of its key, certificate and kubeconfig
+ * @param token undefined: one is made for it
+ */
+export function planUnasked(nodeName: string, folder: string, token: BootstrapToken | undefined): JoinPlan {
+  return {
+    nodeName,
+    folder,
+    token,
+    resources: UNASKED_RESOURCES,
+    discovery: { kind: "by-target" },
+    approval: "auto",
+    timeoutMs: UNASKED_TIMEOUT_MS,
+    force: false,
+    expirationSeconds: undefined,
+    insecureSkipTlsVerify: false,
+    jitter: true,
+    yes: true,
+  };
+}

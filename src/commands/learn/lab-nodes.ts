@@ -12,7 +12,7 @@ import { TerminalSink } from "../../trace/terminal.js";
 import { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { makeFolder } from "../../util/files.js";
-import type { JoinPlan } from "../bootstrap/plan.js";
+import { planUnasked } from "../bootstrap/plan.js";
 import type { RunningNode } from "../node/start-node.js";
 
 export interface LabNodesOptions {
@@ -29,8 +29,6 @@ interface Session {
   readonly clock: Clock;
 }
 
-const JOIN_TIMEOUT_MS = 3_600_000;
-const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
 /** What a node has told goes on growing on a fast clock: this many characters of it are kept for lines to look at. */
 const MAX_TOLD = 4_000_000;
 
@@ -140,7 +138,7 @@ export class LabMachine {
     const { context, clock } = this.session;
     const { startNode } = await import("../node/start-node.js");
     const { target } = this.options;
-    const plan = this.#plan();
+    const plan = planUnasked(this.name, join(this.options.folder, this.name), undefined);
     this.#kubelet = await startNode(
       { context, clock, trace: this.#openTrace() },
       {
@@ -200,22 +198,5 @@ export class LabMachine {
   #tell(text: string): void {
     this.told = this.told.length > MAX_TOLD ? this.told.slice(-MAX_TOLD / 2) + text : this.told + text;
     this.log.write(text);
-  }
-
-  #plan(): JoinPlan {
-    return {
-      nodeName: this.name,
-      folder: join(this.options.folder, this.name),
-      token: undefined,
-      resources: RESOURCES,
-      discovery: { kind: "by-target" },
-      approval: "auto",
-      timeoutMs: JOIN_TIMEOUT_MS,
-      force: false,
-      expirationSeconds: undefined,
-      insecureSkipTlsVerify: false,
-      jitter: true,
-      yes: true,
-    };
   }
 }
