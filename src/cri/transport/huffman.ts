@@ -27,21 +27,18 @@ interface CodeTable {
 /** Made when a compressed text first comes. */
 let codeTable: CodeTable | undefined;
 
+/** Each length is looked at once: the table is made while a first call waits for its answer. */
 function makeTable(): CodeTable {
   const lengths = [...CODE_LENGTHS].map((digit) => Number.parseInt(digit, 36));
-  const symbols: number[] = [];
-  const firstCode: number[] = [0];
-  const firstSymbol: number[] = [0];
-  const count: number[] = [0];
-  let code = 0;
+  const count = new Array<number>(MAX_BITS + 1).fill(0);
+  for (const length of lengths) count[length] = (count[length] as number) + 1;
+  const symbols = [...lengths.keys()].sort((one, other) => (lengths[one] as number) - (lengths[other] as number));
+  const firstCode = [0];
+  const firstSymbol = [0];
   for (let bits = 1; bits <= MAX_BITS; bits++) {
-    const ofLength = lengths.flatMap((length, symbol) => (length === bits ? [symbol] : []));
-    code *= 2;
-    firstCode.push(code);
-    firstSymbol.push(symbols.length);
-    count.push(ofLength.length);
-    symbols.push(...ofLength);
-    code += ofLength.length;
+    const shorter = count[bits - 1] as number;
+    firstCode.push(2 * ((firstCode[bits - 1] as number) + shorter));
+    firstSymbol.push((firstSymbol[bits - 1] as number) + shorter);
   }
   return { symbols, firstCode, firstSymbol, count };
 }
