@@ -13,6 +13,7 @@ const PODS = 100;
 const BURST = 110;
 const BURSTS = 3;
 const IDLE_SECONDS = 20;
+const SETTLE_SECONDS = 5;
 const TARGETS = { medianMs: 40, p99Ms: 150, burstMs: 1_500, idlePercent: 1 };
 
 function percentile(values: readonly number[], part: number): number {
@@ -85,7 +86,8 @@ async function idle(pods: number): Promise<number> {
     await createPod(cluster.client, `i-${i}`);
     await cluster.watcher.running(`i-${i}`);
   }
-  await sleep(3_000);
+  // Pods' events are written at five a second, three for each: they are no part of idling.
+  await sleep((SETTLE_SECONDS + (pods * 3) / 5) * 1_000);
   const before = process.cpuUsage();
   await sleep(IDLE_SECONDS * 1_000);
   const { user, system } = process.cpuUsage(before);
@@ -126,7 +128,10 @@ if (wants("burst")) {
 }
 if (wants("idle")) {
   rows.push(["idle node", `${(await idle(0)).toFixed(2)} %`, `${TARGETS.idlePercent} %`, load()]);
-  rows.push(["idle node with 10 pods", `${(await idle(10)).toFixed(2)} %`, "", load()]);
+  for (const pods of [10, BURST]) {
+    const percent = `${(await idle(pods)).toFixed(2)} %`;
+    rows.push([`idle node with ${pods} pods`, percent, `${TARGETS.idlePercent} %`, load()]);
+  }
 }
 if (rows.length > 1) printTable(rows);
 if (wants("stages")) {
