@@ -7,6 +7,7 @@ export interface LabSummary {
   readonly id: string;
   readonly number: string;
   readonly kind: LabDefinition["kind"];
+  readonly cluster: LabDefinition["cluster"];
   readonly minutes: number;
   readonly revision: number;
   readonly steps: readonly string[];
@@ -22,11 +23,12 @@ export interface LabLibrary {
 }
 
 export function summaryOf({ definition, text }: Lab): LabSummary {
-  const { id, number, kind, minutes, revision, steps } = definition;
+  const { id, number, kind, cluster, minutes, revision, steps } = definition;
   return {
     id,
     number,
     kind,
+    cluster,
     minutes,
     revision,
     steps: steps.map((step) => step.id),

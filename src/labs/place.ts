@@ -18,7 +18,7 @@ export interface LabPlace extends AsyncDisposable {
   /** ms of the wall's clock that a check with a time limit goes on in any case: 0 for learners */
   readonly patienceMs: number;
   readonly runner: CommandRunner;
-  /** `server`, `kubeconfig`, `folder`; of nodes: `kubelet1`, `runtime1`, `control1` */
+  /** `server`, `kubeconfig`, `folder`, `onNode`; of nodes: `kubelet1`, `runtime1`, `control1` */
   readonly given: Values;
   /** how many times as fast as the wall's the lab's clock runs */
   readonly speed: number;

@@ -30,7 +30,7 @@ export function referenceProblems(lab: LabDefinition, say: Say): readonly RulePr
       if (unknown.length > 0) add(near, say("labOutcomeOfNone", { id: step.id, names: unknown.join(", ") }));
     }
   }
-  if (lab.cluster === "any" && lab.cleanup.length === 0) {
+  if (lab.cluster === "any" && lab.cleanup.length === 0 && lab.makes === undefined) {
     add("cluster: any", say("labNeedsCleanup"));
   }
   const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
@@ -49,7 +49,7 @@ export function referenceProblems(lab: LabDefinition, say: Say): readonly RulePr
 }
 
 /** Variables that every lab has, beside its own. */
-const GIVEN_VARIABLES = ["server", "kubeconfig", "folder"] as const;
+const GIVEN_VARIABLES = ["server", "kubeconfig", "folder", "onNode"] as const;
 /** Of each node: the addresses of its kubelet's server, of its runtime, and of that one's control. */
 const OF_NODE = /^(?:kubelet|runtime|control)(\d)$/;
 

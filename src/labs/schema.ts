@@ -130,6 +130,9 @@ export const check: z.ZodType<Check> = z.lazy(() =>
   } satisfies Record<(typeof CHECK_KEYS)[number], z.ZodType>),
 );
 
+/** `/api/v1/nodes/{{node}}` */
+const objectPath = z.string().regex(/^\/apis?\/\S+[^/\s]$/, worded("schemaPath"));
+
 const value = z.union([z.string(), z.number(), z.boolean()]);
 /** Runs to its end; another exit code than `exit` is a failure. */
 const runAction = z.strictObject({ run: text, exit: z.number().int().default(0) });
@@ -231,7 +234,18 @@ export const definition = z.strictObject({
   cluster: z.enum(["embedded", "any"]).default("embedded"),
   /** `create certificatesigningrequests.certificates.k8s.io` */
   rights: z.array(z.string().regex(/^[a-z]+ [a-z0-9./-]+$/, worded("schemaRight"))).default([]),
-  /** what takes away what the lab has made, on a cluster that goes on after it */
+  /** why it needs the embedded cluster, for who wants to play it on another */
+  embeddedBecause: z.strictObject({ en: text, zh: text }).optional(),
+  /**
+   * Of a lab for any cluster: paths of what it makes, beside its `nodes`. On the learner's own cluster none of it may be there
+   * before, and all of it is taken away at the end; with a Node its Lease, its pods and its certificate requests.
+   */
+  makes: z.array(objectPath).optional(),
+  /** paths that the learner's own cluster must answer, asked when the lab's `nodes` run */
+  wants: z.array(objectPath).default([]),
+  /** the node for pods of `{{onNode}}`: behind `kubectl run` where a cluster has other nodes */
+  runsOn: id.default("node-1"),
+  /** what takes away more of what the lab has made, on a cluster that goes on after it */
   cleanup: z.array(action).default([]),
   /** how many times as fast the lab's clock runs */
   speed: z.number().min(1).max(1000).default(1),

@@ -204,6 +204,17 @@ describe("without a terminal, nothing ends silently", () => {
     assert.match(ended.stderr, /could not be read; it is kept as .*progress\.json\.broken-\d+/);
   });
 
+  test("a state folder that cannot be made, and a program that is missing: said in one line with what to do", async () => {
+    const learner = newLearner();
+    writeFileSync(join(learner.home, "file"), "");
+    const unmade = await learner.type("start csr", { XDG_STATE_HOME: join(learner.home, "file") });
+    assert.deepEqual([unmade.code, unmade.stderr.split("\n").length], [2, 3]);
+    assert.match(unmade.stderr, /^error: cannot write .*a part of the path is a file.*\n.*XDG_STATE_HOME/);
+    const missing = await learner.type("start csr", { PATH: learner.home });
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /error: csr did not start: openssl is not installed[^\n]*\nSee what there is/);
+  });
+
   test("a progress file of a newer version is left alone", async () => {
     const learner = newLearner();
     mkdirSync(learner.folder, { recursive: true });

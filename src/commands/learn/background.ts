@@ -4,13 +4,12 @@ import { join } from "node:path";
 import type { LabSummary } from "../../labs/library.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { isAbortError } from "../../util/errors.js";
-import { makeFolder } from "../../util/files.js";
 import { backgroundLab, forgetBackground, type HostState } from "./background-state.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { LabOperation } from "./host.js";
 import { askHost, type LabAnswer } from "./host-client.js";
 import type { InteractiveOptions } from "./interactive.js";
-import { learnFolder } from "./progress-store.js";
+import { makeLearnFolder } from "./progress-store.js";
 import { Teller } from "./teller.js";
 
 /** Whom to ask, in the language of the lab. @throws LabError FAILED when there is none */
@@ -72,8 +71,7 @@ export async function startInBackground(
   const { context, language, say } = env;
   const ended = await endBackground(env);
   if (ended !== undefined) context.streams.stderr.write(`${say("underway", { id: ended })}\n`);
-  const folder = learnFolder(context.env);
-  await makeFolder(folder, 0o700);
+  const folder = await makeLearnFolder(context.env);
   const flags = [
     ...(speed === undefined ? [] : ["--speed", String(speed)]),
     ...(seed === undefined ? [] : ["--seed", String(seed)]),
@@ -84,8 +82,16 @@ export async function startInBackground(
     join(folder, "session.log"),
   );
   if (why !== undefined) {
-    throw new SpokenError("FAILED", say("labDidNotStart", { id: lab.id, why }), say("resetHint", { id: lab.id }));
+    const { first, rest } = why;
+    const hint = rest === "" ? say("resetHint", { id: lab.id }) : rest;
+    throw new SpokenError("FAILED", say("labDidNotStart", { id: lab.id, why: first }), hint);
   }
+}
+
+/** The first line of what a process has said that did not start, and what to do about it. */
+interface LastWords {
+  readonly first: string;
+  readonly rest: string;
 }
 
 /** @returns undefined: it is ready; else why it is not */
@@ -93,7 +99,7 @@ async function startProcess(
   env: LearnEnvironment,
   words: readonly string[],
   logFile: string,
-): Promise<string | undefined> {
+): Promise<LastWords | undefined> {
   const { context, wall, say } = env;
   const log = openSync(logFile, "w", 0o600);
   const [program = "kubelab", ...first] = context.self;
@@ -104,16 +110,18 @@ async function startProcess(
   });
   closeSync(log);
   child.unref();
-  let ended: string | undefined;
+  let ended: LastWords | undefined;
   child.once("error", (error) => {
-    ended = error.message;
+    ended = { first: error.message, rest: "" };
   });
   child.once("exit", (code) => {
-    ended ??= readFileSync(logFile, "utf8").trim().split("\n").slice(0, 4).join("\n") || `exit ${code}`;
+    const [first = "", ...rest] = readFileSync(logFile, "utf8").trim().split("\n").slice(0, 4);
+    const said = first.startsWith(say("edgeError")) ? first.slice(say("edgeError").length).trim() : first;
+    ended ??= { first: said || say("exitCode", { code: code ?? "-" }), rest: rest.join("\n") };
   });
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS && ended === undefined; waitedMs += POLL_MS) {
     if ((await backgroundLab(env))?.pid === child.pid) return undefined;
     await wall.sleep(POLL_MS, context.signal);
   }
-  return ended ?? say("notReadyInTime");
+  return ended ?? { first: say("notReadyInTime"), rest: "" };
 }

@@ -112,7 +112,8 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
       wall: new SystemClock(),
       patienceMs: options.patienceMs ?? 0,
       runner,
-      given: { server: controlPlane.url, kubeconfig, folder, ...nodes.given },
+      // The scheduler has no other choice than the lab's nodes.
+      given: { server: controlPlane.url, kubeconfig, folder, onNode: "", ...nodes.given },
       elsewhere: [
         `cd ${folder}`,
         `export KUBECONFIG=${kubeconfig}`,

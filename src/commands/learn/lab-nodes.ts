@@ -2,6 +2,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
 import { Chalk } from "chalk";
 import type { CliContext, Target } from "../../cli/context.js";
+import type { Taint } from "../../kubelet/nodestatus/node.js";
 import type { CommandResult } from "../../labs/runner.js";
 import { SaidError } from "../../labs/said-error.js";
 import type { LabDefinition } from "../../labs/schema.js";
@@ -20,6 +21,8 @@ export interface LabNodesOptions {
   /** each node has a folder of its name in it */
   readonly folder: string;
   readonly target: Target;
+  /** which they register with; default: none */
+  readonly taints?: readonly Taint[];
   readonly columns: number;
   readonly settings: LabDefinition["nodeOptions"];
 }
@@ -137,8 +140,9 @@ export class LabMachine {
     if (this.#kubelet !== undefined) return;
     const { context, clock } = this.session;
     const { startNode } = await import("../node/start-node.js");
-    const { target } = this.options;
-    const plan = planUnasked(this.name, join(this.options.folder, this.name), undefined);
+    const { target, taints } = this.options;
+    const unasked = planUnasked(this.name, join(this.options.folder, this.name), undefined);
+    const plan = taints === undefined ? unasked : { ...unasked, taints };
     this.#kubelet = await startNode(
       { context, clock, trace: this.#openTrace() },
       {

@@ -1,13 +1,28 @@
 import { join } from "node:path";
+import { fileErrorWords } from "../../labs/file-error.js";
 import type { LabSummary } from "../../labs/library.js";
 import { type LabProgress, loadProgress, type Progress, saveProgress } from "../../labs/progress.js";
+import { SaidError } from "../../labs/said-error.js";
 import type { Clock } from "../../util/clock.js";
+import { makeFolder } from "../../util/files.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** `$XDG_STATE_HOME/kubelab/learn`: progress, and what a lab in the background leaves to be found by. */
 export function learnFolder(env: Env): string {
   return join(env["XDG_STATE_HOME"] || join(env["HOME"] ?? ".", ".local", "state"), "kubelab", "learn");
+}
+
+/** Makes it, for its owner alone. @throws LabError BAD_FILE */
+export async function makeLearnFolder(env: Env): Promise<string> {
+  const folder = learnFolder(env);
+  try {
+    await makeFolder(folder, 0o700);
+    return folder;
+  } catch (cause) {
+    const why = fileErrorWords(cause);
+    throw new SaidError("BAD_FILE", ["fileUnwritable", { file: folder, why }], ["stateFolderHint"], { cause });
+  }
 }
 
 /** The learner's progress file. Each change is read, made and written at once: another terminal may do the same. */

@@ -8,6 +8,18 @@ const COLUMNS = 80;
 /** A proof runs many labs at once, on fast clocks. */
 const PATIENCE_MS = 15_000;
 
+/** A processor that is asked for more than this by others has little left for fast clocks. */
+const BUSY_LOAD = 2;
+
+/**
+ * How many labs to prove at once: they wait for clocks more than they compute, but one that has too little of the machine misses
+ * its deadlines on a fast clock.
+ * @param load how many processes have wanted to run in the last minute
+ */
+export function labsAtOnce(load: number, processors: number): number {
+  return load / processors > BUSY_LOAD ? 3 : 5;
+}
+
 /** Proves one lab on a cluster of its own, at the speed that the lab says. */
 export async function proveOnEmbedded(
   lab: Lab,

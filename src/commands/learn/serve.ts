@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
-import { makeFolder } from "../../util/files.js";
 import { forgetBackground, type HostState, noteBackground } from "./background-state.js";
 import type { LearnEnvironment } from "./environment.js";
 import { hostLab, type Speaker } from "./host.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { openSession } from "./open-session.js";
-import { learnFolder } from "./progress-store.js";
+import { makeLearnFolder } from "./progress-store.js";
 
 /** Serves a lab in this process until the learner leaves: `kubelab learn start --detach` runs it as a process of its own. */
 export async function serveLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<void> {
@@ -15,8 +14,7 @@ export async function serveLab(env: LearnEnvironment, lab: LabSummary, options: 
   const speaker: Speaker = { emit: (message) => void opening.push(message) };
   await using open = await openSession(env, lab, { ...options, onMessage: (message) => speaker.emit(message) });
   const { session, written } = open;
-  const folder = learnFolder(env.context.env);
-  await makeFolder(folder, 0o700);
+  const folder = await makeLearnFolder(env.context.env);
   const socket = join(folder, "session.sock");
   const { language, say } = env;
   const state: HostState = { version: 1, lab: lab.id, socket, pid: process.pid, language };

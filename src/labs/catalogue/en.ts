@@ -342,4 +342,5 @@ export const EN = {
   fileNoSpace: "no space is left",
   fileReadOnly: "the file system is read-only",
   fileOther: "{detail}",
+  fileUnwritable: "cannot write {file}: {why}",
 } as const;

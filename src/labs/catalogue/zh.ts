@@ -342,4 +342,5 @@ export const ZH: Catalogue = {
   fileNoSpace: "空间不足",
   fileReadOnly: "文件系统只读",
   fileOther: "文件系统的回答是({detail})",
+  fileUnwritable: "无法写入 {file}:{why}",
 };

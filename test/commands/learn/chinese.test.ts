@@ -12,6 +12,8 @@ import { TINY_EN, TINY_YAML, TINY_ZH } from "../../support/tiny-lab.js";
 
 /** What may stand in Latin letters, taken away before a line is looked at. */
 const TECHNICAL: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/(?<=[\u3000-\u9fff])\(.*\)/g, "the raw words of another program, as a detail"],
+  [/\([^()]*\)/g, "the same"],
   [/`[^`]*`/g, "code"],
   [
     /kubelab( learn)?( (start|next|check|hint|solution|reset|list|report|export|import|status|stop|speed))?[^\u3000-\u9fff]*/g,
@@ -22,7 +24,6 @@ const TECHNICAL: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/PLEG is not healthy/g, "what the kubelet says: a lab's title"],
   [/<[a-z]+>|\[[a-z]+\]/g, "a placeholder of a command line"],
   [/\S*[/.]\S*/g, "a path, an address, a field"],
-  [/\([^()]*\)/g, "the raw words of another program, as a detail"],
   [/#?[A-Z]{2,}\S*/g, "a name in capitals"],
 ];
 const CHINESE = /[\u3000-\u9fff]/;
@@ -45,6 +46,7 @@ const lab = (yaml: string, markdown = TINY_EN): Files => ({
   "labs/07-tiny/en.md": markdown,
   "labs/07-tiny/zh.md": TINY_ZH,
 });
+const ANSWERS = "wrong-half: forbidden\nsecrets: yes-all\n";
 const KUBECONFIG = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
@@ -79,15 +81,12 @@ const SITUATIONS: readonly (readonly [line: string, files?: Files])[] = [
   ["start heartbeats --yes --answers a.yaml", { "a.yaml": "silence: x" }],
   ["start pleg --kubeconfig k.yaml"],
   ["start tokens --answers ok.yaml --kubeconfig k.yaml"],
-  ["start tokens --answers ok.yaml --kubeconfig none.yaml --yes", { "ok.yaml": "wrong-half: forbidden" }],
-  ["start tokens --answers ok.yaml --kubeconfig k.yaml --yes", { "ok.yaml": "wrong-half: forbidden", "k.yaml": "{" }],
-  [
-    "start tokens --answers ok.yaml --kubeconfig k.yaml --yes",
-    { "ok.yaml": "wrong-half: forbidden", "k.yaml": KUBECONFIG },
-  ],
+  ["start tokens --answers ok.yaml --kubeconfig none.yaml --yes", { "ok.yaml": ANSWERS }],
+  ["start tokens --answers ok.yaml --kubeconfig k.yaml --yes", { "ok.yaml": ANSWERS, "k.yaml": "{" }],
+  ["start tokens --answers ok.yaml --kubeconfig k.yaml --yes", { "ok.yaml": ANSWERS, "k.yaml": KUBECONFIG }],
   [
     "start tokens --answers ok.yaml --kubeconfig k.yaml --context other --yes",
-    { "ok.yaml": "wrong-half: forbidden", "k.yaml": KUBECONFIG },
+    { "ok.yaml": ANSWERS, "k.yaml": KUBECONFIG },
   ],
   ...["next", "check", "hint", "solution", "status", "stop", "speed 3", "speed x", "reset nope", "reset"].map(
     (line) => [line] as const,
