@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
+import { connect } from "node:net";
+import { describe, onTestFinished, test } from "vitest";
+import { RUNTIME_SERVICE } from "../../../src/cri/services.js";
+import { MAX_MESSAGE_BYTES } from "../../../src/cri/status.js";
+import { Flag, FrameType, frame, PREFACE, settingsFrame } from "../../../src/cri/transport/frames.js";
+import { requestBlock } from "../../../src/cri/transport/session.js";
+import { untilTrue } from "../../support/fake-clock.js";
+import { startRuntime, VERSION } from "../support.js";
+
+type Handlers = Parameters<typeof startRuntime>[0];
+
+async function portOf(handlers: Handlers): Promise<number> {
+  const { endpoint } = await startRuntime(handlers, { endpoint: "tcp://127.0.0.1:0" });
+  return Number(new URL(endpoint).port);
+}
+
+/** Node's own client: another implementation of the protocol than ours. */
+function openClient(port: number, initialWindowSize = 65_535): ClientHttp2Session {
+  const client = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize } });
+  client.on("error", () => {});
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+function message(bytes: Buffer, flag = 0, length = bytes.length): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix[0] = flag;
+  prefix.writeUInt32BE(length, 1);
+  return Buffer.concat([prefix, bytes]);
+}
+
+const HEAD = { ":method": "POST", ":path": RUNTIME_SERVICE.version.path, "content-type": "application/grpc" };
+
+/** The answer's status (of the trailers, or of the only head) and its body. */
+function ask(client: ClientHttp2Session, body: Buffer, headers: OutgoingHttpHeaders = {}) {
+  return new Promise<{ readonly http: unknown; readonly grpc: unknown; readonly why: unknown; readonly body: Buffer }>(
+    (resolve, reject) => {
+      const stream = client.request({ ...HEAD, ...headers });
+      const seen: Record<string, unknown> = {};
+      const pieces: Buffer[] = [];
+      stream.on("response", (fields) => Object.assign(seen, fields));
+      stream.on("trailers", (fields) => Object.assign(seen, fields));
+      stream.on("data", (piece: Buffer) => pieces.push(piece));
+      stream.on("error", reject);
+      stream.on("close", () => {
+        const { ":status": http, "grpc-status": grpc, "grpc-message": why } = seen;
+        resolve({ http, grpc, why, body: Buffer.concat(pieces) });
+      });
+      stream.end(body);
+    },
+  );
+}
+
+describe("what a server answers", () => {
+  const table: readonly (readonly [string, Buffer, OutgoingHttpHeaders, http: number, grpc: string | undefined])[] = [
+    ["a call", message(Buffer.alloc(0)), {}, 200, "0"],
+    [
+      "a method that nobody has",
+      message(Buffer.alloc(0)),
+      { ":path": "/runtime.v1.RuntimeService/Nothing" },
+      200,
+      "12",
+    ],
+    ["something else than gRPC", Buffer.from("{}"), { "content-type": "application/json" }, 415, undefined],
+    ["a request without a message", Buffer.alloc(0), {}, 200, "13"],
+    ["a message that is none", message(Buffer.from([0xff, 0xff])), {}, 200, "13"],
+    ["a compressed message", message(Buffer.from([1]), 1), {}, 200, "13"],
+    ["a message longer than is allowed", message(Buffer.alloc(0), 0, MAX_MESSAGE_BYTES + 1), {}, 200, "8"],
+  ];
+  for (const [what, body, headers, http, grpc] of table) {
+    test(`${what}: HTTP ${http}, gRPC ${grpc}; the connection goes on`, async () => {
+      const client = openClient(await portOf({}));
+      const answer = await ask(client, body, headers);
+      assert.deepEqual([answer.http, answer.grpc], [http, grpc]);
+      assert.equal((await ask(client, message(Buffer.alloc(0)))).grpc, "0");
+    });
+  }
+
+  test("an answer larger than the client's windows comes as they open", async () => {
+    const version = "v".repeat(300_000);
+    const client = openClient(await portOf({ version: () => ({ ...VERSION, version }) }), 1_000);
+    const { body, grpc } = await ask(client, message(Buffer.alloc(0)));
+    assert.equal(grpc, "0");
+    assert.equal(RUNTIME_SERVICE.version.response.decode(body.subarray(5)).version, version);
+  });
+
+  test("a client that cancels: the handler is told, and others go on", async () => {
+    const ended: string[] = [];
+    const client = openClient(
+      await portOf({
+        stopContainer: (_request, { signal }) => {
+          signal.addEventListener("abort", () => ended.push("cancelled"));
+          ended.push("asked");
+          return new Promise<never>(() => {});
+        },
+      }),
+    );
+    const stream = client.request({ ...HEAD, ":path": RUNTIME_SERVICE.stopContainer.path });
+    stream.on("error", () => {});
+    stream.end(message(Buffer.alloc(0)));
+    await untilTrue(() => ended.includes("asked"));
+    stream.close(8);
+    await untilTrue(() => ended.includes("cancelled"));
+    assert.equal((await ask(client, message(Buffer.alloc(0)))).grpc, "0");
+  });
+});
+
+describe("what a server bears", () => {
+  const START = Buffer.concat([PREFACE, settingsFrame([])]);
+  const BLOCK = requestBlock(Object.entries(HEAD));
+  const CALL = Buffer.concat([
+    frame(FrameType.HEADERS, 0, 1, BLOCK.subarray(0, 20)),
+    frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, BLOCK.subarray(20)),
+    frame(FrameType.DATA, Flag.END_STREAM, 1, message(Buffer.alloc(0))),
+  ]);
+  const table: readonly (readonly [string, Buffer, isServed: boolean])[] = [
+    ["HTTP/1.1", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), false],
+    ["another frame within a header block", Buffer.concat([START, CALL.subarray(0, 29), settingsFrame([])]), false],
+    ["a stream with a server's number", Buffer.concat([START, frame(FrameType.HEADERS, 4, 2, BLOCK)]), false],
+    ["a frame of 16 MB", Buffer.concat([START, Buffer.from("ffffff000000000001", "hex")]), false],
+    ["headers that go on in another frame", Buffer.concat([START, CALL]), true],
+  ];
+  for (const [what, bytes, isServed] of table) {
+    for (const pieceBytes of [1, bytes.length]) {
+      test(`${what}, ${pieceBytes} bytes at a time: ${isServed ? "served" : "the connection ends"}`, async () => {
+        const port = await portOf({});
+        const socket = connect(port, "127.0.0.1");
+        onTestFinished(() => void socket.destroy());
+        let seen = Buffer.alloc(0);
+        let isClosed = false;
+        socket.on("data", (chunk: Buffer) => {
+          seen = Buffer.concat([seen, chunk]);
+        });
+        socket
+          .on("error", () => {})
+          .on("close", () => {
+            isClosed = true;
+          });
+        for (let at = 0; at < bytes.length && !isClosed; at += pieceBytes) {
+          socket.write(bytes.subarray(at, at + pieceBytes));
+        }
+        await untilTrue(() => (isServed ? seen.includes("grpc-status") : isClosed));
+        assert.equal((await ask(openClient(port), message(Buffer.alloc(0)))).grpc, "0", "others are served");
+      });
+    }
+  }
+});
