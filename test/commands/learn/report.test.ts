@@ -10,6 +10,7 @@ const summary = (id: string, title: string): LabSummary => ({
   id,
   number: "1",
   kind: "chapter",
+  cluster: "any",
   minutes: 5,
   revision: 2,
   steps: ["a", "b"],
