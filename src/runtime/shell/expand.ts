@@ -1,6 +1,7 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import { readAll } from "../process/streams.js";
+import type { Terminal } from "../process/terminal.js";
 import { type ArithmeticContext, evaluate } from "./arithmetic.js";
 import type { ArithExpr, BraceItem, ParameterPart, ScriptNode, WordNode, WordPart } from "./ast.js";
 import { expandOperation } from "./parameters.js";
@@ -19,6 +20,8 @@ export interface ExpansionHost {
   readonly files: Parameters<typeof openForReading>[0];
   readonly random: Parameters<typeof openForReading>[2];
   readonly signal: AbortSignal;
+  /** what `/dev/tty` is */
+  readonly terminal: Terminal | undefined;
 }
 
 /** Collects the fields that a word becomes. */

@@ -2,6 +2,7 @@ import { Pipe } from "../process/pipe.js";
 import { exitCodeOf, type Process, type Program, type Self } from "../process/process.js";
 import { SIGINT } from "../process/signals.js";
 import { type ByteSink, type ByteSource, BytesSource, CollectingSink, NullSink } from "../process/streams.js";
+import type { Terminal } from "../process/terminal.js";
 import { breathe } from "../programs/console.js";
 import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
 import { runCompound } from "./compound.js";
@@ -38,6 +39,12 @@ export class Interpreter implements ExpansionHost {
 
   get signal(): AbortSignal {
     return this.self.signal;
+  }
+
+  /** By any of the three that still leads there: a process has no other tie to its terminal here. */
+  get terminal(): Terminal | undefined {
+    const { stdin, stdout, stderr } = this.self;
+    return stdin.terminal ?? stdout.terminal ?? stderr.terminal;
   }
 
   get files() {

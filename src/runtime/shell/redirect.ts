@@ -93,6 +93,7 @@ function duplicate(fd: number, word: string, host: ExpansionHost): void {
 
 function open(name: string, how: "read" | "write" | "append", host: ExpansionHost): Descriptor {
   const path = resolvePath(host.state.cwd, name);
+  if (path === "/dev/tty") return openTerminal(name, how, host);
   const fd = DESCRIPTOR_PATHS[path];
   const existing = fd === undefined ? undefined : host.state.descriptors.get(fd);
   if (existing !== undefined) return existing;
@@ -102,4 +103,11 @@ function open(name: string, how: "read" | "write" | "append", host: ExpansionHos
   } catch (error) {
     throw new ShellError(`can't ${how === "read" ? "open" : "create"} ${name}: ${errorText(error)}`, 1);
   }
+}
+
+/** The terminal that the shell is on, wherever its own input and output lead. */
+function openTerminal(name: string, how: "read" | "write" | "append", { terminal }: ExpansionHost): Descriptor {
+  const verb = how === "read" ? "open" : "create";
+  if (terminal === undefined) throw new ShellError(`can't ${verb} ${name}: No such device or address`, 1);
+  return how === "read" ? { source: terminal.source } : { sink: terminal.sink };
 }

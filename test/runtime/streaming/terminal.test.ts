@@ -219,6 +219,9 @@ const SIZES: readonly (readonly [string, string])[] = [
   ["quoted, with what follows", 'x="$(stty size 2>&1)"; echo "$x"'],
   ["the end of a pipe", "echo $(stty size | cat)"],
   ["a function's", "f() { stty size; }; echo $(f)"],
+  ["of /dev/tty, behind a pipe", "echo | stty size < /dev/tty"],
+  ["of /dev/tty, in a substitution", "echo $(echo | stty size < /dev/tty)"],
+  ["written to /dev/tty", "echo $(stty size > /dev/tty) | cat > /dev/null"],
   ["in a subshell of a shell", "(sh -c 'echo $(stty size)')"],
 ];
 
@@ -234,6 +237,15 @@ for (const [name, script] of SIZES) {
     assert.equal(await person.types(`${script}\r`).then((seen) => seen.includes("\r\n10 40\r\n")), true);
   });
 }
+
+test("/dev/tty cannot be opened where there is no terminal", async () => {
+  const { running } = lab.run({ command: ["sleep", "infinity"] });
+  assert.ok(running !== undefined);
+  const session = new FakeSession({ stdin: false, tty: false });
+  await serveExec(session, running, ["sh", "-c", "stty size < /dev/tty; echo $?"], "0123");
+  assert.equal(session.stdout?.text, "1\n");
+  assert.match(session.stderr?.text ?? "", /can't open \/dev\/tty: No such device or address/);
+});
 
 test("ls lists in columns on a terminal, and in lines elsewhere", async () => {
   const person = new Person(["sh"]);
