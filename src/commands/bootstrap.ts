@@ -6,7 +6,7 @@ import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
-import { type JoinOptions, type JoinPlace, type JoinPlan, planJoin } from "./bootstrap/plan.js";
+import { type JoinOptions, type JoinPlace, type JoinPlan, LAB_TAINT, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { addExamples } from "./examples.js";
 
@@ -24,7 +24,13 @@ function nodesFolder(env: Readonly<Record<string, string | undefined>>): string 
 
 /** What `planJoin` wants to know of the process. */
 export function joinPlace({ env, cwd, streams }: CliContext): JoinPlace {
-  return { home: nodesFolder(env), cwd, canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true };
+  return {
+    home: nodesFolder(env),
+    cwd,
+    canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
+    // A lab on the learner's own cluster: its nodes are nobody else's to use.
+    ...((env["KUBELAB_LAB_KUBECONFIG"] ?? "") === "" ? {} : { taints: [LAB_TAINT] }),
+  };
 }
 
 /** The flags of the node itself, for every command that may have to join one. */

@@ -197,10 +197,10 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */
-async function mayBeReal({ library, say }: LearnEnvironment, id: string): Promise<void> {
+async function mayBeReal({ library, say, language }: LearnEnvironment, id: string): Promise<void> {
   const lab = await library.load(id);
-  if (lab?.definition.cluster === "any") return;
-  throw new SpokenError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
+  if (lab === undefined || lab.definition.cluster === "any") return;
+  throw (await import("./learn/real-place.js")).embeddedOnly(lab.definition, language, say);
 }
 
 function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {

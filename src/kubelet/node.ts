@@ -12,7 +12,7 @@ import { NodeEventRecorder } from "./events/recorder.js";
 import { LEASE_UPSTREAM, LeaseController, type LeaseOutcome } from "./nodelease/controller.js";
 import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
 import { readMachineFacts } from "./nodestatus/machine.js";
-import type { NodeObject, NodeStatus } from "./nodestatus/node.js";
+import type { NodeObject, NodeStatus, Taint } from "./nodestatus/node.js";
 import { registerWithApiServer } from "./nodestatus/register.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import {
@@ -40,6 +40,8 @@ export interface NodeOptions {
   readonly kubeVersion: string;
   readonly resources: NodeResources;
   readonly jitter?: boolean;
+  /** the node registers with them: `--register-with-taints`; default: none of its own */
+  readonly taints?: readonly Taint[];
 }
 
 /** Where the node's status comes from when a kubelet with a runtime runs on it. */
@@ -106,7 +108,9 @@ export class NodeAgent {
 
   /** The Node as this kubelet would register it now: what admission goes by until the API server has one. */
   initialNode(): NodeObject {
-    return initialNode(this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now()));
+    const node = initialNode(this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now()));
+    const { taints = [] } = this.options;
+    return taints.length === 0 ? node : { ...node, spec: { ...node.spec, taints } };
   }
 
   #status(before: NodeStatus, nowMs: number): NodeStatus {

@@ -90,7 +90,13 @@ export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
   const agent = new NodeAgent(
     own.config,
     { clock, trace, random: context.random },
-    { nodeName: plan.nodeName, kubeVersion, resources: plan.resources, jitter: plan.jitter },
+    {
+      nodeName: plan.nodeName,
+      kubeVersion,
+      resources: plan.resources,
+      jitter: plan.jitter,
+      ...(plan.taints === undefined ? {} : { taints: plan.taints }),
+    },
   );
   try {
     await agent.testClient(context.signal);

@@ -4,6 +4,7 @@ import { pathFrom } from "../../cli/paths.js";
 import { type BootstrapToken, parseToken } from "../../kubelet/bootstraptoken/token.js";
 import { parseCaCertHash } from "../../kubelet/certificate/discovery.js";
 import { checkNodeName } from "../../kubelet/certificate/node-identity.js";
+import type { Taint } from "../../kubelet/nodestatus/node.js";
 import { checkResources, type NodeResources } from "../../kubelet/nodestatus/resources.js";
 import { LabError } from "../../util/errors.js";
 
@@ -15,6 +16,8 @@ export interface JoinPlace {
   readonly cwd: string;
   /** there is a terminal to ask on */
   readonly canAsk: boolean;
+  /** of every node that joins from here; default: none */
+  readonly taints?: readonly Taint[];
 }
 
 export type Approval = "auto" | "ask" | "manual";
@@ -61,7 +64,12 @@ export interface JoinPlan {
   readonly jitter: boolean;
   /** every question is answered with yes */
   readonly yes: boolean;
+  /** what the node registers with; default: nothing */
+  readonly taints?: readonly Taint[];
 }
+
+/** Of nodes that play on a cluster in use: nothing of the cluster's own is scheduled to them. */
+export const LAB_TAINT: Taint = { key: "kubelab/lab", value: "own", effect: "NoSchedule" };
 
 const MIN_CERT_DURATION_MS = 600_000;
 
@@ -105,6 +113,7 @@ export function planJoin(options: JoinOptions, place: JoinPlace): JoinPlan {
     insecureSkipTlsVerify: options.insecureSkipTlsVerify === true,
     jitter: options.jitter === true,
     yes: options.yes === true,
+    ...(place.taints === undefined ? {} : { taints: place.taints }),
   };
 }
 

@@ -32,9 +32,10 @@ export function labTable(labs: readonly LabSummary[], progress: Progress, langua
     lab.id,
     say("minutes", { count: lab.minutes }),
     standingInWords(lab, progress, say),
+    lab.cluster === "any" ? say("ownYes") : "",
     lab.title[language],
   ]);
-  const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnTitle"] as const;
+  const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnOwn", "columnTitle"] as const;
   const all = [keys.map((key) => say(key)), ...rows];
   const widths = keys.map((_, i) => Math.max(...all.map((row) => textWidth(row[i] ?? ""))));
   return all

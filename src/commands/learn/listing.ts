@@ -6,7 +6,7 @@ export async function listLabs({ library, store, language, say, context }: Learn
   const progress = await store.load();
   const text = asJson
     ? JSON.stringify(jsonReport(library.summaries, progress), null, 2)
-    : labTable(library.summaries, progress, language, say);
+    : `${labTable(library.summaries, progress, language, say)}\n\n${say("ownMeans")}`;
   context.streams.stdout.write(`${text}\n`);
 }
 

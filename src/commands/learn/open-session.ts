@@ -65,7 +65,7 @@ export async function openSession(
   const realPlace =
     real === undefined
       ? undefined
-      : await openRealPlace(context, { target: real, definition: lab.definition, say: env.say, ...shown });
+      : await openRealPlace(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
   const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
   const { definition } = lab;
   const clusterName = await freeClusterName(context);

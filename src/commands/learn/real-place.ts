@@ -1,20 +1,26 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CliContext } from "../../cli/context.js";
+import type { CliContext, Target } from "../../cli/context.js";
 import { pathFrom } from "../../cli/paths.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { loadRealKubeconfig } from "../../client/kubeconfig.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import { NODES, objectPath } from "../../client/paths.js";
 import { LANGUAGE_VARIABLE, type Say } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
 import { SpokenError } from "../../labs/said-error.js";
 import type { LabDefinition } from "../../labs/schema.js";
 import type { Language } from "../../labs/text.js";
+import { chooseValues, fillAll } from "../../labs/variables.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
+import { LAB_TAINT } from "../bootstrap/plan.js";
+import { inject } from "./injections.js";
+import { LabNodes } from "./lab-nodes.js";
 import { labFolderPrefix } from "./leftovers.js";
+import { OwnThings } from "./own-things.js";
 import { writePrograms } from "./programs.js";
 import { LabRunner } from "./runner.js";
 
@@ -28,6 +34,8 @@ export interface RealTarget {
 export interface RealPlaceOptions {
   readonly target: RealTarget;
   readonly definition: LabDefinition;
+  /** chooses the values of the lab's variables */
+  readonly seed: number;
   readonly say: Say;
   readonly columns: number;
   readonly isColoured: boolean;
@@ -40,10 +48,10 @@ export interface RealPlaceOptions {
  * @throws LabError USAGE for a lab that needs the embedded cluster; FORBIDDEN with the rights that are missing; DECLINED
  */
 export async function openRealPlace(context: CliContext, options: RealPlaceOptions): Promise<LabPlace> {
-  const { target, definition, say, columns, isColoured, language } = options;
+  const { target, seed, say, columns, isColoured, language } = options;
+  const definition = fillAll(options.definition, chooseValues(options.definition, seed));
   const { id } = definition;
-  const embeddedOnly = () => new SpokenError("USAGE", say("needsEmbedded", { id }), say("needsEmbeddedHint", { id }));
-  if (definition.cluster !== "any") throw embeddedOnly();
+  if (definition.cluster !== "any") throw embeddedOnly(definition, language, say);
   const { config, contextName } = await loadRealKubeconfig(context.env, {
     ...target,
     ...(target.kubeconfig === undefined ? {} : { kubeconfig: pathFrom(context.cwd, target.kubeconfig) }),
@@ -53,10 +61,9 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
   }
   const clock = new SystemClock();
   const client = createClient(config, { clock, trace: new Trace(clock), random: context.random, actor: "user" });
-  let folder: string | undefined;
+  const closers: (() => Promise<void>)[] = [() => client.close()];
   const close = async () => {
-    await client.close();
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    for (const one of closers.splice(0).reverse()) await one();
   };
   try {
     await checkRights(client, definition.rights, say, context.signal);
@@ -67,20 +74,51 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       flag: "--yes",
     });
     if (!agreed) throw new SpokenError("DECLINED", say("declined"), say("declinedHint"));
-    folder = await mkdtemp(labFolderPrefix());
+    const nodeNames = Array.from({ length: definition.nodes }, (_, i) => `node-${i + 1}`);
+    const paths = [...(definition.makes ?? []), ...nodeNames.map((name) => objectPath(NODES, name))];
+    const things = await OwnThings.claim({ client, wall: clock, say }, paths, context.signal);
+    const folder = await mkdtemp(labFolderPrefix());
+    closers.push(
+      () => rm(folder, { recursive: true, force: true }),
+      async () => {
+        for (const what of await things.remove()) context.streams.stderr.write(`${say("notCleaned", { what })}\n`);
+      },
+    );
     const kubeconfig = join(folder, "kubeconfig");
     const names = { cluster: contextName, user: contextName, context: contextName };
     await writeFileAtomic(kubeconfig, kubeconfigText(config, names), { mode: 0o600 });
     const programs = await writePrograms(folder, context, false);
-    const nodes = join(folder, "nodes");
+    const onTarget: Target = {
+      kind: "real",
+      admin: config,
+      description: contextName,
+      kubeVersion: definition.kubeVersion,
+      close: async () => {},
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const nodes = await LabNodes.open(
+      { context, clock },
+      {
+        count: definition.nodes,
+        folder,
+        target: onTarget,
+        taints: [LAB_TAINT],
+        columns,
+        settings: definition.nodeOptions,
+      },
+    );
+    closers.push(() => nodes[Symbol.asyncDispose]());
+    await checkAnswers(client, definition.wants, say, context.signal);
     const own = {
       KUBECONFIG: kubeconfig,
       KUBELAB_LAB_KUBECONFIG: kubeconfig,
-      KUBELAB_NODES: nodes,
+      KUBELAB_NODES: join(folder, "nodes"),
       [LANGUAGE_VARIABLE]: language,
     };
     const env = { ...context.env, ...own, PATH: `${programs}:${context.env["PATH"] ?? ""}` };
     const { random, self } = context;
+    const setSpeed = () =>
+      Promise.reject(new SpokenError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id })));
     return {
       folder,
       client,
@@ -88,18 +126,49 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       wall: clock,
       patienceMs: 0,
       runner: new LabRunner({ random, clock, folder, self, columns, isColoured, env }),
-      given: { server: config.server, kubeconfig, folder },
+      given: { server: config.server, kubeconfig, folder, onNode: onNode(definition.runsOn), ...nodes.given },
       elsewhere: [`cd ${folder}`, ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`)],
       speed: 1,
       canSetSpeed: false,
-      setSpeed: () => Promise.reject(embeddedOnly()),
-      output: () => undefined,
-      inject: () => Promise.reject(embeddedOnly()),
+      setSpeed,
+      output: (name) => nodes.output(name),
+      inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Why a lab is not for a cluster of the learner's own, in the lab's words. */
+export function embeddedOnly(
+  { id, embeddedBecause }: Pick<LabDefinition, "id" | "embeddedBecause">,
+  language: Language,
+  say: Say,
+): SpokenError {
+  const why = embeddedBecause?.[language] ?? say("needsEmbeddedWhy");
+  return new SpokenError("USAGE", say("needsEmbedded", { id, why }), say("needsEmbeddedHint", { id }));
+}
+
+/** What `kubectl run` takes so that a pod comes to the lab's node and to no other. */
+function onNode(name: string): string {
+  return ` --overrides='{"spec":{"nodeName":"${name}"}}'`;
+}
+
+/** An older cluster has not all APIs; one that is far away does not reach a kubelet here. @throws SpokenError FAILED */
+async function checkAnswers(
+  client: KubeClient,
+  wants: readonly string[],
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const path of wants) {
+    const { status } = await client.request({ method: "GET", path, signal });
+    if (status < 300) continue;
+    const isKubelet = /^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path);
+    const message = say(isKubelet ? "wantsKubelet" : "wantsAnswer", { path, status });
+    throw new SpokenError("FAILED", message, say("rightsMissingHint"));
   }
 }
 

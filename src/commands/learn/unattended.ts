@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { pathFrom } from "../../cli/paths.js";
+import { LabBroken } from "../../labs/actions.js";
 import { fileErrorWords } from "../../labs/file-error.js";
 import type { Lab } from "../../labs/lab.js";
 import { type LabSummary, nearest } from "../../labs/library.js";
@@ -45,6 +46,10 @@ export async function runUnattended(
         env.say("stepFailedHint"),
       );
     }
+  } catch (error) {
+    if (!(error instanceof LabBroken)) throw error;
+    const message = `${env.say("labBroken")}: ${error.message}`;
+    throw new SpokenError("FAILED", message, env.say("stepFailedHint"), { cause: error });
   } finally {
     teller.stop();
   }

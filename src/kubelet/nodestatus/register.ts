@@ -75,7 +75,9 @@ async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, si
   const name = node.metadata.name ?? "";
   const answer = await client.request<NodeObject>({ method: "POST", path: collectionPath(NODES), body: node, signal });
   if (isSuccess(answer)) {
-    const taints = (answer.body.spec?.taints ?? []).map((taint) => `${taint.key}:${taint.effect}`).join(", ");
+    const own = node.spec?.taints ?? [];
+    const added = (answer.body.spec?.taints ?? []).filter(({ key }) => own.every((one) => one.key !== key));
+    const taints = added.map((taint) => `${taint.key}:${taint.effect}`).join(", ");
     const to = `registered${taints === "" ? "" : `, with the taint ${taints}: the API server's admission put it there`}`;
     trace.emit({ kind: "state", subject: `Node ${name}`, what: "object", to }, { actor: "apiserver" });
     return { node: answer.body, isNew: true };
