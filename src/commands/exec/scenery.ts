@@ -5,7 +5,7 @@ import type { V1Pod } from "../../api/pod.js";
 import type { CliContext, Target } from "../../cli/context.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
-import { collectionPath, EVENTS, PODS } from "../../client/paths.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../../client/paths.js";
 import type { Clock } from "../../util/clock.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -57,15 +57,37 @@ export async function startScenery(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    // Made while the node joins: the scheduler binds them as soon as it is there.
-    const pods = Promise.all(podNames.map((name) => createPod(client, name, context.signal)));
-    const [node] = await Promise.all([starting, pods]);
+    // Not before the node takes pods: one that the scheduler has tried in vain waits for a second before its next turn.
+    const [node] = await Promise.all([
+      starting,
+      Promise.race([untilSchedulable(client, context.signal), lost(starting)]),
+    ]);
+    await Promise.all(podNames.map((name) => createPod(client, name, context.signal)));
     await Promise.race([untilReady(client, podNames, readiness, context.signal), node.done]);
     return { node, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Settles when a node does not start, or ends: it would never become ready then. */
+async function lost(starting: Promise<RunningNode>): Promise<void> {
+  await (await starting).done;
+}
+
+/** Ready, and rid of the taint that a new node has. */
+async function untilSchedulable(client: KubeClient, signal: AbortSignal): Promise<void> {
+  for await (const { object } of client.watch(collectionPath(NODES), {}, signal)) {
+    const { spec, status } = object as NodeConditions;
+    const isReady = status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+    if (isReady && (spec?.taints ?? []).length === 0) return;
+  }
+}
+
+interface NodeConditions {
+  readonly spec?: { readonly taints?: readonly unknown[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
 async function createPod(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
