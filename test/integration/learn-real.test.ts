@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
@@ -7,11 +7,55 @@ import { createClient } from "../../src/client/create-client.js";
 import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
+import type { NodeObject } from "../../src/kubelet/nodestatus/node.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
+import { parse } from "../../src/util/yaml.js";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
+
+/** Labs that take some seconds at the speed of a watch, with the programs that they need. */
+const PLAYED: readonly (readonly [lab: string, ...needs: "openssl"[]])[] = [
+  ["03-csr", "openssl"],
+  ["04-bootstrap", "openssl"],
+  ["20-exec", "openssl"],
+  ["21-streams"],
+  ["22-logs-port-forward"],
+  ["24-pod-life"],
+  ["52-exec-x509", "openssl"],
+  ["53-csr-stuck", "openssl"],
+  ["55-exec-hangs"],
+  ["58-wrong-ca-hash", "openssl"],
+];
+/** What labs make, and what stays of it would be theirs. */
+const KINDS = [
+  "/api/v1/nodes",
+  "/api/v1/pods",
+  "/api/v1/namespaces",
+  "/api/v1/secrets",
+  "/apis/coordination.k8s.io/v1/leases",
+  "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+  "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+];
+
+interface LabFile {
+  readonly id: string;
+  readonly cluster?: string;
+  readonly embeddedBecause?: unknown;
+  readonly steps: readonly { readonly id: string; readonly predict?: readonly string[] }[];
+}
+
+function labFile(folder: string): LabFile {
+  return parse(readFileSync(join("labs", folder, "lab.yaml"), "utf8")) as LabFile;
+}
+
+test("a lab for the embedded cluster only says why", () => {
+  for (const folder of readdirSync("labs")) {
+    const { cluster, embeddedBecause } = labFile(folder);
+    assert.equal(embeddedBecause === undefined, cluster === "any", folder);
+  }
+});
 
 suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
   const home = newHome();
@@ -63,10 +107,68 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     assert.deepEqual(folders(), before);
   });
 
-  test("a lab that does what no cluster should bear says that it needs the embedded one", async () => {
-    const { code, stderr } = await learn("start", "pleg-not-healthy", "--kubeconfig", kubeconfig);
+  const things = async () => {
+    await using client = createClient(cluster.admin, { ...deps, actor: "user" });
+    const lists = KINDS.map(async (path) => {
+      const { items } = await client.expect<{ items: { metadata: { name: string } }[] }>({ method: "GET", path });
+      return items.map(({ metadata }) => `${path}/${metadata.name}`);
+    });
+    return (await Promise.all(lists)).flat().sort();
+  };
+
+  for (const [folder, ...needs] of PLAYED) {
+    const { id, steps } = labFile(folder);
+    suiteNeeding(needs, id, () => {
+      test("it is played to its end, and the cluster is as before", async () => {
+        const before = await things();
+        const answers = steps.flatMap(({ id: step, predict }) =>
+          predict === undefined ? [] : [`${step}: ${predict[0]}`],
+        );
+        writeFileSync(join(home, `${id}.yaml`), answers.length === 0 ? "{}" : answers.join("\n"));
+        const words = ["start", id, "--kubeconfig", kubeconfig, "--yes", "--answers", `${id}.yaml`];
+        const { code, stdout, stderr } = await learn(...words);
+        assert.equal(code, 0, stdout + stderr);
+        assert.deepEqual(await things(), before);
+      });
+    });
+  }
+
+  test("what a lab would make is there already: it does not begin, and touches nothing", async () => {
+    await using client = createClient(cluster.admin, { ...deps, actor: "user" });
+    const path = "/api/v1/nodes";
+    const body = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } };
+    await client.expect({ method: "POST", path, body });
+    const before = await things();
+    const words = ["start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml"];
+    writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
+    const { code, stderr } = await learn(...words);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /your cluster has this already.*nodes\/node-1/);
+    assert.deepEqual(await things(), before);
+    await client.expect({ method: "DELETE", path: `${path}/node-1` });
+  });
+
+  test("after Ctrl-C nothing of the lab is left, and its nodes were tainted", async () => {
+    const before = await things();
+    writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
+    const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
+    const lab = new CliProcess(home, words, { TMPDIR: tmpdir() });
+    await lab.printed(/Step 9 of/);
+    await using client = createClient(cluster.admin, { ...deps, actor: "user" });
+    const node = await client.expect<NodeObject>({ method: "GET", path: "/api/v1/nodes/node-1" });
+    assert.deepEqual(
+      node.spec?.taints?.map(({ key, effect }) => `${key}:${effect}`),
+      ["kubelab/lab:NoSchedule"],
+    );
+    lab.child.kill("SIGINT");
+    assert.equal((await lab.ended).code, 130);
+    assert.deepEqual(await things(), before);
+  });
+
+  test("a lab that needs a clock of its own says so", async () => {
+    const { code, stderr } = await learn("start", "asleep", "--kubeconfig", kubeconfig);
     assert.equal(code, 2);
-    assert.match(stderr, /lab pleg-not-healthy needs the embedded cluster/);
+    assert.match(stderr, /lab asleep needs the embedded cluster: .*a clock of its own/);
   });
 
   test("without the rights it does not begin, and says which are missing", async () => {
