@@ -4,6 +4,8 @@
  * Mirrors k8s.io/utils/clock (Clock): what takes a Clock can be driven by a test or sped up by `--speed`.
  */
 export interface Clock {
+  /** how many times as fast as the wall's it runs, where it has to do with the wall's at all */
+  readonly speed?: number;
   /** Unix ms, on this clock (a sped-up clock runs ahead of the wall). */
   now(): number;
   /**

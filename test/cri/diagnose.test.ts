@@ -11,7 +11,7 @@ import { VersionResponse } from "../../src/cri/messages/runtime.js";
 import { RpcError } from "../../src/cri/status.js";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { LabError } from "../../src/util/errors.js";
-import { FakeClock } from "../support/fake-clock.js";
+import { FakeClock, START_MS, untilTrue } from "../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../support/https-server.js";
 import { recordingTrace } from "../support/trace.js";
 import { startRuntime, temporaryFolder, VERSION } from "./support.js";
@@ -207,4 +207,21 @@ test("an abort ends the attempt, also while the endpoint is being looked at", as
   stop.abort(new Error("enough"));
   await rejected;
   assert.equal(clock.sleeping, 0);
+});
+
+test("on a fast clock an endpoint has as long by the wall to answer", async () => {
+  const clock = Object.assign(new FakeClock(), { speed: 100 });
+  const { trace } = recordingTrace(clock);
+  const stop = new AbortController();
+  const asked: number[] = [];
+  const endpoint = await listening(createServer(() => asked.push(clock.now())));
+  const attempt = createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, stop.signal);
+  const rejected = assert.rejects(attempt, { message: "enough" });
+  await clock.advance(499_000);
+  await untilTrue(() => asked.length === 1);
+  await clock.advance(1_000); // now it is asked what it speaks, on a connection of its own
+  await untilTrue(() => asked.length === 2);
+  assert.equal(asked[1], START_MS + 500_000);
+  stop.abort(new Error("enough"));
+  await rejected;
 });

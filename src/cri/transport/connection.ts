@@ -78,7 +78,9 @@ export class Connection {
           reject(new Error(why));
         },
       );
-      this.clock.sleep(MIN_CONNECTION_TIMEOUT_MS, AbortSignal.any([timer.signal, this.#closing.signal])).then(
+      // However fast the clock: another process takes its time to answer.
+      const limitMs = MIN_CONNECTION_TIMEOUT_MS * Math.max(1, this.clock.speed ?? 1);
+      this.clock.sleep(limitMs, AbortSignal.any([timer.signal, this.#closing.signal])).then(
         () => session.destroy(`no HTTP/2 settings within ${MIN_CONNECTION_TIMEOUT_MS / 1000} s`),
         () => {
           if (this.#closing.signal.aborted) session.destroy("the client was closed");
