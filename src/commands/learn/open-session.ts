@@ -81,9 +81,12 @@ export async function openSession(
   };
   const session = new LabSession(lab, place, { language, seed, emit });
   const close = async () => {
-    await session[Symbol.asyncDispose]();
-    if (realPlace !== undefined) await cleanUp(env, session);
-    await place[Symbol.asyncDispose]();
+    try {
+      await session[Symbol.asyncDispose]();
+      if (realPlace !== undefined) await cleanUp(env, session);
+    } finally {
+      await place[Symbol.asyncDispose]();
+    }
     await written();
   };
   try {

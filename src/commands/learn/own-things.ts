@@ -7,6 +7,7 @@ import type { Say } from "../../labs/catalogue.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { parseCertificateRequestPem } from "../../pki/csr.js";
 import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
 
 const NODE_PATH = `${collectionPath(NODES)}/`;
 /** What goes away by itself in the end, as a namespace, may take so long. ms */
@@ -38,7 +39,7 @@ export class OwnThings {
     this.#earlierCsrs = new Set(earlier.map(({ metadata }) => metadata.uid ?? ""));
   }
 
-  /** @throws SpokenError CONFLICT-like FAILED when one of them is there already */
+  /** @throws SpokenError FAILED when one of them is there already */
   static async claim(deps: OwnThingsDeps, paths: readonly string[], signal: AbortSignal): Promise<OwnThings> {
     const { client, say } = deps;
     const there: string[] = [];
@@ -56,13 +57,17 @@ export class OwnThings {
   async remove(): Promise<readonly string[]> {
     const left: string[] = [];
     const note = async (path: string) => {
-      const why = await this.#delete(path);
+      const why = await this.#delete(path).catch(wordsOf);
       if (why !== undefined) left.push(`${nameOf(path)}: ${why}`);
     };
     // A node that is gone cannot delete its pods any more: they come first.
     const nodes = this.paths.filter((path) => path.startsWith(NODE_PATH)).map((path) => path.slice(NODE_PATH.length));
     for (const path of this.paths.filter((one) => !one.startsWith(NODE_PATH))) await note(path);
-    for (const path of await this.#pathsOf(nodes)) await note(path);
+    const ofNodes = await this.#pathsOf(nodes).catch((error: unknown) => {
+      left.push(`${nodes.join(", ")}: ${wordsOf(error)}`);
+      return [];
+    });
+    for (const path of ofNodes) await note(path);
     return left;
   }
 
@@ -125,6 +130,12 @@ async function certificateRequests(
   const path = collectionPath(CSRS);
   const { body, status } = await client.request<List<CertificateSigningRequest>>({ method: "GET", path, ...given });
   return status < 300 ? body.items : [];
+}
+
+/** The cluster may be out of reach by now: the rest of the lab's end goes on. @throws what is no LabError */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof LabError)) throw error;
+  return error.message;
 }
 
 /** Asked for by the node, or for it. */

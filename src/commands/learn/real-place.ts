@@ -63,7 +63,10 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
   const client = createClient(config, { clock, trace: new Trace(clock), random: context.random, actor: "user" });
   const closers: (() => Promise<void>)[] = [() => client.close()];
   const close = async () => {
-    for (const one of closers.splice(0).reverse()) await one();
+    const one = closers.pop();
+    if (one === undefined) return;
+    // Whatever one of them meets: what the lab has made is taken away.
+    await one().finally(close);
   };
   try {
     await checkRights(client, definition.rights, say, context.signal);

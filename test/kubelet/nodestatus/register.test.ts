@@ -51,6 +51,21 @@ describe("registration", () => {
     });
   }
 
+  test("a taint of the node's own is not told as admission's", async () => {
+    const own = { key: "kubelab/lab", effect: "NoSchedule" };
+    const added = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const client = new MemoryClient(() => ({ status: 201, body: { ...NODE, spec: { taints: [own, added] } } }));
+    const node = { ...NODE, spec: { taints: [own] } };
+    await registerWithApiServer({ client, clock, trace }, node, { kubeVersion: "1.25" }, new AbortController().signal);
+    const [state] = only(events, "state");
+    assert.equal(
+      state?.to,
+      "registered, with the taint node.kubernetes.io/not-ready:NoSchedule: the API server's admission put it there",
+    );
+  });
+
   test("a command that somebody waits for gives up after as many attempts as it says", async () => {
     const { clock, client, done } = start(() => ({ status: 500, body: { kind: "Status", message: "away" } }), 6);
     await clock.advance(60_000);
