@@ -21,8 +21,17 @@ export function fill(text: string, values: Values): string {
 
 /** The same in every text of a structure. */
 export function fillAll<T>(value: T, values: Values): T {
-  if (typeof value === "string") return fill(value, values) as T;
-  if (Array.isArray(value)) return value.map((one) => fillAll(one, values)) as T;
+  return mapTexts(value, (text) => fill(text, values));
+}
+
+/** The same lab with other names for its nodes: `node-1` becomes `<prefix>1` in all that it says and does. Pure. */
+export function withNodesNamed<T>(lab: T, prefix: string): T {
+  return mapTexts(lab, (text) => text.replace(/(?<!\w)node-(?=\d\b)/g, prefix));
+}
+
+function mapTexts<T>(value: T, change: (text: string) => string): T {
+  if (typeof value === "string") return change(value) as T;
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change)) as T;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillAll(one, values)])) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapTexts(one, change)])) as T;
 }

@@ -136,16 +136,16 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
   test("what a lab would make is there already: it does not begin, and touches nothing", async () => {
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
     const path = "/api/v1/nodes";
-    const body = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } };
+    const body = { apiVersion: "v1", kind: "Node", metadata: { name: "lab-node-1" } };
     await client.expect({ method: "POST", path, body });
     const before = await things();
     const words = ["start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml"];
     writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
     const { code, stderr } = await learn(...words);
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /your cluster has this already.*nodes\/node-1/);
+    assert.match(stderr, /your cluster has this already.*nodes\/lab-node-1/);
     assert.deepEqual(await things(), before);
-    await client.expect({ method: "DELETE", path: `${path}/node-1` });
+    await client.expect({ method: "DELETE", path: `${path}/lab-node-1` });
   });
 
   test("after Ctrl-C nothing of the lab is left, and its nodes were tainted", async () => {
@@ -155,7 +155,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     const lab = new CliProcess(home, words, { TMPDIR: tmpdir() });
     await lab.printed(/Step 9 of/);
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
-    const node = await client.expect<NodeObject>({ method: "GET", path: "/api/v1/nodes/node-1" });
+    const node = await client.expect<NodeObject>({ method: "GET", path: "/api/v1/nodes/lab-node-1" });
     assert.deepEqual(
       node.spec?.taints?.map(({ key, effect }) => `${key}:${effect}`),
       ["kubelab/lab:NoSchedule"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { LabDefinition } from "../../src/labs/schema.js";
-import { chooseValues, fill, fillAll } from "../../src/labs/variables.js";
+import { chooseValues, fill, fillAll, withNodesNamed } from "../../src/labs/variables.js";
 import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 
 const yaml = TINY_YAML.replace("vars:", "vars:\n  port: { between: [8000, 8003] }");
@@ -27,5 +27,18 @@ test("values go where their names are; a name without a value stays", () => {
   assert.deepEqual(fillAll({ x: ["{{a}}", 3, { y: "{{a}}{{a}}" }], z: null }, { a: "v" }), {
     x: ["v", 3, { y: "vv" }],
     z: null,
+  });
+});
+
+test("nodes get other names wherever they are named, and nothing else does", () => {
+  const lab = {
+    a: "kubectl get node node-1",
+    b: ["{{pod}}-node-2", "worker-node", "node-100-x"],
+    "node-1": "a.node-1/x",
+  };
+  assert.deepEqual(withNodesNamed(lab, "lab-node-"), {
+    a: "kubectl get node lab-node-1",
+    b: ["{{pod}}-lab-node-2", "worker-node", "node-100-x"],
+    "node-1": "a.lab-node-1/x",
   });
 });

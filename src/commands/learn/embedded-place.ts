@@ -72,7 +72,7 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
     const nodes = await LabNodes.open(
       { context, clock },
-      { count: definition.nodes, folder, target, columns, settings: definition.nodeOptions },
+      { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
     );
     closers.push(() => nodes[Symbol.asyncDispose]());
     await makeClustersFolder(context.env);

@@ -18,6 +18,8 @@ import type { RunningNode } from "../node/start-node.js";
 
 export interface LabNodesOptions {
   readonly count: number;
+  /** their names: `<prefix>1`, `<prefix>2`, ... */
+  readonly prefix: string;
   /** each node has a folder of its name in it */
   readonly folder: string;
   readonly target: Target;
@@ -44,7 +46,7 @@ export class LabNodes implements AsyncDisposable {
     const nodes = new LabNodes();
     try {
       for (let i = 1; i <= options.count; i++) {
-        const machine = await LabMachine.open(session, `node-${i}`, options);
+        const machine = await LabMachine.open(session, `${options.prefix}${i}`, options);
         nodes.#machines.set(machine.name, machine);
       }
       await Promise.all([...nodes.#machines.values()].map((machine) => machine.start()));

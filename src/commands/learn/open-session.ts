@@ -7,11 +7,12 @@ import type { LabMessage } from "../../labs/message.js";
 import type { LabPlace } from "../../labs/place.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { LabSession } from "../../labs/session.js";
+import { withNodesNamed } from "../../labs/variables.js";
 import { openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
 import { clearLeftovers } from "./leftovers.js";
 import { isOnPath } from "./programs.js";
-import { openRealPlace, type RealTarget } from "./real-place.js";
+import { OWN_NODE_PREFIX, openRealPlace, type RealTarget } from "./real-place.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions {
@@ -43,8 +44,9 @@ export async function openSession(
   { speed, seed: wantedSeed, real, onMessage }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, library, language } = env;
-  const lab = await library.load(summary.id);
-  if (lab === undefined) throw new SpokenError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
+  const found = await library.load(summary.id);
+  if (found === undefined) throw new SpokenError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
+  const lab = real === undefined ? found : withNodesNamed(found, OWN_NODE_PREFIX);
   for (const program of lab.definition.needs) {
     if (isOnPath(program, context.env)) continue;
     throw new SpokenError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));

@@ -31,8 +31,12 @@ export interface RealTarget {
   readonly yes?: boolean;
 }
 
+/** Of a lab's nodes on a cluster of the learner's own, where a node-1 may well be. */
+export const OWN_NODE_PREFIX = "lab-node-";
+
 export interface RealPlaceOptions {
   readonly target: RealTarget;
+  /** its nodes named for such a cluster */
   readonly definition: LabDefinition;
   /** chooses the values of the lab's variables */
   readonly seed: number;
@@ -77,7 +81,7 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       flag: "--yes",
     });
     if (!agreed) throw new SpokenError("DECLINED", say("declined"), say("declinedHint"));
-    const nodeNames = Array.from({ length: definition.nodes }, (_, i) => `node-${i + 1}`);
+    const nodeNames = Array.from({ length: definition.nodes }, (_, i) => `${OWN_NODE_PREFIX}${i + 1}`);
     const paths = [...(definition.makes ?? []), ...nodeNames.map((name) => objectPath(NODES, name))];
     const things = await OwnThings.claim({ client, wall: clock, say }, paths, context.signal);
     const folder = await mkdtemp(labFolderPrefix());
@@ -103,6 +107,7 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       { context, clock },
       {
         count: definition.nodes,
+        prefix: OWN_NODE_PREFIX,
         folder,
         target: onTarget,
         taints: [LAB_TAINT],
@@ -130,7 +135,11 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
       patienceMs: 0,
       runner: new LabRunner({ random, clock, folder, self, columns, isColoured, env }),
       given: { server: config.server, kubeconfig, folder, onNode: onNode(definition.runsOn), ...nodes.given },
-      elsewhere: [`cd ${folder}`, ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`)],
+      elsewhere: [
+        `cd ${folder}`,
+        `export PATH=${programs}:$PATH`,
+        ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`),
+      ],
       speed: 1,
       canSetSpeed: false,
       setSpeed,

@@ -107,7 +107,7 @@ export const EN = {
   needsEmbeddedWhy: "it does what no cluster in use should bear",
   ownNameTaken: "your cluster has this already, and the lab would take it for its own: {names}",
   ownNameTakenHint:
-    "Another --seed may give other names, where the lab chooses them. Or play it on the embedded cluster: leave out --kubeconfig, --context and --real.",
+    "If it is left from a trial of yours, delete it; another --seed may give other names. Or play it on the embedded cluster: leave out --kubeconfig, --context and --real.",
   speedIsReal: "time on a cluster of your own runs as your watch does",
   wantsAnswer: "your cluster does not answer {path} as the lab needs it: {status}",
   wantsKubelet:

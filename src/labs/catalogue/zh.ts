@@ -109,7 +109,7 @@ export const ZH: Catalogue = {
   needsEmbeddedWhy: "它做的事不该发生在正在使用的集群上",
   ownNameTaken: "您的集群上已经有这些东西,实验会把它们当成自己的:{names}",
   ownNameTakenHint:
-    "换一个 --seed 也许会得到别的名字(如果名字由实验选择);或在内置集群上做:去掉 --kubeconfig、--context、--real。",
+    "如果是您以前试验留下的,请删除它;换一个 --seed 也许会得到别的名字;或在内置集群上做:去掉 --kubeconfig、--context、--real。",
   speedIsReal: "在您自己的集群上,时间和您的手表一样快",
   wantsAnswer: "您的集群没有按实验的需要回答 {path}:{status}",
   wantsKubelet: "您的集群的 API server 连不到这台机器上的 kubelet({path}:{status}),而这个实验要走这条路",
