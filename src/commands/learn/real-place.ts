@@ -88,6 +88,7 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
     closers.push(
       () => rm(folder, { recursive: true, force: true }),
       async () => {
+        if (paths.length > 0) context.streams.stderr.write(`${say("takingAway")}\n`);
         for (const what of await things.remove()) context.streams.stderr.write(`${say("notCleaned", { what })}\n`);
       },
     );
@@ -180,7 +181,7 @@ async function checkAnswers(
     if (status < 300) continue;
     const isKubelet = /^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path);
     const message = say(isKubelet ? "wantsKubelet" : "wantsAnswer", { path, status });
-    throw new SpokenError("FAILED", message, say("rightsMissingHint"));
+    throw new SpokenError("FAILED", message, say("wantsHint"));
   }
 }
 

@@ -109,6 +109,8 @@ export const EN = {
   ownNameTakenHint:
     "If it is left from a trial of yours, delete it; another --seed may give other names. Or play it on the embedded cluster: leave out --kubeconfig, --context and --real.",
   speedIsReal: "time on a cluster of your own runs as your watch does",
+  takingAway: "What the lab has made is taken away: some seconds.",
+  wantsHint: "Play the lab on the embedded cluster: leave out --kubeconfig, --context and --real.",
   wantsAnswer: "your cluster does not answer {path} as the lab needs it: {status}",
   wantsKubelet:
     "your cluster's API server does not reach a kubelet on this machine ({path}: {status}), and this lab goes that way",

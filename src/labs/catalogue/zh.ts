@@ -111,6 +111,8 @@ export const ZH: Catalogue = {
   ownNameTakenHint:
     "如果是您以前试验留下的,请删除它;换一个 --seed 也许会得到别的名字;或在内置集群上做:去掉 --kubeconfig、--context、--real。",
   speedIsReal: "在您自己的集群上,时间和您的手表一样快",
+  takingAway: "正在删除实验创建的东西:需要几秒钟。",
+  wantsHint: "请在内置集群上做实验:去掉 --kubeconfig、--context、--real。",
   wantsAnswer: "您的集群没有按实验的需要回答 {path}:{status}",
   wantsKubelet: "您的集群的 API server 连不到这台机器上的 kubelet({path}:{status}),而这个实验要走这条路",
   needsEmbeddedHint: "请运行:kubelab learn start {id}",
