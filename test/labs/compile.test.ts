@@ -20,6 +20,13 @@ test("the tiny lab has no mistakes", async () => {
   assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400 });
 });
 
+test("a lab for any cluster says what it makes, or that it makes nothing", async () => {
+  for (const makes of ["[]", "[ '/api/v1/nodes/{{node}}' ]"]) {
+    const yaml = TINY_YAML.replace("minutes: 5", `minutes: 5\ncluster: any\nmakes: ${makes}`);
+    assert.deepEqual((await compileTiny({ "lab.yaml": yaml })).problems, []);
+  }
+});
+
 describe("a mistake is found, with its file and line", () => {
   const table: readonly (readonly [keyof LabFiles, string, string, RegExp, number | undefined])[] = [
     // file, what stands there, what is put in its place, the message, the line
@@ -30,6 +37,14 @@ describe("a mistake is found, with its file and line", () => {
     ["lab.yaml", "kind: chapter", "kind: story", /kind/, 4],
     ["lab.yaml", "minutes: 5", "minutes: 500", /minutes/, 5],
     ["lab.yaml", "minutes: 5", "minutes: 5\ncolour: red", /colour/i, undefined],
+    ["lab.yaml", "minutes: 5", "minutes: 5\ncluster: any", /needs makes or cleanup/, 6],
+    [
+      "lab.yaml",
+      "minutes: 5",
+      "minutes: 5\ncluster: any\nmakes: [pods/x]",
+      /makes\.0: expected a path of an object/,
+      7,
+    ],
     ["lab.yaml", "  node: {", "  node: [", /./, undefined],
     ["lab.yaml", "oneOf: [atlas, draco]", "oneOf: []", /vars\.node/, lineOf("lab.yaml", "oneOf")],
     ["lab.yaml", "begin:\n  - { list: /api/v1/nodes, is: 0 }", "begin: []", /begin/, undefined],
