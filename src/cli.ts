@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { inlineLess } from "./util/inline-less.js";
 import { SystemRandom } from "./util/random.js";
 
 /** Put in by the build. */
@@ -17,7 +16,6 @@ async function start(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${VERSION}\n`);
     return 0;
   }
-  inlineLess();
   // A reader that went away (`| head -1`) is no failure of ours.
   let lost: NodeJS.ErrnoException | undefined;
   for (const stream of [process.stdout, process.stderr]) {

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { wrap } from "../trace/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
+import { inlineLess } from "../util/inline-less.js";
 import { COMMANDS } from "./command-table.js";
 import type { OutputOptions } from "./options.js";
 import { CliSession, type ProcessEdge } from "./session.js";
@@ -15,6 +16,7 @@ const EXIT_INTERRUPTED = 130;
  * @returns the exit code
  */
 export async function runCli(argv: readonly string[], version: string, edge: ProcessEdge): Promise<number> {
+  inlineLess();
   const session = new CliSession(edge);
   try {
     // The name alone, on a terminal: the learner's menu.
@@ -78,7 +80,7 @@ function report(error: unknown, session: CliSession): number {
   if (error instanceof LabError) {
     // Scripts look for the sentence: it is broken into lines for a terminal only.
     const lines = (text: string) => (stderr.isTTY === true ? wrap(text, session.width) : [text]);
-    const [first = "", ...rest] = lines(`${words.error} ${error.message}`);
+    const [first = "", ...rest] = lines(`${words.error}${error.message}`);
     const message = [first.replace(words.error, chalk.red(words.error)), ...rest].join("\n");
     const hint = lines(error.hint).map((line) => chalk.dim(line));
     stderr.write(`${[message, ...hint].join("\n")}\n`);

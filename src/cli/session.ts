@@ -36,7 +36,7 @@ export class CliSession implements CliContext {
   readonly signal;
   readonly #clusterClock: Clock | undefined;
   #output = DEFAULT_OUTPUT;
-  #words: EdgeWords = { error: "error:", interrupted: "interrupted" };
+  #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
   #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
   #progress: ProgressLine | undefined;
   #exitCode = 0;

@@ -324,7 +324,7 @@ export const EN = {
   hintCSR_DENIED: "{hint}",
   kindCSR_FAILED: "{detail}",
   hintCSR_FAILED: "{hint}",
-  edgeError: "error:",
+  edgeError: "error: ",
   edgeInterrupted: "interrupted",
   usageUnknownCommand: "error: unknown command '{what}'",
   usageUnknownOption: "error: unknown option '{what}'",

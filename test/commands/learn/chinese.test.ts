@@ -12,8 +12,8 @@ import { TINY_EN, TINY_YAML, TINY_ZH } from "../../support/tiny-lab.js";
 
 /** What may stand in Latin letters, taken away before a line is looked at. */
 const TECHNICAL: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  [/(?<=[\u3000-\u9fff])\(.*\)/g, "the raw words of another program, as a detail"],
-  [/\([^()]*\)/g, "the same"],
+  [/(?<=[\u3000-\u9fff])（.*）/g, "the raw words of another program, as a detail"],
+  [/（[^（）]*）|\([^()]*\)/g, "the same"],
   [/`[^`]*`/g, "code"],
   [
     /kubelab( learn)?( (start|next|check|hint|solution|reset|list|report|export|import|status|stop|speed))?[^\u3000-\u9fff]*/g,
@@ -146,7 +146,7 @@ for (const [line, files = {}] of SITUATIONS) {
 
 test("a line of English does not pass", () => {
   assert.deepEqual(english("no lab is under way"), ["no lab is under way"]);
-  assert.deepEqual(english("错误:no lab is under way here"), ["错误:no lab is under way here"]);
+  assert.deepEqual(english("错误：no lab is under way here"), ["错误：no lab is under way here"]);
   assert.deepEqual(english("开始一个:kubelab learn start ID"), []);
 });
 
@@ -154,8 +154,8 @@ for (const code of Object.keys(LAB_ERRORS) as LabErrorCode[]) {
   test(`${code} of another room is told by its kind, with its words as a detail`, () => {
     const thrown = new LabError(code, "it went wrong", "Look again.");
     const zh = inLanguageOf(thrown, sayIn("zh")) as LabError;
-    assert.match(zh.message, /[\u3000-\u9fff].*\(it went wrong\)/);
-    assert.match(zh.hint, /[\u3000-\u9fff].*\(Look again\.\)/);
+    assert.match(zh.message, /[\u3000-\u9fff].*（it went wrong）/);
+    assert.match(zh.hint, /[\u3000-\u9fff].*（Look again\.）/);
     const en = inLanguageOf(thrown, sayIn("en")) as LabError;
     assert.deepEqual([en.code, en.message, en.hint], [code, "it went wrong", "Look again."]);
   });
