@@ -193,7 +193,7 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
     return status(env);
   }
   const { runLab } = await import("./learn/interactive.js");
-  return runLab(env, lab, flags);
+  await runLab(env, lab, flags);
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */

@@ -17,8 +17,11 @@ export interface InteractiveOptions {
   readonly real?: RealTarget;
 }
 
-/** One lab, step by step. What the lab tells goes to stderr with the prompts: stdout is for results. */
-export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<void> {
+/**
+ * One lab, step by step. What the lab tells goes to stderr with the prompts: stdout is for results.
+ * @returns whether the lab came to its end
+ */
+export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
   const preparing = context.progress(say("preparing"));
   const teller = new Teller(env, "stderr", say("speedKeys"));
@@ -39,8 +42,9 @@ export async function runLab(env: LearnEnvironment, lab: LabSummary, options: In
     await open.written();
   }
   const done = (await store.of(lab))?.done.length ?? 0;
-  if (open.session.step === undefined) return;
+  if (open.session.step === undefined) return true;
   context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: lab.id })}\n`);
+  return false;
 }
 
 interface Stage extends Pick<OpenSession, "session" | "place"> {

@@ -12,8 +12,19 @@ export async function runMenu(env: LearnEnvironment, options: InteractiveOptions
     if (lab === undefined) return;
     // With a lab comes its cluster: nobody waits for that code who only looks.
     const { runLab } = await import("./interactive.js");
-    await runLab(env, lab, options);
+    if ((await runLab(env, lab, options)) && !(await goOn(env))) return;
   }
+}
+
+/** The menu fills the screen: the lab's last words stay until they are read. */
+async function goOn(env: LearnEnvironment): Promise<boolean> {
+  const { say } = env;
+  env.context.streams.stderr.write("\n");
+  const choices = [
+    { value: "go", name: say("actionNext") },
+    { value: "", name: say("quit") },
+  ];
+  return (await choose(env, say("pressWhat"), choices)) === "go";
 }
 
 async function chooseLab(env: LearnEnvironment): Promise<LabSummary | undefined> {
