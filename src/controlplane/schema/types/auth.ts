@@ -9,7 +9,7 @@ export const certificates: TypeTable = {
       TypeMeta
       1 metadata ObjectMeta
       2 spec CertificateSigningRequestSpec! -- What is asked for, and by whom. Cannot be changed after creation.
-      3 status CertificateSigningRequestStatus -- What was decided, and the certificate.`,
+      3 status CertificateSigningRequestStatus -- The answer: conditions by approver and signer, then the certificate.`,
     CertificateSigningRequestSpec: `
       -- What is asked for, and by whom.
       1 request bytes! -- The PKCS#10 request: PEM, then base64.

@@ -8,7 +8,7 @@ export const coordination: TypeTable = {
       -- Says who holds something and until when, as long as it is renewed. A node's Lease is its sign of life.
       TypeMeta
       1 metadata ObjectMeta
-      2 spec LeaseSpec -- Holder and times.`,
+      2 spec LeaseSpec -- Who holds it, since when and for how long.`,
     LeaseSpec: `
       -- Holder and times.
       1 holderIdentity *string -- Who holds the lease: for a node, its name.

@@ -8,7 +8,7 @@ export const coreCluster: TypeTable = {
       -- A machine that runs pods. The kubelet on it creates this object and keeps its status.
       TypeMeta
       1 metadata ObjectMeta -- The name is the machine's host name, unless the kubelet was told another.
-      2 spec NodeSpec -- What the cluster wants of the node.
+      2 spec NodeSpec -- What is set for the node from outside, above all its taints.
       3 status NodeStatus -- What the kubelet reports.`,
     NodeSpec: `
       -- What the cluster wants of the node.
