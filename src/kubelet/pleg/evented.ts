@@ -189,7 +189,9 @@ export class EventedPleg {
   #tell(event: ContainerEventResponse, pod: PodStatus, types: readonly string[], why: string): void {
     const name = `${pod.namespace}/${pod.name}`;
     const container = pod.containerStatuses.find(({ containerId }) => containerId === event.containerId);
-    const label = `${container?.name ?? "sandbox"} ${event.containerId.slice(0, 10)}`;
+    const isSandbox = pod.sandboxStatuses.some(({ sandboxId }) => sandboxId === event.containerId);
+    // A removed container is not in the status any more, and with it its name.
+    const label = `${container?.name ?? (isSandbox ? "sandbox" : "container")} ${event.containerId.slice(0, 10)}`;
     const what = `${types.join(" and ") || nameOf(event.containerEventType)} ${name} ${label}`;
     const exit =
       container?.state === "exited" && types.includes("ContainerDied") ? `; exit code ${container.exitCode}` : "";
