@@ -211,7 +211,10 @@ describe("killed with -9 and started again", () => {
 
     test("it adopts the pods that run, and ends the one that was deleted meanwhile", async () => {
       // There is no network but the host's: the node is not Ready for others, and says so.
-      const spec = { hostNetwork: true, nodeName: "node-1", tolerations: [{ operator: "Exists" }] };
+      // A signal that comes before the shell has set its trap is lost on process 1: nobody waits 30 s for it.
+      const terminationGracePeriodSeconds = 3;
+      const tolerations = [{ operator: "Exists" }];
+      const spec = { hostNetwork: true, nodeName: "node-1", tolerations, terminationGracePeriodSeconds };
       const image = { image: BUSYBOX_IMAGE, imagePullPolicy: "Never" };
       await adopts(containerd.endpoint, (name) => podOf(name, spec, image));
     }, 90_000);
