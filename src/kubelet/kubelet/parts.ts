@@ -201,6 +201,7 @@ export class KubeletParts {
       podWorkers: { isPodTerminationRequested: (podUid) => this.podWorkers.isPodTerminationRequested(podUid) },
       mirrorClient: this.#mirrorClient,
       backOff: this.#backOff,
+      removeDeadContainers: (podUid) => this.#cleanUpContainersInPod(podUid, ""),
       onChanged: this.#relistSoon,
     });
     const podCache = between({

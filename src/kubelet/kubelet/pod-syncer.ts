@@ -37,6 +37,8 @@ export interface PodSyncerDeps {
   readonly recorder: PodEventRecorder;
   readonly backOff: Backoff;
   readonly trace: Trace;
+  /** removes the dead containers of a pod that is deleted and over; does nothing for others */
+  readonly removeDeadContainers: (podUid: string) => void;
   /** called when the runtime may hold something else than before: what was listed is out of date */
   readonly onChanged?: () => void;
 }
@@ -122,7 +124,10 @@ export class KubeletPodSyncer implements PodSyncer {
       statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus, true));
       await volumes.waitForUnmount(pod, signal);
       objects.unregisterPod(pod);
-      // Dead containers stay for a while, so that their logs can be read: garbage collection takes them.
+      // Of a pod that lives on in the API dead containers stay for a while, so that their logs can be read.
+      // Differs: upstream removes a deleted pod's when PLEG tells of their death. Where PLEG was faster than the worker,
+      // nobody would until garbage collection comes, and the pod stays Terminating as long as they are there.
+      this.deps.removeDeadContainers(pod.metadata.uid);
       statusManager.terminatePod(pod);
       onChanged?.();
     });

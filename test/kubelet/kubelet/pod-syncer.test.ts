@@ -92,6 +92,7 @@ function start() {
     recorder: { event: (_pod, type, reason, message) => done.push(`${type} ${reason}: ${message}`) },
     backOff: new Backoff(clock, { initialMs: 10, maxMs: 300 }),
     trace,
+    removeDeadContainers: (podUid) => done.push(`remove containers of ${podUid}`),
     onChanged: () => {
       state.changes++;
     },
@@ -221,8 +222,8 @@ describe("syncTerminatingPod", () => {
   });
 });
 
-test("syncTerminatedPod: volumes first, then the last status", async () => {
+test("syncTerminatedPod: volumes first, then the containers, then the last status", async () => {
   const { syncer, done } = start();
   await syncer.syncTerminatedPod({ pod: makePod("a"), podStatus: emptyPodStatus("uid-a") }, signal);
-  expect(done).toEqual(["status Pending", "unmount", "unregister", "status terminated"]);
+  expect(done).toEqual(["status Pending", "unmount", "unregister", "remove containers of uid-a", "status terminated"]);
 });
