@@ -1,4 +1,5 @@
 import { LabError } from "../util/errors.js";
+import { isLoopback as isLoopbackHost } from "../util/own-address.js";
 
 /** Where a container runtime listens. */
 export type Endpoint =
@@ -63,6 +64,5 @@ function badEndpoint(endpoint: string, why: string): LabError {
 
 /** True for addresses that other machines cannot reach. */
 export function isLoopback(endpoint: Endpoint): boolean {
-  if (endpoint.kind === "unix") return true;
-  return /^127(\.\d{1,3}){3}$|^::1$|^localhost$/.test(endpoint.host);
+  return endpoint.kind === "unix" || isLoopbackHost(endpoint.host);
 }
