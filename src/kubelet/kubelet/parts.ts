@@ -11,6 +11,7 @@ import type { PodCache } from "../container/cache.js";
 import type { CriClient } from "../cri/create-cri-client.js";
 import type { ServiceObject } from "../envvars/service-env.js";
 import { ApiPodEventRecorder } from "../events/pod-recorder.js";
+import { CONTAINER_BACK_OFF } from "../kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
 import type { NodeObject } from "../nodestatus/node.js";
@@ -36,10 +37,6 @@ import { ReclaimedPods } from "./reclaimed-pods.js";
 import { RuntimeState } from "./runtime-state.js";
 import { RuntimeUp } from "./runtime-up.js";
 import { SyncLoop } from "./sync-loop.js";
-
-/** CrashLoopBackOff: 10 s, doubled to 5 minutes. Mirrors backOffPeriod and MaxContainerBackOff in pkg/kubelet/kubelet.go. */
-const BACK_OFF_PERIOD_MS = 10_000;
-const MAX_CONTAINER_BACK_OFF_MS = 300_000;
 
 /** What of the machine pods may see. */
 export interface NodeMachine {
@@ -159,7 +156,7 @@ export class KubeletParts {
     this.podDeletionSafety = new PodDeletionSafety({ podWorkers: () => this.podWorkers, podCache, volumes, trace });
     this.statusManager = new StatusManager({ ...deps, podManager, podDeletionSafety: this.podDeletionSafety }, options);
     this.#deadline = new ActiveDeadline({ statusManager: this.statusManager, recorder: this.recorder, clock });
-    this.#backOff = new Backoff(clock, { initialMs: BACK_OFF_PERIOD_MS, maxMs: MAX_CONTAINER_BACK_OFF_MS });
+    this.#backOff = new Backoff(clock, CONTAINER_BACK_OFF);
     this.#mirrorClient = new MirrorClient(deps, nodeName);
     this.#workQueue = new BasicWorkQueue(clock);
     this.podWorkers = this.#makePodWorkers();

@@ -10,7 +10,7 @@ import { type ManagerContext, recordContainerEvent } from "./manager-context.js"
 import { MANAGER_FILE } from "./report.js";
 import type { StartFailure } from "./start-container.js";
 
-/** pkg/kubelet/kubelet.go (backOffPeriod, MaxContainerBackOff) */
+/** CrashLoopBackOff: 10 s, doubled to 5 minutes. Mirrors backOffPeriod and MaxContainerBackOff in pkg/kubelet/kubelet.go. */
 export const CONTAINER_BACK_OFF = { initialMs: 10_000, maxMs: 300_000 } as const;
 
 interface BackOffRequest {
