@@ -197,8 +197,10 @@ suiteNeeding(
           await clock.sleep(500);
           await session.close();
           await clock.sleep(1_000);
-          // Only our shell looks for processes by their names in both: /proc of busybox, `ps` of ours.
-          const find = `(ps 2>/dev/null || cat /proc/[0-9]*/cmdline | tr '\\0' ' ') | grep -c '${cmd[0]}${cmd[1] === undefined ? "" : ` ${cmd[1]}`}'`;
+          // The bracket keeps the pattern from matching the shells and the grep that it stands in,
+          // of which `ps` sees more or fewer, as it happens.
+          const [first = "", ...rest] = cmd.join(" ");
+          const find = `ps | grep -c '[${first}]${rest.join("")}'`;
           const { stdout } = await cri.ok(R.execSync, { containerId, cmd: ["sh", "-c", find] });
           return Buffer.from(stdout).toString().trim();
         };
