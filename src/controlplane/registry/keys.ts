@@ -1,6 +1,6 @@
+import { isPathSegmentName } from "../../api/names.js";
 import { badRequest } from "../errors.js";
 import type { ResourceDefinition } from "./definition.js";
-import { isPathSegmentName } from "./resources/names.js";
 
 const ROOT = "/registry/";
 

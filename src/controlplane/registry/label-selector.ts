@@ -1,5 +1,5 @@
+import { isLabelValue, isQualifiedName } from "../../api/names.js";
 import { badRequest } from "../errors.js";
-import { isLabelValue, isQualifiedName } from "./resources/names.js";
 
 /**
  * `app=x,tier in (a,b),!old`: the grammar of label selectors, with its messages.

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/meta.js";
+import { isPathSegmentName } from "../../api/names.js";
 import { conflict, internalError, invalid, notFound } from "../errors.js";
 import type { StoredEntry } from "../storage/storage.js";
 import { admit, validateAdmission } from "./admission-chain.js";
@@ -6,7 +7,6 @@ import { beforeCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
-import { isPathSegmentName } from "./resources/names.js";
 import { sameJson } from "./same-json.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";

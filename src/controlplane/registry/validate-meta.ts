@@ -1,4 +1,5 @@
 import type { ObjectMeta, OwnerReference } from "../../api/meta.js";
+import { isDns1123Label, isLabelValue, isQualifiedName } from "../../api/names.js";
 import type { FieldError } from "../errors.js";
 import {
   forbidden,
@@ -9,7 +10,6 @@ import {
   required,
   tooLong,
 } from "./resources/field-errors.js";
-import { isDns1123Label, isLabelValue, isQualifiedName } from "./resources/names.js";
 import { sameJson } from "./same-json.js";
 
 /**

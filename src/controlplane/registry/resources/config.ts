@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isConfigMapKey } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy, StrategyContext } from "../definition.js";
 import { bool, fields, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
-import { isConfigMapKey } from "./names.js";
 import { row } from "./rows.js";
 
 /** Config maps and secrets: named bytes for pods. */

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isDns1123Label, isDns1123Subdomain } from "../../../api/names.js";
 import { parseCertificate } from "../../../pki/certificate.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { decodePem } from "../../../pki/pem.js";
@@ -6,7 +7,6 @@ import { ALL_USAGES } from "../../../pki/usages.js";
 import type { FieldError } from "../../errors.js";
 import { fields, items, number, semanticallyEqual, text } from "./access.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required, tooLong } from "./field-errors.js";
-import { isDns1123Label, isDns1123Subdomain } from "./names.js";
 
 /** Mirrors pkg/apis/certificates/validation/validation.go. */
 

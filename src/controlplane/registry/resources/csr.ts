@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isPathSegmentName } from "../../../api/names.js";
 import type { Strategy, StrategyContext } from "../definition.js";
 import { type Fields, fields, items, number, text, withoutUndefined } from "./access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } from "./cells.js";
 import { validateCsr, validateCsrUpdate } from "./csr-validation.js";
-import { isPathSegmentName } from "./names.js";
 import { row, statusOf } from "./rows.js";
 
 /** The requester is what the server authenticated, whatever the body says. Mirrors csrStrategy.PrepareForCreate. */

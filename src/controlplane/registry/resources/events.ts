@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isDns1123Subdomain, isQualifiedName } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy, TableDefinition } from "../definition.js";
 import { fields, isSet, number, text } from "./access.js";
 import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";
 import { invalidValue, required } from "./field-errors.js";
-import { isDns1123Subdomain, isQualifiedName } from "./names.js";
 import { row } from "./rows.js";
 
 /** One storage, two views: `v1` Event, which is stored, and `events.k8s.io/v1` Event, which names its fields anew. */

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isDns1123Label, isQualifiedName } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy } from "../definition.js";
 import { fields, items, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { invalidValue } from "./field-errors.js";
-import { isDns1123Label, isQualifiedName } from "./names.js";
 import { row, statusOf } from "./rows.js";
 
 /** Held until the namespace controller has emptied the namespace. */

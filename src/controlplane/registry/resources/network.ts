@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isDns1035Label, isDns1123Label, isPortNumber } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy } from "../definition.js";
 import { type Fields, fields, isSet, items, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "./cells.js";
 import { duplicate, invalidValue, notSupported, required } from "./field-errors.js";
-import { isDns1035Label, isDns1123Label, isPortNumber } from "./names.js";
 import { row, special, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 

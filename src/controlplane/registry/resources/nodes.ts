@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isLabelValue, isQualifiedName } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy } from "../definition.js";
 import { bool, type Fields, fields, items, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, UNKNOWN } from "./cells.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required } from "./field-errors.js";
-import { isLabelValue, isQualifiedName } from "./names.js";
 import { row, special, statusOf } from "./rows.js";
 
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isDns1123Label } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy } from "../definition.js";
 import { bool, fields, isSet, number, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
-import { isDns1123Label } from "./names.js";
 import { row, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 

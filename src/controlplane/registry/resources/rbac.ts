@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../api/meta.js";
+import { isDns1123Subdomain, isPathSegmentName } from "../../../api/names.js";
 import type { FieldError } from "../../errors.js";
 import type { Strategy } from "../definition.js";
 import { type Fields, fields, items, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { goValue, invalidValue, notSupported, required } from "./field-errors.js";
-import { isDns1123Subdomain, isPathSegmentName } from "./names.js";
 import { row } from "./rows.js";
 
 const GROUP = "rbac.authorization.k8s.io";

@@ -1,8 +1,15 @@
+import {
+  isCIdentifier,
+  isDns1123Label,
+  isEnvVarName,
+  isPortName,
+  isPortNumber,
+  isQualifiedName,
+} from "../../../../api/names.js";
 import { ownValue } from "../../../../util/own.js";
 import type { FieldError } from "../../../errors.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
-import { isCIdentifier, isDns1123Label, isEnvVarName, isPortName, isPortNumber, isQualifiedName } from "../names.js";
 import { compareQuantities, signOfQuantity } from "../quantity.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 

@@ -1,7 +1,7 @@
+import { isPortName, isPortNumber } from "../../../../api/names.js";
 import type { FieldError } from "../../../errors.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { forbidden, invalidValue, notSupported, required } from "../field-errors.js";
-import { isPortName, isPortNumber } from "../names.js";
 
 /** Mirrors validateProbe, validateLifecycle and validateHandler in pkg/apis/core/validation/validation.go. */
 

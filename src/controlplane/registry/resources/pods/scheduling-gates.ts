@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../../api/meta.js";
+import { isQualifiedName } from "../../../../api/names.js";
 import { factFor } from "../../../../release/facts.js";
 import type { FieldError } from "../../../errors.js";
 import { timestamp } from "../../object-meta.js";
 import { type Fields, fields, items, text } from "../access.js";
 import { duplicate, forbidden, invalidValue } from "../field-errors.js";
-import { isQualifiedName } from "../names.js";
 
 /**
  * Gates hold a pod back from the scheduler until whoever set them takes them away. Since v1.27; before, they are dropped.

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import type { KubeObject } from "../../../../api/meta.js";
+import { isDns1123Subdomain } from "../../../../api/names.js";
 import type { FieldError } from "../../../errors.js";
 import { type Fields, fields, isSet, items, number, semanticallyEqual, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue } from "../field-errors.js";
-import { isDns1123Subdomain } from "../names.js";
 import { validateImage } from "./container-validation.js";
 import { validateGateRemoval } from "./scheduling-gates.js";
 import { podSpecDiff } from "./spec-diff.js";

@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../../../api/meta.js";
+import { isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from "../../../../api/names.js";
 import type { FieldError } from "../../../errors.js";
 import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, invalidValue, notSupported, required } from "../field-errors.js";
-import { isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from "../names.js";
 import { validateContainerRestartPolicies } from "./container-restart-policy.js";
 import { validateContainers, validateInitContainers } from "./container-validation.js";
 import { validateGatedNode, validateGates } from "./scheduling-gates.js";
