@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { languageOf, type MessageKey, sayIn } from "../labs/catalogue.js";
-import { findLab, nearest } from "../labs/library.js";
+import { findLab } from "../labs/library.js";
 import { inLanguageOf, SpokenError } from "../labs/said-error.js";
 import type { Language } from "../labs/text.js";
+import { nearest } from "../util/nearest.js";
 import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
 import { LearnHelp } from "./learn/help.js";
 import type { RealTarget } from "./learn/real-place.js";

@@ -1,10 +1,11 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
 import type { CliContext, CliStreams } from "../../cli/context.js";
 import { languageOf, type Say, sayIn } from "../../labs/catalogue.js";
-import { findLab, type LabLibrary, type LabSummary, nearest } from "../../labs/library.js";
+import { findLab, type LabLibrary, type LabSummary } from "../../labs/library.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { LANGUAGES, type Language } from "../../labs/text.js";
 import { SystemClock } from "../../util/clock.js";
+import { nearest } from "../../util/nearest.js";
 import { openLibrary } from "./library.js";
 import { ProgressStore } from "./progress-store.js";
 import { LabRenderer } from "./render.js";
