@@ -40,6 +40,27 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     await terminal.shows(/1 of \d+ steps done[\s\S]*What do you want to look into\?/);
   });
 
+  test("the menu is drawn anew at each size, and counts what it does not show", async () => {
+    await using terminal = open(["learn"]);
+    assert.match(await terminal.shows(/What do you want to look into\?/), /below: Chapters \d, Incidents 12/);
+    const sizes = [
+      [50, 15, /❯ 0 [\s\S]*↓ below: Chapters 1\d, Incidents 12/],
+      [200, 50, /❯ 0 [\s\S]*i12 [^\n]*\n {2}quit/],
+      [80, 24, /❯ 0 [\s\S]*below: Chapters \d, Incidents 12/],
+    ] as const;
+    for (const [columns, rows, pattern] of sizes) {
+      terminal.resize(columns, rows);
+      const screen = await terminal.shows(pattern);
+      assert.equal(screen.split("What do you want").length, 2, screen);
+      assert.match(screen, /Enter takes it$/);
+      for (const line of screen.split("\n").slice(0, 8)) assert.match(line, /^(\? | Chapters|❯ | {2}\d\w? )/);
+    }
+    terminal.press("i12");
+    await terminal.shows(/❯ i12 [\s\S]*above: Chapters/);
+    terminal.press("End", "Enter");
+    assert.match(await terminal.shows(/ended with \d+/), /ended with 0/);
+  });
+
   test("Ctrl-C in a prompt: 130, the terminal is as it was, nothing is left", async () => {
     const before = labFolders();
     await using terminal = open(["learn", "start", "heartbeats"]);

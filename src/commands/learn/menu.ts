@@ -1,14 +1,20 @@
 import type { LabSummary } from "../../labs/library.js";
+import type { Progress } from "../../labs/progress.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { standingInWords } from "./list.js";
-import { type Choice, choose } from "./prompt.js";
-import { wrap } from "./text-width.js";
+import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
+import type { MenuScreen } from "./menu-prompt.js";
+import { type Choice, canAsk, choose, isPlain, promptContext } from "./prompt.js";
+
+/** What a menu is made of. */
+export type MenuMaker = Pick<LearnEnvironment, "library" | "say" | "language">;
 
 /** The menu, until the learner has had enough. */
 export async function runMenu(env: LearnEnvironment, options: InteractiveOptions): Promise<void> {
+  let lab: LabSummary | undefined;
   for (;;) {
-    const lab = await chooseLab(env);
+    lab = await chooseLab(env, lab);
     if (lab === undefined) return;
     // With a lab comes its cluster: nobody waits for that code who only looks.
     const { runLab } = await import("./interactive.js");
@@ -27,29 +33,48 @@ async function goOn(env: LearnEnvironment): Promise<boolean> {
   return (await choose(env, say("pressWhat"), choices)) === "go";
 }
 
-async function chooseLab(env: LearnEnvironment): Promise<LabSummary | undefined> {
-  const { library, store, say, language } = env;
-  const progress = await store.load();
-  const width = env.context.streams.stderr.columns ?? 80;
-  const describe = (lab: LabSummary) => {
+async function chooseLab(env: LearnEnvironment, last: LabSummary | undefined): Promise<LabSummary | undefined> {
+  const { library, say, context } = env;
+  const menu = menuOf(env, await env.store.load());
+  const entries = menu.groups.flatMap((group) => group.entries);
+  if (!canAsk(env) || isPlain(env)) return labOf(await choose(env, menu.title, asChoices(menu)));
+  const { menuPrompt } = await import("./menu-prompt.js");
+  const { chalk, unicode } = env.renderer("stderr").options;
+  const screen: MenuScreen = context.streams.stderr;
+  const active = Math.max(
+    0,
+    entries.findIndex(({ value }) => value === last?.id),
+  );
+  const config = { menu, active, screen, options: { chalk, say, unicode } };
+  return labOf(await menuPrompt(config, promptContext(env)));
+
+  function labOf(id: string): LabSummary | undefined {
+    return library.summaries.find((lab) => lab.id === id);
+  }
+}
+
+/** All labs with how far the learner is, in groups; and a way out. */
+export function menuOf({ library, say, language }: MenuMaker, progress: Progress): Menu {
+  const entry = (lab: LabSummary): MenuEntry => {
     const standing = `${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)}`;
-    return wrap(`${lab.summary[language]} (${standing})`, width).join("\n");
+    return {
+      key: lab.number,
+      value: lab.id,
+      name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
+      description: `${lab.summary[language]} (${standing})`,
+    };
   };
-  const entries = (kind: LabSummary["kind"]) =>
-    library.summaries
-      .filter((lab) => lab.kind === kind)
-      .map((lab) => ({
-        value: lab.id,
-        name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
-        description: describe(lab),
-      }));
-  const incidents = entries("incident");
-  const choices: Choice[] = [
-    { heading: say("chapters") },
-    ...entries("chapter"),
-    ...(incidents.length === 0 ? [] : [{ heading: say("incidents") }, ...incidents]),
-    { value: "", name: say("quit") },
-  ];
-  const id = await choose(env, say("menuTitle"), choices);
-  return library.summaries.find((lab) => lab.id === id);
+  const group = (kind: LabSummary["kind"], heading: string): MenuGroup[] => {
+    const entries = library.summaries.filter((lab) => lab.kind === kind).map(entry);
+    return entries.length === 0 ? [] : [{ heading, entries }];
+  };
+  const quit = { key: "", value: "", name: say("quit"), description: "" };
+  return {
+    title: say("menuTitle"),
+    groups: [...group("chapter", say("chapters")), ...group("incident", say("incidents")), { entries: [quit] }],
+  };
+}
+
+function asChoices({ groups }: Menu): Choice[] {
+  return groups.flatMap(({ heading, entries }) => [...(heading === undefined ? [] : [{ heading }]), ...entries]);
 }

@@ -11,7 +11,7 @@ export function canAsk({ context }: LearnEnvironment): boolean {
 }
 
 /** Where prompts read and write: stdout is for results. */
-function promptContext({ context }: LearnEnvironment) {
+export function promptContext({ context }: LearnEnvironment) {
   return { input: context.streams.stdin, output: context.streams.stderr, signal: context.signal };
 }
 

@@ -30,6 +30,19 @@ export function textWidth(text: string): number {
   return piecesOf(text).reduce((sum, piece) => sum + piece.width, 0);
 }
 
+/** The text, or its beginning and `mark` where it is wider than `width` columns. For text without colours. */
+export function fitted(text: string, width: number, mark = "…"): string {
+  if (textWidth(text) <= width) return text;
+  let line = "";
+  let used = 0;
+  for (const piece of piecesOf(text)) {
+    if (used + piece.width > width - textWidth(mark)) break;
+    line += piece.text;
+    used += piece.width;
+  }
+  return `${line.trimEnd()}${mark}`;
+}
+
 /** Lines of at most `width` columns, at least 20. Latin text breaks at spaces, Chinese between any two characters but punctuation. */
 export function wrap(text: string, width: number): string[] {
   const columns = Math.max(20, width);

@@ -1,6 +1,10 @@
 /** What learn mode says in English. Its keys are the catalogue's: see `catalogue.ts`. */
 export const EN = {
   menuTitle: "What do you want to look into?",
+  menuKeys: "up, down, or type a number; Enter takes it",
+  menuAbove: "above: {what}",
+  menuBelow: "below: {what}",
+  menuAnd: "{first}, {second}",
   chapters: "Chapters",
   incidents: "Incidents",
   minutes: "{count} min",

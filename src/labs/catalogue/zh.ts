@@ -3,6 +3,10 @@ import type { Catalogue } from "../catalogue.js";
 /** What learn mode says in Chinese. */
 export const ZH: Catalogue = {
   menuTitle: "想研究哪一个？",
+  menuKeys: "上下键移动，或键入编号；回车确定",
+  menuAbove: "上面还有：{what}",
+  menuBelow: "下面还有：{what}",
+  menuAnd: "{first} 和{second}",
   chapters: "章节",
   incidents: "故障卡片",
   minutes: "{count} 分钟",

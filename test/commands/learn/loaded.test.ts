@@ -9,7 +9,7 @@ const ENTRIES = [
   "src/commands/learn/menu.ts",
   "src/commands/learn/operations.ts",
   "src/commands/learn/listing.ts",
-  "node_modules/@inquirer/select/dist/index.js",
+  "src/commands/learn/menu-prompt.ts",
 ];
 /** What takes long to load, and is of no use there. */
 const HEAVY =

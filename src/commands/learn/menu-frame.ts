@@ -1,0 +1,170 @@
+import type { ChalkInstance } from "chalk";
+import type { Say } from "../../labs/catalogue.js";
+import { fitted, textWidth, wrap } from "./text-width.js";
+
+export interface MenuEntry {
+  /** what the learner may type to come to it: `3f` */
+  readonly key: string;
+  readonly value: string;
+  readonly name: string;
+  /** shown below the list while the entry is pointed at */
+  readonly description: string;
+}
+
+export interface MenuGroup {
+  /** without one its entries are not counted among what is above and below */
+  readonly heading?: string;
+  readonly entries: readonly MenuEntry[];
+}
+
+export interface Menu {
+  readonly title: string;
+  readonly groups: readonly MenuGroup[];
+}
+
+export interface FrameOptions {
+  readonly chalk: ChalkInstance;
+  readonly say: Say;
+  readonly unicode: boolean;
+}
+
+/** Of the terminal. */
+export interface FrameSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+interface Row {
+  readonly text: string;
+  /** of headings: undefined */
+  readonly entry?: number;
+  readonly heading?: string | undefined;
+}
+
+/**
+ * The menu as the lines of one screen: none is wider than the terminal, all of them together leave one row free, and what does
+ * not fit is counted, by group. Pure.
+ */
+export function menuFrame(menu: Menu, active: number, size: FrameSize, options: FrameOptions): string[] {
+  const { chalk, say, unicode } = options;
+  const cut = cutter(options);
+  // A line as wide as the terminal would put the cursor into the next one.
+  const width = Math.max(1, size.columns - 1);
+  const room = Math.max(4, size.rows - 1);
+  const all = rowsOf(menu);
+  const chosen = menu.groups.flatMap(({ entries }) => entries)[active];
+  const about = descriptionOf(chosen, width, room, cut);
+  const free = room - 2 - reservedFor(width, room);
+  const page = all.length <= free ? all.length : Math.max(1, free - 1);
+  const first = firstRow(all, active, page);
+  const shown = all.slice(first, first + page);
+  const pointer = unicode ? "❯" : ">";
+  return [
+    titleLine(menu, "?", width, options),
+    ...shown.map((row) => {
+      if (row.entry === undefined) return chalk.bold(cut(` ${row.text}`, width));
+      return row.entry === active ? chalk.cyan(cut(`${pointer} ${row.text}`, width)) : cut(`  ${row.text}`, width);
+    }),
+    ...(page < all.length ? [chalk.dim(cut(hiddenLine(all, first, page, width, options), width))] : []),
+    ...(about.length > 0 ? ["", ...about.map((line) => chalk.cyan(line))] : []),
+    chalk.dim(cut(say("menuKeys"), width)),
+  ];
+}
+
+/** What stays on the screen when a lab is chosen. Pure. */
+export function chosenLine(menu: Menu, active: number, { columns }: FrameSize, options: FrameOptions): string {
+  const { chalk, unicode } = options;
+  const name = menu.groups.flatMap(({ entries }) => entries)[active]?.name ?? "";
+  const mark = unicode ? "✔" : "*";
+  const head = titleLine(menu, mark, columns - 1, options);
+  const left = columns - 2 - textWidth(head);
+  return left > 0 ? `${head} ${chalk.cyan(cutter(options)(name, left))}` : head;
+}
+
+/**
+ * Where the cursor goes for what was typed: to the entry of this key, else to the first one whose key or name begins so.
+ * Pure. @returns undefined: to none
+ */
+export function entryTyped(menu: Menu, typed: string): number | undefined {
+  const wanted = typed.trim().toLowerCase();
+  if (wanted === "") return undefined;
+  const entries = menu.groups.flatMap((group) => group.entries);
+  const found = [
+    entries.findIndex(({ key }) => key === wanted),
+    entries.findIndex(({ key }) => key.startsWith(wanted)),
+    entries.findIndex(({ name }) => name.toLowerCase().startsWith(wanted)),
+  ];
+  return found.find((index) => index >= 0);
+}
+
+type Cut = (text: string, width: number) => string;
+
+function cutter({ unicode }: FrameOptions): Cut {
+  return (text, width) => fitted(text, width, unicode ? "…" : "...");
+}
+
+function titleLine({ title }: Menu, mark: string, width: number, options: FrameOptions): string {
+  const { chalk } = options;
+  return `${chalk[mark === "?" ? "blue" : "green"](mark)} ${chalk.bold(cutter(options)(title, width - 2))}`;
+}
+
+function rowsOf({ groups }: Menu): Row[] {
+  let entry = 0;
+  return groups.flatMap(({ heading, entries }) => [
+    ...(heading === undefined ? [] : [{ text: heading }]),
+    ...entries.map(({ name }) => ({ text: name, entry: entry++, heading })),
+  ]);
+}
+
+/** The pointer stays in the middle, but at the ends of the list. */
+function firstRow(rows: readonly Row[], active: number, page: number): number {
+  const at = rows.findIndex(({ entry }) => entry === active);
+  return Math.max(0, Math.min(at - Math.floor(page / 2), rows.length - page));
+}
+
+/** ` ↑ above: Chapters 8   ↓ below: Chapters 2, Incidents 12`; where that is too wide, arrows say it alone. */
+function hiddenLine(
+  rows: readonly Row[],
+  first: number,
+  page: number,
+  width: number,
+  { say, unicode }: FrameOptions,
+): string {
+  const [up, down] = unicode ? ["↑", "↓"] : ["^", "v"];
+  const above = countsIn(rows.slice(0, first), say);
+  const below = countsIn(rows.slice(first + page), say);
+  const line = (words: (key: "menuAbove" | "menuBelow", what: string) => string) => {
+    const parts = [
+      ...(above === undefined ? [] : [`${up} ${words("menuAbove", above)}`]),
+      ...(below === undefined ? [] : [`${down} ${words("menuBelow", below)}`]),
+    ];
+    return ` ${parts.join("   ")}`;
+  };
+  const whole = line((key, what) => say(key, { what }));
+  return textWidth(whole) <= width ? whole : line((_, what) => what);
+}
+
+/** `Chapters 1, Incidents 12` @returns undefined: there is nothing */
+function countsIn(rows: readonly Row[], say: Say): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { heading } of rows) if (heading !== undefined) counts.set(heading, (counts.get(heading) ?? 0) + 1);
+  if (counts.size === 0) return undefined;
+  const parts = [...counts].map(([heading, count]) => `${heading} ${count}`);
+  return parts.reduce((first, second) => say("menuAnd", { first, second }));
+}
+
+/** Rows kept for a description and the empty one above it: as many for each, so that the list stays where it is. */
+function reservedFor(width: number, room: number): number {
+  if (room < 10) return 0;
+  const lines = width > 140 ? 2 : width > 70 ? 3 : 4;
+  return 1 + Math.min(lines, Math.floor(room / 4));
+}
+
+function descriptionOf(entry: MenuEntry | undefined, width: number, room: number, cut: Cut): string[] {
+  const most = reservedFor(width, room) - 1;
+  if (entry === undefined || entry.description === "" || most < 1) return [];
+  const lines = wrap(entry.description, width);
+  return [...lines.slice(0, most - 1), lines.slice(most - 1).join(" ")]
+    .filter((line) => line !== "")
+    .map((line) => cut(line, width));
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { Chalk } from "chalk";
+import stringWidth from "string-width";
+import { describe, test } from "vitest";
+import { openLibrary } from "../../../src/commands/learn/library.js";
+import { menuOf } from "../../../src/commands/learn/menu.js";
+import { chosenLine, entryTyped, type FrameOptions, menuFrame } from "../../../src/commands/learn/menu-frame.js";
+import { sayIn } from "../../../src/labs/catalogue.js";
+import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
+import { LANGUAGES, type Language } from "../../../src/labs/text.js";
+
+const library = await openLibrary();
+const menuIn = (language: Language) => menuOf({ library, say: sayIn(language), language }, EMPTY_PROGRESS);
+const optionsIn = (language: Language, unicode = true): FrameOptions => ({
+  chalk: new Chalk({ level: 0 }),
+  say: sayIn(language),
+  unicode,
+});
+const EN = menuIn("en");
+const entries = EN.groups.flatMap((group) => group.entries);
+const at = (key: string) => entries.findIndex((one) => one.key === key);
+
+describe("a frame fits its screen, whatever is pointed at", () => {
+  const sizes = [
+    [20, 5],
+    [50, 15],
+    [80, 24],
+    [80, 33],
+    [200, 50],
+  ] as const;
+  for (const language of LANGUAGES) {
+    for (const [columns, rows] of sizes) {
+      test(`${language}, ${columns}x${rows}`, () => {
+        const menu = menuIn(language);
+        menu.groups
+          .flatMap((group) => group.entries)
+          .forEach(({ name }, active) => {
+            const frame = menuFrame(menu, active, { columns, rows }, optionsIn(language));
+            assert.ok(frame.length < rows, `${frame.length} rows`);
+            for (const line of frame) assert.ok(stringWidth(line) < columns, line);
+            const pointed = frame.find((line) => line.startsWith("❯ ")) ?? "";
+            assert.ok(`❯ ${name}`.startsWith(pointed.replace("…", "")), `${pointed} for ${name}`);
+            assert.equal(frame.filter((line) => line.startsWith("❯")).length, 1);
+          });
+      });
+    }
+  }
+});
+
+describe("what is not on the screen is counted", () => {
+  const table: readonly (readonly [columns: number, rows: number, key: string, line: RegExp | undefined])[] = [
+    [80, 24, "0", /^ ↓ below: Chapters \d, Incidents 12$/],
+    [80, 24, "i12", /^ ↑ above: Chapters \d+$/],
+    [80, 24, "3f", /^ ↑ above: Chapters \d {3}↓ below: Incidents \d+$/],
+    [50, 15, "3f", /^ ↑ Chapters \d {3}↓ Chapters \d, Incidents 12$/],
+    [200, 50, "0", undefined],
+  ];
+  for (const [columns, rows, key, wanted] of table) {
+    test(`${columns}x${rows} at ${key}`, () => {
+      const frame = menuFrame(EN, at(key), { columns, rows }, optionsIn("en"));
+      const line = frame.find((one) => /[↑↓]/.test(one));
+      if (wanted === undefined) assert.equal(line, undefined);
+      else assert.match(line ?? "", wanted);
+    });
+  }
+
+  test("in Chinese", () => {
+    const frame = menuFrame(menuIn("zh"), 0, { columns: 80, rows: 24 }, optionsIn("zh"));
+    assert.match(frame.join("\n"), /↓ 下面还有：章节 \d+ 和故障卡片 12/);
+  });
+});
+
+test("a locale without Unicode sees ASCII only", () => {
+  const size = { columns: 40, rows: 20 };
+  const frame = menuFrame(EN, at("3f"), size, optionsIn("en", false));
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
+  assert.match([...frame, chosenLine(EN, at("3d"), size, optionsIn("en", false))].join("\n"), /^[\u0000-\u007f]*$/);
+  assert.match(frame.join("\n"), /\.\.\.$/m);
+});
+
+test("a row that is too long ends in …; a wide character is not halved", () => {
+  const title = "心跳心跳";
+  const menu = { title: "?", groups: [{ entries: [{ key: "1", value: "x", name: title, description: "" }] }] };
+  const lineAt = (columns: number) => menuFrame(menu, 0, { columns, rows: 24 }, optionsIn("zh"))[1];
+  assert.equal(lineAt(11), "❯ 心跳心跳");
+  assert.equal(lineAt(10), "❯ 心跳心…");
+  assert.equal(lineAt(9), "❯ 心跳…");
+});
+
+const typed: readonly (readonly [string, string | undefined])[] = [
+  ["1", "1"],
+  ["3F", "3f"],
+  ["i1", "i1"],
+  ["i12", "i12"],
+  ["3", "3a"],
+  ["q", ""],
+  [" ", undefined],
+  ["zz", undefined],
+];
+for (const [text, key] of typed) {
+  test(`typed ${JSON.stringify(text)}: ${key ?? "nowhere"}`, () => {
+    const index = entryTyped(EN, text);
+    assert.equal(index === undefined ? undefined : entries[index]?.key, key);
+  });
+}
+
+test("the chosen lab is said in one line", () => {
+  const line = chosenLine(EN, at("3d"), { columns: 60, rows: 24 }, optionsIn("en"));
+  assert.match(line, /^✔ What do you want to look into\? 3d {2}The pod manager.*…$/);
+  assert.ok(stringWidth(line) < 60);
+});
