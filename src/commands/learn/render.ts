@@ -115,9 +115,10 @@ export class LabRenderer {
     ];
   }
 
+  /** In ASCII the marks are signs too: a word would double what is said after it. */
   #marked(ok: boolean, text: string): string[] {
     const { chalk, unicode } = this.options;
-    const mark = ok ? chalk.green(unicode ? "✓" : "ok") : chalk.yellow(unicode ? "✗" : "no");
+    const mark = ok ? chalk.green(unicode ? "✓" : "+") : chalk.yellow(unicode ? "✗" : "x");
     const [first = "", ...rest] = wrap(text, this.#width - 3);
     return [`${mark} ${first}`, ...rest.map((line) => `  ${line}`)];
   }
