@@ -24,6 +24,7 @@ interface LearnFlags {
   readonly real?: boolean;
   readonly json?: boolean;
   readonly junit?: boolean;
+  readonly force?: boolean;
 }
 
 /** `kubelab learn`: guided walkthroughs, with a menu on a terminal and with subcommands everywhere. */
@@ -141,7 +142,12 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   );
   const exporting = add("export", "helpExport");
   help.argument(exporting, "<file>");
-  exporting.action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).exportProgress(env, file)));
+  help.option(exporting, "--force", "helpForce");
+  exporting.action(
+    open(async (env, { force }, file) =>
+      (await import("./learn/transfer.js")).exportProgress(env, file, force === true),
+    ),
+  );
   const importing = add("import", "helpImport");
   help.argument(importing, "<file>");
   importing.action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).importProgress(env, file)));

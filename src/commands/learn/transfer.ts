@@ -1,18 +1,40 @@
-import { readFile } from "node:fs/promises";
+import { access, constants, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { pathFrom } from "../../cli/paths.js";
 import type { Say } from "../../labs/catalogue.js";
 import { fileErrorWords } from "../../labs/file-error.js";
-import { mergeProgress, newer, parseProgress } from "../../labs/progress.js";
+import { mergeProgress, newer, parseProgress, saveProgress } from "../../labs/progress.js";
 import { SpokenError, spoken } from "../../labs/said-error.js";
 import type { LabError } from "../../util/errors.js";
-import { writeFileAtomic } from "../../util/files.js";
 import type { LearnEnvironment } from "./environment.js";
 
-/** @throws LabError BAD_FILE */
-export async function exportProgress({ store, context, say }: LearnEnvironment, file: string): Promise<void> {
+/**
+ * Writes the progress to a file of its own. Nothing that is there is lost, and no folder is made: a name may be mistyped.
+ * @param force replace a file that is there
+ * @throws LabError BAD_FILE
+ */
+export async function exportProgress(
+  { store, context, say }: LearnEnvironment,
+  file: string,
+  force: boolean,
+): Promise<void> {
+  const path = pathFrom(context.cwd, file);
+  const isThere = await lookAt(path).catch((cause: unknown) => {
+    const message = say("fileUnwritable", { file, why: spoken(fileErrorWords(cause), say) });
+    throw new SpokenError("BAD_FILE", message, say("exportFolderHint"), { cause });
+  });
+  if (isThere && !force) throw new SpokenError("BAD_FILE", say("exportTaken", { file }), say("exportTakenHint"));
   const progress = await store.load();
-  await writeFileAtomic(pathFrom(context.cwd, file), `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
+  await saveProgress(path, progress);
   context.streams.stdout.write(`${say("transferred", { file, count: Object.keys(progress.labs).length })}\n`);
+}
+
+/** @returns whether a file is there @throws the file system's error for a path that no file can be written to */
+async function lookAt(path: string): Promise<boolean> {
+  await access(dirname(path), constants.W_OK);
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isDirectory() === true) throw Object.assign(new Error("a folder"), { code: "EISDIR" });
+  return there !== undefined;
 }
 
 /** Of each lab the progress that is further stays. @throws LabError BAD_FILE: nothing is changed then */

@@ -199,6 +199,7 @@ export const EN = {
   helpReportJson: "as one JSON document (the default)",
   helpReportJunit: "as JUnit XML",
   helpExport: "write the progress to a file",
+  helpForce: "replace the file if it is there",
   helpImport: "take over progress from such a file",
   helpCheckLabs: "check the labs of a folder of your own",
   badLang: "expected en or zh.",
@@ -361,4 +362,7 @@ export const EN = {
   fileReadOnly: "the file system is read-only",
   fileOther: "{detail}",
   fileUnwritable: "cannot write {file}: {why}",
+  exportTaken: "{file} is there already",
+  exportTakenHint: "Replace it with --force, or name another file.",
+  exportFolderHint: "Name a file in a folder that is there, and that you may write to.",
 } as const;

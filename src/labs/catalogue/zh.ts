@@ -199,6 +199,7 @@ export const ZH: Catalogue = {
   helpReportJson: "一个 JSON 文档（默认）",
   helpReportJunit: "JUnit XML 格式",
   helpExport: "把进度写入文件",
+  helpForce: "文件已存在时覆盖它",
   helpImport: "从这样的文件导入进度",
   helpCheckLabs: "检查自己目录中的实验",
   badLang: "应为 en 或 zh。",
@@ -360,4 +361,7 @@ export const ZH: Catalogue = {
   fileReadOnly: "文件系统只读",
   fileOther: "文件系统的回答是（{detail}）",
   fileUnwritable: "无法写入 {file}：{why}",
+  exportTaken: "{file} 已经存在",
+  exportTakenHint: "用 --force 覆盖它，或换一个文件名。",
+  exportFolderHint: "请给出一个已存在且可写的文件夹中的文件。",
 };
