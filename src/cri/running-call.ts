@@ -3,8 +3,8 @@ import type { AbortWatch, Deadlines, Waiter } from "../util/deadlines.js";
 import type { CallOptions } from "./client.js";
 import { MAX_MESSAGE_BYTES } from "./status.js";
 import type { BufferPool } from "./transport/buffer-pool.js";
+import type { ClientSession } from "./transport/client-session.js";
 import { type Exchange, type ExchangeSink, type GrpcStatus, startExchange } from "./transport/exchange.js";
-import type { Session } from "./transport/session.js";
 
 /** As much of an rpc as sending it takes. */
 export interface CallableRpc {
@@ -48,7 +48,7 @@ export class RunningCall implements ExchangeSink {
   }
 
   /** Sends the request, unless it is too late for that. */
-  begin(session: Session, block: Buffer, request: Buffer): void {
+  begin(session: ClientSession, block: Buffer, request: Buffer): void {
     if (this.#isOver) return;
     const head = { block, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
     const exchange = startExchange(session, head, request, this);

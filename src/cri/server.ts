@@ -102,7 +102,7 @@ class RunningServer implements CriServer {
   async #close(): Promise<void> {
     for (const call of [...this.#live]) call.cancel();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of [...this.#sessions]) session.destroy();
+    for (const session of [...this.#sessions]) session.destroy("the server was closed");
     await closed;
     await this.#bound?.remove();
   }

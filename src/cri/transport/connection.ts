@@ -2,7 +2,7 @@ import { createConnection, type Socket } from "node:net";
 import type { Clock } from "../../util/clock.js";
 import type { Endpoint } from "../endpoint.js";
 import { RpcError } from "../status.js";
-import { Session } from "./session.js";
+import { ClientSession } from "./client-session.js";
 
 /** pkg/kubelet/cri/remote/remote_runtime.go (baseBackoffDelay, maxBackoffDelay, minConnectionTimeout) */
 const BASE_BACKOFF_DELAY_MS = 100;
@@ -19,8 +19,8 @@ const READ_BYTES = 256 * 1024;
  * Mirrors google.golang.org/grpc (pick_first, addrConn.resetTransport) as far as one address needs it.
  */
 export class Connection {
-  #session: Session | undefined;
-  #attempt: Promise<Session> | undefined;
+  #session: ClientSession | undefined;
+  #attempt: Promise<ClientSession> | undefined;
   #failures = 0;
   #retryAtMs = 0;
   #lastError: RpcError | undefined;
@@ -32,12 +32,12 @@ export class Connection {
   ) {}
 
   /** The session, if there is one that takes calls. */
-  get ready(): Session | undefined {
+  get ready(): ClientSession | undefined {
     return this.#session?.isOpen === true ? this.#session : undefined;
   }
 
   /** @throws RpcError Unavailable */
-  connect(): Promise<Session> {
+  connect(): Promise<ClientSession> {
     if (this.#lastError !== undefined && this.clock.now() < this.#retryAtMs) return Promise.reject(this.#lastError);
     this.#attempt ??= this.#connect().finally(() => {
       this.#attempt = undefined;
@@ -45,7 +45,7 @@ export class Connection {
     return this.#attempt;
   }
 
-  async #connect(): Promise<Session> {
+  async #connect(): Promise<ClientSession> {
     try {
       const session = await this.#dial();
       if (this.#closing.signal.aborted) session.destroy("the client was closed");
@@ -63,11 +63,11 @@ export class Connection {
   }
 
   /** A session counts once the other side has sent its settings: before, anything might be listening there. */
-  #dial(): Promise<Session> {
+  #dial(): Promise<ClientSession> {
     return new Promise((resolve, reject) => {
       const timer = new AbortController();
       const socket = dial(this.endpoint, (chunk) => session.received(chunk));
-      const session: Session = new Session(
+      const session: ClientSession = new ClientSession(
         socket,
         () => {
           timer.abort(OVER);

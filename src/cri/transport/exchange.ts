@@ -1,9 +1,10 @@
 import { type GrpcCode, grpcCode } from "../status.js";
 import type { BufferPool } from "./buffer-pool.js";
+import { type ClientSession, requestBlock } from "./client-session.js";
+import type { ClientStream, StreamEnd, StreamSink } from "./client-stream.js";
 import { ErrorCode } from "./frames.js";
 import type { Fields } from "./hpack.js";
 import { MessageReader, type MessageSink, withPrefix } from "./message-reader.js";
-import { requestBlock, type Session, type StreamEnd, type StreamHandle, type StreamSink } from "./session.js";
 
 /** How a call ended, in gRPC's terms. */
 export interface GrpcStatus {
@@ -41,7 +42,7 @@ export interface CallHead {
  * One gRPC call over HTTP/2: a POST whose body is the request message, and whose answer is messages and then, in the
  * trailers, a status. Each message has five bytes before it: a flag for compression (never asked for) and its length.
  */
-export function startExchange(session: Session, head: CallHead, request: Buffer, sink: ExchangeSink): Exchange {
+export function startExchange(session: ClientSession, head: CallHead, request: Buffer, sink: ExchangeSink): Exchange {
   const body = withPrefix(request);
   const incoming = new Incoming(head, sink);
   incoming.stream = session.request(head.block, body, incoming);
@@ -66,7 +67,7 @@ export function callBlock(path: string, timeout: string | undefined): Buffer {
 /** Takes what arrives, and finds out how the call ended. */
 class Incoming implements Exchange, StreamSink, MessageSink {
   /** undefined only while the request is being sent */
-  stream: StreamHandle | undefined;
+  stream: ClientStream | undefined;
   #isOver = false;
   #headers: Fields | undefined;
   #trailers: Fields | undefined;

@@ -57,6 +57,20 @@ export function writeFrameHead(
   into.writeUInt32BE(stream, at + 5);
 }
 
+/** @returns where the next one begins */
+export function putFrame(
+  into: Buffer,
+  at: number,
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer,
+): number {
+  writeFrameHead(into, at, payload.length, type, flags, stream);
+  payload.copy(into, at + FRAME_HEAD_BYTES);
+  return at + FRAME_HEAD_BYTES + payload.length;
+}
+
 export function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length);
   writeFrameHead(bytes, 0, payload.length, type, flags, stream);

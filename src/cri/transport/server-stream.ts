@@ -1,5 +1,6 @@
 import type { CorkedWriter } from "../../util/corked-writer.js";
-import { Flag, FRAME_HEAD_BYTES, FrameType, frame, MAX_FRAME_BYTES, writeFrameHead } from "./frames.js";
+import { Flag, FRAME_HEAD_BYTES, FrameType, frame, putFrame, writeFrameHead } from "./frames.js";
+import { Http2Stream, type Room } from "./http2-stream.js";
 
 /** Who takes what comes on one stream. */
 export interface RequestSink {
@@ -11,41 +12,28 @@ export interface RequestSink {
   cancelled(): void;
 }
 
-/** How much the other side lets this one send, on the connection and on each new stream of it. */
-export class Room {
-  connection: number;
-
-  constructor(public initial: number) {
-    this.connection = initial;
-  }
-}
-
 /** One request and its answer. Header blocks are given as they are sent. */
-export class ServerStream {
+export class ServerStream extends Http2Stream {
   /** undefined only while the request's head is looked at */
   sink: RequestSink | undefined;
-  /** bytes of the request that were read and not yet allowed again */
-  read = 0;
   isRequestWhole = false;
-  isOver = false;
-  window: number;
   readonly #unsent: Buffer[] = [];
   #trailers: Buffer | undefined;
   #onRoom: (() => void) | undefined;
 
   constructor(
-    readonly id: number,
-    readonly room: Room,
-    readonly writer: CorkedWriter,
+    id: number,
+    room: Room,
+    writer: CorkedWriter,
     readonly onOver: () => void,
   ) {
-    this.window = room.initial;
+    super(id, room, writer);
   }
 
   /** The whole answer: in one piece where there is room for it, as for nearly all there is. */
   respond(head: Buffer, body: Buffer, trailers: Buffer): void {
     if (this.isOver) return;
-    if (body.length > Math.min(this.room.connection, this.window, MAX_FRAME_BYTES)) {
+    if (this.roomFor(body.length) < body.length) {
       this.begin(head);
       this.write(body);
       this.end(trailers);
@@ -55,7 +43,7 @@ export class ServerStream {
     let at = putFrame(bytes, 0, FrameType.HEADERS, Flag.END_HEADERS, this.id, head);
     at = putFrame(bytes, at, FrameType.DATA, 0, this.id, body);
     putFrame(bytes, at, FrameType.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, this.id, trailers);
-    this.#took(body.length);
+    this.took(body.length);
     this.writer.write(bytes);
     this.#over();
   }
@@ -85,16 +73,15 @@ export class ServerStream {
     this.sendMore();
   }
 
-  /** As much as the other side has room for. */
   sendMore(): void {
     for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {
-      const count = Math.min(next.length, this.room.connection, this.window, MAX_FRAME_BYTES);
+      const count = this.roomFor(next.length);
       if (count <= 0) return;
       const head = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
       writeFrameHead(head, 0, count, FrameType.DATA, 0, this.id);
       this.writer.write(head);
       this.writer.write(next.subarray(0, count));
-      this.#took(count);
+      this.took(count);
       if (count === next.length) this.#unsent.shift();
       else this.#unsent[0] = next.subarray(count);
     }
@@ -118,11 +105,6 @@ export class ServerStream {
     return this.#unsent.length > 0 || this.writer.socket.writableNeedDrain;
   }
 
-  #took(bytes: number): void {
-    this.room.connection -= bytes;
-    this.window -= bytes;
-  }
-
   #over(): void {
     this.isOver = true;
     this.#unsent.length = 0;
@@ -135,10 +117,4 @@ export class ServerStream {
     this.#onRoom = undefined;
     then?.();
   }
-}
-
-function putFrame(into: Buffer, at: number, type: number, flags: number, id: number, payload: Buffer): number {
-  writeFrameHead(into, at, payload.length, type, flags, id);
-  payload.copy(into, at + FRAME_HEAD_BYTES);
-  return at + FRAME_HEAD_BYTES + payload.length;
 }

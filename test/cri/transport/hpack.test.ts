@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { describe, test } from "vitest";
+import { ClientSession, requestBlock } from "../../../src/cri/transport/client-session.js";
 import { Http2Error } from "../../../src/cri/transport/frames.js";
 import { encodeField, HeaderDecoder } from "../../../src/cri/transport/hpack.js";
-import { requestBlock, Session } from "../../../src/cri/transport/session.js";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ""), "hex");
 
@@ -112,7 +112,7 @@ test("hpack: Huffman's code as another implementation writes it", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   await new Promise<void>((resolve) => {
-    const session: Session = new Session(
+    const session: ClientSession = new ClientSession(
       socket,
       () => {
         const block = requestBlock([

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
 import { RUNTIME_SERVICE } from "../../../src/cri/services.js";
 import { MAX_MESSAGE_BYTES } from "../../../src/cri/status.js";
+import { requestBlock } from "../../../src/cri/transport/client-session.js";
 import { Flag, FrameType, frame, PREFACE, settingsFrame } from "../../../src/cri/transport/frames.js";
-import { requestBlock } from "../../../src/cri/transport/session.js";
 import { untilTrue } from "../../support/fake-clock.js";
 import { startRuntime, VERSION } from "../support.js";
 
@@ -119,6 +119,8 @@ describe("what a server bears", () => {
     ["HTTP/1.1", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), false],
     ["another frame within a header block", Buffer.concat([START, CALL.subarray(0, 29), settingsFrame([])]), false],
     ["a stream with a server's number", Buffer.concat([START, frame(FrameType.HEADERS, 4, 2, BLOCK)]), false],
+    ["a call before the settings", Buffer.concat([PREFACE, CALL]), false],
+    ["a push", Buffer.concat([START, frame(FrameType.PUSH_PROMISE, Flag.END_HEADERS, 1, Buffer.alloc(4))]), false],
     ["a frame of 16 MB", Buffer.concat([START, Buffer.from("ffffff000000000001", "hex")]), false],
     ["headers that go on in another frame", Buffer.concat([START, CALL]), true],
   ];

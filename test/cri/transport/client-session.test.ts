@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream, type Settings } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
+import { ClientSession, requestBlock } from "../../../src/cri/transport/client-session.js";
+import type { ClientStream, StreamEnd } from "../../../src/cri/transport/client-stream.js";
 import { Flag, FrameType, frame, numberFrame, Setting, settingsFrame } from "../../../src/cri/transport/frames.js";
 import { encodeField, type Fields } from "../../../src/cri/transport/hpack.js";
-import { requestBlock, Session, type StreamEnd, type StreamHandle } from "../../../src/cri/transport/session.js";
 import { settle, untilTrue } from "../../support/fake-clock.js";
 
 const BLOCK = requestBlock([
@@ -19,8 +20,8 @@ async function openSession(port: number, pieceBytes = Number.POSITIVE_INFINITY) 
   const socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   const lost: string[] = [];
-  const session = await new Promise<Session>((resolve, reject) => {
-    const one: Session = new Session(
+  const session = await new Promise<ClientSession>((resolve, reject) => {
+    const one: ClientSession = new ClientSession(
       socket,
       () => resolve(one),
       (why) => {
@@ -39,10 +40,14 @@ interface Answer {
   readonly headers: Fields[];
   readonly body: Buffer;
   readonly end: StreamEnd;
-  readonly handle: StreamHandle;
+  readonly handle: ClientStream;
 }
 
-function ask(session: Session, body = Buffer.alloc(0), onHandle?: (handle: StreamHandle) => void): Promise<Answer> {
+function ask(
+  session: ClientSession,
+  body = Buffer.alloc(0),
+  onHandle?: (handle: ClientStream) => void,
+): Promise<Answer> {
   return new Promise((resolve) => {
     const headers: Fields[] = [];
     const pieces: Buffer[] = [];
@@ -180,7 +185,7 @@ describe("with Node's own server", () => {
     });
     const { session } = await openSession(port);
     let received = 0;
-    let handle: StreamHandle | undefined;
+    let handle: ClientStream | undefined;
     const over = new Promise<void>((resolve) => {
       handle = session.request(BLOCK, Buffer.alloc(0), {
         headers: () => {},
@@ -313,6 +318,28 @@ describe("frames that few send, and all must take", () => {
     const reset = numberFrame(FrameType.RST_STREAM, 1, 0);
     await untilTrue(() => Buffer.concat(seen).includes(reset));
   });
+});
+
+test("room for one: the next is sent when the other side was told of the cancelled one, a cancelled waiting one never", async () => {
+  let seen: Buffer[] = [];
+  const port = await scripted((socket, received) => {
+    seen = received;
+    socket.write(settingsFrame([[Setting.MAX_CONCURRENT_STREAMS, 1]]));
+  });
+  const { session } = await openSession(port);
+  const bodies = ["first", "second", "third"].map((body) => Buffer.from(body));
+  const sink = { headers() {}, data() {}, closed() {} };
+  const [first, second] = bodies.map((body) => session.request(BLOCK, body, sink));
+  second?.cancel();
+  first?.cancel();
+  const request = (id: number, body: Buffer) => [
+    frame(FrameType.HEADERS, Flag.END_HEADERS, id, BLOCK),
+    frame(FrameType.DATA, Flag.END_STREAM, id, body),
+  ];
+  const [one = EMPTY, , three = EMPTY] = bodies;
+  const want = [...request(1, one), numberFrame(FrameType.RST_STREAM, 1, 8), ...request(3, three)];
+  await untilTrue(() => Buffer.concat(seen).includes(three));
+  assert.ok(Buffer.concat(seen).includes(Buffer.concat(want)), Buffer.concat(seen).toString("hex"));
 });
 
 describe("what breaks the rules ends the connection, and every call on it", () => {
