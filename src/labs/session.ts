@@ -8,7 +8,7 @@ import type { LabMessage } from "./message.js";
 import type { LabPlace } from "./place.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
-import { checkOf, isNoticed, typeOf } from "./steps.js";
+import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, Language, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 
@@ -109,10 +109,12 @@ export class LabSession implements AsyncDisposable {
    * next one.
    * @param choice the answer to a prediction
    * @returns whether it is done
+   * @throws LabError USAGE for an answer that is no choice of the step, or to a step that asks nothing
    */
   async perform(choice: string | undefined, signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined) return false;
+    if (choice !== undefined) checkChoice(step, choice);
     return (await this.#whileShown(() => this.#perform(step, choice, signal))) && this.#goOn(step);
   }
 
@@ -188,7 +190,7 @@ export class LabSession implements AsyncDisposable {
 
   /** The answer is judged by what then happens. @throws LabBroken unless exactly one outcome holds */
   async #predict(step: PredictStep, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
-    if (choice === undefined || !step.predict.includes(choice)) {
+    if (choice === undefined) {
       this.#emit({ kind: "needs-answer", choices: step.predict });
       return false;
     }

@@ -1,4 +1,6 @@
+import { nearest } from "../util/nearest.js";
 import { outputsAskedFor } from "./references.js";
+import { SaidError } from "./said-error.js";
 import type { Check, DoStep, LabDefinition, Step } from "./schema.js";
 
 export type StepType = "read" | "do" | "predict" | "observe" | "check";
@@ -23,4 +25,22 @@ export function typeOf(step: Step): StepType {
  */
 export function isNoticed(step: DoStep, definition: LabDefinition): boolean {
   return step.expect !== undefined && !outputsAskedFor(definition).includes(step.id);
+}
+
+/** @throws SaidError USAGE for an answer to a step that asks nothing, and for one that is none of its choices */
+export function checkChoice(step: Step, given: string): void {
+  const { id } = step;
+  if (!("predict" in step)) {
+    const isFor =
+      "do" in step ? "doHint" : "observe" in step ? "observeHint" : "check" in step ? "checkHint" : "readHint";
+    throw new SaidError("USAGE", ["asksNothing", { step: id, given }], [isFor]);
+  }
+  if (step.predict.includes(given)) return;
+  const like = nearest(step.predict, given);
+  const values = { step: id, given };
+  throw new SaidError(
+    "USAGE",
+    like === undefined ? ["noSuchChoice", values] : ["noSuchChoiceNearest", { ...values, nearest: like }],
+    ["noSuchChoiceHint", { choices: step.predict.join(", ") }],
+  );
 }

@@ -53,15 +53,30 @@ test("a walk through a lab tells each thing in its order", async () => {
 });
 
 describe("what a step needs before it is done", () => {
-  test("a prediction without an answer, or with one that is none: nothing is run", async () => {
+  test("a prediction without an answer: nothing is run", async () => {
     const { session, place, take } = await begin({ done: ["look", "join", "lines"] });
     const before = place.lines.length;
-    for (const choice of [undefined, "burns"]) {
-      assert.equal(await session.perform(choice, signal), false);
-      assert.deepEqual(take().at(-1), { kind: "needs-answer", choices: ["stays", "goes"] });
-    }
+    assert.equal(await session.perform(undefined, signal), false);
+    assert.deepEqual(take().at(-1), { kind: "needs-answer", choices: ["stays", "goes"] });
     assert.equal(place.lines.length, before);
   });
+  const WRONG: readonly (readonly [done: readonly string[], given: string, message: RegExp, hint: RegExp])[] = [
+    [["look", "join", "lines"], "burns", /^burns is no choice of step guess$/, /stays, goes/],
+    [["look", "join", "lines"], "stay", /^stay is no choice of step guess; did you mean stays\?$/, /stays, goes/],
+    [[], "stays", /^step look asks no question, so stays answers nothing$/, /to be read.*kubelab learn next/],
+    [["look"], "stays", /^step join asks no question/, /runs a command.*kubelab learn next/],
+    [["look", "join"], "stays", /^step lines asks no question/, /lines to look at.*kubelab learn next/],
+    [["look", "join", "lines", "guess"], "stays", /^step back asks no question/, /what you have done.*learn check/],
+  ];
+  for (const [done, given, message, hint] of WRONG) {
+    test(`${given} as the answer after ${done.length} steps: nothing is run, and what is expected is said`, async () => {
+      const { session, place } = await begin({ done });
+      const before = place.lines.length;
+      await assert.rejects(session.perform(given, signal), { code: "USAGE", message, hint });
+      assert.equal(place.lines.length, before);
+      assert.equal(session.step?.id, ["look", "join", "lines", "guess", "back"][done.length]);
+    });
+  }
   test("a check that waits says what it waits for, then what it saw", async () => {
     const { session, kinds } = await begin({ done: ["look", "join", "lines", "guess"] });
     kinds();

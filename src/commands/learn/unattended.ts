@@ -6,6 +6,7 @@ import type { Lab } from "../../labs/lab.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { SpokenError, spoken } from "../../labs/said-error.js";
+import { checkChoice } from "../../labs/steps.js";
 import { nearest } from "../../util/nearest.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
@@ -78,13 +79,7 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
     const hint = say("noAnswerHint", { step: first.id, choices: choices.join("\n") });
     throw new SpokenError("USAGE", say("noAnswer", { id, step: missing }), hint);
   }
-  for (const { id: step, predict } of questions) {
-    const given = answers[step] ?? "";
-    if (!predict.includes(given)) {
-      const hint = say("badAnswerHint", { choices: predict.join(", ") });
-      throw new SpokenError("USAGE", say("badAnswer", { id, step, given }), hint);
-    }
-  }
+  for (const step of questions) checkChoice(step, answers[step.id] ?? "");
 }
 
 async function readAnswers({ say, context }: LearnEnvironment, file: string): Promise<Answers> {
