@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import {
   type ClusterState,
   clusterKubeconfig,
@@ -12,28 +11,21 @@ import type { RestConfig } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import { startControlPlane } from "../../controlplane/start.js";
-import { LANGUAGE_VARIABLE } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
 import type { LabDefinition } from "../../labs/schema.js";
-import type { Language } from "../../labs/text.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
-import { inject } from "./injections.js";
 import { LabNodes } from "./lab-nodes.js";
 import { labFolderPrefix } from "./leftovers.js";
-import { writePrograms } from "./programs.js";
-import { LabRunner } from "./runner.js";
+import { makePlace, type Reader } from "./made-place.js";
 
-export interface EmbeddedPlaceOptions {
+export interface EmbeddedPlaceOptions extends Reader {
   /** of the running cluster, as `kubelab --cluster` names it */
   readonly clusterName: string;
   readonly speed: number;
   /** release and nodes of the cluster */
   readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
-  readonly columns: number;
-  readonly isColoured: boolean;
-  readonly language: Language;
   /** even where there is one: labs then use the built-in one */
   readonly withoutKubectl?: boolean;
   /** see LabPlace; default 0 */
@@ -44,7 +36,7 @@ export interface EmbeddedPlaceOptions {
  * A cluster for one lab, in this process: control plane, nodes, a folder. Other processes find it as any `kubelab cluster up`.
  */
 export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPlaceOptions): Promise<LabPlace> {
-  const { clusterName, speed, definition, columns, isColoured, language } = options;
+  const { clusterName, speed, definition, columns } = options;
   const { kubeVersion } = definition;
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -82,54 +74,28 @@ export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPl
     closers.push(() => removeClusterState(context.env, clusterName));
     const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
     closers.push(() => client.close());
-    const nodesFolder = join(folder, "nodes");
-    const programs = await writePrograms(folder, context, options.withoutKubectl === true);
-    const runner = new LabRunner({
-      random: context.random,
-      clock,
-      folder,
-      self: context.self,
-      columns,
-      isColoured,
-      env: {
-        ...context.env,
-        KUBECONFIG: kubeconfig,
-        KUBELAB_CLUSTER: clusterName,
-        KUBELAB_NODES: nodesFolder,
-        [LANGUAGE_VARIABLE]: language,
-        PATH: `${programs}:${context.env["PATH"] ?? ""}`,
-      },
-    });
     const setSpeed = async (factor: number) => {
       clock.setSpeed(factor);
       const { epochMs, epochClockMs } = clock;
       await writeClusterState(context.env, { ...state, speed: factor, epochMs, epochClockMs });
     };
-    return {
+    const parts = {
       folder,
+      server: controlPlane.url,
+      kubeconfig,
       client,
       clock,
-      wall: new SystemClock(),
-      patienceMs: options.patienceMs ?? 0,
-      runner,
+      nodes,
       // The scheduler has no other choice than the lab's nodes.
-      given: { server: controlPlane.url, kubeconfig, folder, onNode: "", ...nodes.given },
-      elsewhere: [
-        `cd ${folder}`,
-        `export KUBECONFIG=${kubeconfig}`,
-        `export PATH=${programs}:$PATH`,
-        `export KUBELAB_NODES=${nodesFolder}`,
-        `export KUBELAB_CLUSTER=${clusterName} ${LANGUAGE_VARIABLE}=${language}`,
-      ],
-      get speed() {
-        return clock.speed;
-      },
+      onNode: "",
+      variables: { KUBELAB_CLUSTER: clusterName },
+      withoutKubectl: options.withoutKubectl === true,
+      patienceMs: options.patienceMs ?? 0,
       canSetSpeed: true,
       setSpeed,
-      output: (name) => nodes.output(name),
-      inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),
-      [Symbol.asyncDispose]: close,
+      close,
     };
+    return await makePlace(context, parts, options);
   } catch (error) {
     await close();
     throw error;

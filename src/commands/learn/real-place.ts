@@ -7,7 +7,7 @@ import { createClient } from "../../client/create-client.js";
 import { loadRealKubeconfig } from "../../client/kubeconfig.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import { NODES, objectPath } from "../../client/paths.js";
-import { LANGUAGE_VARIABLE, type Say } from "../../labs/catalogue.js";
+import type { Say } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
 import { SpokenError } from "../../labs/said-error.js";
 import type { LabDefinition } from "../../labs/schema.js";
@@ -17,12 +17,10 @@ import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
 import { LAB_TAINT } from "../bootstrap/plan.js";
-import { inject } from "./injections.js";
 import { LabNodes } from "./lab-nodes.js";
 import { labFolderPrefix } from "./leftovers.js";
+import { makePlace, type Reader } from "./made-place.js";
 import { OwnThings } from "./own-things.js";
-import { writePrograms } from "./programs.js";
-import { LabRunner } from "./runner.js";
 
 /** Which cluster of the learner's own a lab is played on. */
 export interface RealTarget {
@@ -34,16 +32,13 @@ export interface RealTarget {
 /** Of a lab's nodes on a cluster of the learner's own, where a node-1 may well be. */
 export const OWN_NODE_PREFIX = "lab-node-";
 
-export interface RealPlaceOptions {
+export interface RealPlaceOptions extends Reader {
   readonly target: RealTarget;
   /** its nodes named for such a cluster */
   readonly definition: LabDefinition;
   /** chooses the values of the lab's variables */
   readonly seed: number;
   readonly say: Say;
-  readonly columns: number;
-  readonly isColoured: boolean;
-  readonly language: Language;
 }
 
 /**
@@ -52,7 +47,7 @@ export interface RealPlaceOptions {
  * @throws LabError USAGE for a lab that needs the embedded cluster; FORBIDDEN with the rights that are missing; DECLINED
  */
 export async function openRealPlace(context: CliContext, options: RealPlaceOptions): Promise<LabPlace> {
-  const { target, seed, say, columns, isColoured, language } = options;
+  const { target, seed, say, columns, language } = options;
   const definition = fillAll(options.definition, chooseValues(options.definition, seed));
   const { id } = definition;
   if (definition.cluster !== "any") throw embeddedOnly(definition, language, say);
@@ -95,7 +90,6 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
     const kubeconfig = join(folder, "kubeconfig");
     const names = { cluster: contextName, user: contextName, context: contextName };
     await writeFileAtomic(kubeconfig, kubeconfigText(config, names), { mode: 0o600 });
-    const programs = await writePrograms(folder, context, false);
     const onTarget: Target = {
       kind: "real",
       admin: config,
@@ -118,36 +112,24 @@ export async function openRealPlace(context: CliContext, options: RealPlaceOptio
     );
     closers.push(() => nodes[Symbol.asyncDispose]());
     await checkAnswers(client, definition.wants, say, context.signal);
-    const own = {
-      KUBECONFIG: kubeconfig,
-      KUBELAB_LAB_KUBECONFIG: kubeconfig,
-      KUBELAB_NODES: join(folder, "nodes"),
-      [LANGUAGE_VARIABLE]: language,
-    };
-    const env = { ...context.env, ...own, PATH: `${programs}:${context.env["PATH"] ?? ""}` };
-    const { random, self } = context;
     const setSpeed = () =>
       Promise.reject(new SpokenError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id })));
-    return {
+    const parts = {
       folder,
+      server: config.server,
+      kubeconfig,
       client,
       clock,
-      wall: clock,
+      nodes,
+      onNode: onNode(definition.runsOn),
+      variables: { KUBELAB_LAB_KUBECONFIG: kubeconfig },
+      withoutKubectl: false,
       patienceMs: 0,
-      runner: new LabRunner({ random, clock, folder, self, columns, isColoured, env }),
-      given: { server: config.server, kubeconfig, folder, onNode: onNode(definition.runsOn), ...nodes.given },
-      elsewhere: [
-        `cd ${folder}`,
-        `export PATH=${programs}:$PATH`,
-        ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`),
-      ],
-      speed: 1,
       canSetSpeed: false,
       setSpeed,
-      output: (name) => nodes.output(name),
-      inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),
-      [Symbol.asyncDispose]: close,
+      close,
     };
+    return await makePlace(context, parts, options);
   } catch (error) {
     await close();
     throw error;
