@@ -1,10 +1,8 @@
-import type { LabDefinition } from "./schema.js";
-
 /** Programs whose lines in a text must be real: what a learner may paste was run by the proof. */
 const PROGRAMS = /^(kubelab|kubectl|openssl|curl) /;
 
-/** Every command line that a lab runs itself, as the definition spells it. */
-export function commandsOf(lab: LabDefinition): readonly string[] {
+/** Every command line that a lab runs itself, as its definition spells it. Pure. */
+export function commandsOf(definition: unknown): readonly string[] {
   const lines: string[] = [];
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) for (const one of value) visit(one);
@@ -15,7 +13,7 @@ export function commandsOf(lab: LabDefinition): readonly string[] {
       }
     }
   };
-  visit(lab);
+  visit(definition);
   return lines;
 }
 

@@ -1,15 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { LineCounter, parseDocument } from "../util/yaml.js";
+import { basename, join, resolve } from "node:path";
 import { type Say, sayIn } from "./catalogue.js";
+import { parseDefinition } from "./definition-file.js";
 import { fileErrorWords } from "./file-error.js";
-import { issueWords } from "./issue-words.js";
 import type { Lab } from "./lab.js";
-import { referenceProblems, textProblems } from "./rules.js";
+import { isRecord, outlineOf } from "./outline.js";
+import { commandProblems, type RuleProblem, referenceProblems, textProblems, translationProblems } from "./rules.js";
 import { spoken } from "./said-error.js";
-import { definition, type LabDefinition } from "./schema.js";
 import { LANGUAGES, type LabText, type Language, parseLabText } from "./text.js";
-import { inWords } from "./worded.js";
 
 export interface LabProblem {
   /** `labs/01-heartbeats/lab.yaml` */
@@ -19,76 +17,101 @@ export interface LabProblem {
   readonly message: string;
 }
 
+/** What a lab is called by; no two labs may share it. */
+type LabName = "id" | "number";
+
 export interface Compiled {
   /** undefined when something is wrong */
   readonly lab?: Lab;
+  /** by file and line */
   readonly problems: readonly LabProblem[];
+  /** as far as they can be read, with the line each stands in */
+  readonly names: Readonly<Partial<Record<LabName, { readonly value: string; readonly line?: number }>>>;
+  readonly folder: string;
 }
 
-/** Reads all labs of a folder, in the order of their folders' names. @throws the file system's error for the folder itself */
-export async function compileLabs(folder: string, say = sayIn("en")): Promise<readonly Compiled[]> {
+export interface CompileOptions {
+  /** what problems are said in; default: English */
+  readonly say?: Say;
+  /** the commands that kubelab has; default: they are not checked */
+  readonly commands?: readonly string[];
+}
+
+const FILES = ["lab.yaml", ...LANGUAGES.map((language) => `${language}.md`)];
+
+/** Whether a folder holds a lab, perhaps in part. @throws the file system's error for the folder */
+export async function isLab(folder: string): Promise<boolean> {
+  return (await readdir(folder)).some((name) => FILES.includes(name));
+}
+
+/**
+ * Reads all labs of a folder, in the order of their folders' names. Folders whose names begin with a dot are none, and where
+ * no folder holds a lab there are no mistakes in labs.
+ * @throws the file system's error for the folder itself
+ */
+export async function compileLabs(folder: string, options: CompileOptions = {}): Promise<readonly Compiled[]> {
+  const { say = sayIn("en") } = options;
   const names = (await readdir(folder, { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
     .map(({ name }) => name)
     .sort();
-  const compiled = await Promise.all(names.map((name) => compileLab(join(folder, name), say)));
+  const holdsLab = await Promise.all(names.map((name) => isLab(join(folder, name)).catch(() => true)));
+  if (!holdsLab.includes(true)) return [];
+  const compiled = await Promise.all(names.map((name) => compileLab(join(folder, name), options)));
   return withoutDoubles(compiled, say);
 }
 
 /** Reads one lab: `lab.yaml`, `en.md`, `zh.md`. All that is wrong is found, each with its line. */
-export async function compileLab(folder: string, say = sayIn("en")): Promise<Compiled> {
+export async function compileLab(folder: string, options: CompileOptions = {}): Promise<Compiled> {
+  const { say = sayIn("en"), commands } = options;
   const problems: LabProblem[] = [];
-  const read = async (name: string): Promise<string | undefined> => {
+  const contents = new Map<string, string>();
+  const add = (name: string, found: readonly (Omit<LabProblem, "file"> | RuleProblem)[]) =>
+    problems.push(...found.map((one) => located(one, contents.get(name) ?? "", join(folder, name))));
+  if (!(await isLab(folder).catch(() => true))) {
+    return { problems: [{ file: folder, message: say("labNone") }], names: {}, folder };
+  }
+  for (const name of FILES) {
     try {
-      return await readFile(join(folder, name), "utf8");
+      contents.set(name, await readFile(join(folder, name), "utf8"));
     } catch (error) {
       problems.push({ file: join(folder, name), message: spoken(fileErrorWords(error), say) });
-      return undefined;
     }
-  };
-  const yaml = await read("lab.yaml");
-  const parsed = yaml === undefined ? undefined : parseDefinition(yaml, join(folder, "lab.yaml"), problems, say);
-  if (parsed !== undefined && yaml !== undefined) {
-    const file = join(folder, "lab.yaml");
-    const name = basename(folder);
-    if (!name.endsWith(`-${parsed.id}`)) {
-      problems.push({
-        file,
-        line: lineWith(yaml, "id:") ?? 1,
-        message: say("labFolderName", { id: parsed.id }),
-      });
-    }
-    problems.push(...located(referenceProblems(parsed, say), yaml, file));
+  }
+  const yaml = contents.get("lab.yaml");
+  const parsed = yaml === undefined ? undefined : parseDefinition(yaml, say);
+  const outline = outlineOf(parsed?.source);
+  add("lab.yaml", parsed?.problems ?? []);
+  if (parsed?.definition !== undefined && !basename(resolve(folder)).endsWith(`-${parsed.definition.id}`)) {
+    add("lab.yaml", [{ near: "id:", message: say("labFolderName", { id: parsed.definition.id }) }]);
+  }
+  if (outline !== undefined) {
+    add("lab.yaml", referenceProblems(outline, say));
+    if (commands !== undefined) add("lab.yaml", commandProblems(outline, commands, say));
   }
   const text: Partial<Record<Language, LabText>> = {};
   for (const language of LANGUAGES) {
     const file = `${language}.md`;
-    const markdown = await read(file);
+    const markdown = contents.get(file);
     if (markdown === undefined) continue;
     const { text: labText, problems: found } = parseLabText(markdown, say);
-    problems.push(...found.map(({ line, message }) => ({ file: join(folder, file), line, message })));
+    add(file, found);
     text[language] = labText;
-    if (parsed !== undefined) {
-      problems.push(...located(textProblems(parsed, labText, markdown, say), markdown, join(folder, file)));
-    }
+    if (outline !== undefined) add(file, textProblems(outline, labText, markdown, say));
   }
   const { en, zh } = text;
-  if (problems.length > 0 || parsed === undefined || en === undefined || zh === undefined) return { problems };
-  const unequal = unequalHints(parsed, en, zh, say).map((message) => ({ file: join(folder, "zh.md"), message }));
-  return unequal.length > 0 ? { problems: unequal } : { lab: { definition: parsed, text: { en, zh } }, problems };
+  if (outline !== undefined && en !== undefined && zh !== undefined) {
+    add("zh.md", translationProblems(outline, en, zh, say));
+  }
+  const common = { problems: sorted(problems), names: namesIn(parsed?.source, yaml ?? ""), folder };
+  if (problems.length > 0 || parsed?.definition === undefined || en === undefined || zh === undefined) return common;
+  return { ...common, lab: { definition: parsed.definition, text: { en, zh } } };
 }
 
-/** Problems with the line in which what they are about stands first. */
-function located(
-  problems: readonly { readonly near: string; readonly line?: number; readonly message: string }[],
-  content: string,
-  file: string,
-): LabProblem[] {
-  return problems.map(({ near, line = lineWith(content, near), message }) => ({
-    file,
-    message,
-    ...(line === undefined ? {} : { line }),
-  }));
+/** A problem with the line that it gives, or in which what it is about stands first. */
+function located(problem: Omit<LabProblem, "file"> | RuleProblem, content: string, file: string): LabProblem {
+  const line = problem.line ?? ("near" in problem ? lineWith(content, problem.near) : undefined);
+  return { file, message: problem.message, ...(line === undefined ? {} : { line }) };
 }
 
 /** The first line that has `part`, counted from 1. */
@@ -97,56 +120,43 @@ function lineWith(content: string, part: string): number | undefined {
   return index < 0 ? undefined : index + 1;
 }
 
-/** YAML and schema, each problem with the line of the value it is about. */
-function parseDefinition(yaml: string, file: string, problems: LabProblem[], say: Say): LabDefinition | undefined {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(yaml, { lineCounter });
-  for (const error of document.errors) {
-    const detail = (error.message.split("\n")[0] ?? error.code).replace(/ at line \d+, column \d+:?$/, "");
-    problems.push({ file, line: lineCounter.linePos(error.pos[0]).line, message: say("labNoYaml", { detail }) });
-  }
-  if (document.errors.length > 0) return undefined;
-  const result = definition.safeParse(document.toJS(), { error: issueWords });
-  if (result.success) return result.data;
-  for (const issue of result.error.issues) {
-    const where = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
-    problems.push({
-      file,
-      line: lineOf(document, lineCounter, issue.path),
-      message: `${where}${inWords(issue.message, say)}`,
-    });
-  }
-  return undefined;
+/** By file and line; what is the same is told once. */
+function sorted(problems: readonly LabProblem[]): readonly LabProblem[] {
+  const different = new Map(problems.map((one) => [`${one.file}:${one.line}: ${one.message}`, one]));
+  return [...different.values()].sort((a, b) =>
+    a.file === b.file ? (a.line ?? 0) - (b.line ?? 0) : a.file < b.file ? -1 : 1,
+  );
 }
 
-type Document = ReturnType<typeof parseDocument>;
-
-/** Of the value itself, or of the nearest one around it that is there. */
-function lineOf(document: Document, lineCounter: LineCounter, path: readonly PropertyKey[]): number {
-  for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;
-    if (node?.range?.[0] !== undefined) return lineCounter.linePos(node.range[0]).line;
-  }
-  return 1;
-}
-
-function unequalHints(lab: LabDefinition, en: LabText, zh: LabText, say: Say): string[] {
-  return lab.steps.flatMap(({ id }) => {
-    const [first, second] = [en.steps[id]?.hints.length, zh.steps[id]?.hints.length];
-    return first === second ? [] : [say("labUnequalHints", { id, zh: second ?? 0, en: first ?? 0 })];
+function namesIn(source: unknown, yaml: string): Compiled["names"] {
+  if (!isRecord(source)) return {};
+  const found = (["id", "number"] as const).flatMap((name) => {
+    const value = source[name];
+    if (typeof value !== "string") return [];
+    const line = yaml.split("\n").findIndex((one) => one.startsWith(`${name}:`)) + 1;
+    return [[name, { value, ...(line === 0 ? {} : { line }) }] as const];
   });
+  return Object.fromEntries(found);
 }
 
-/** A lab whose id another one has too is none: progress is kept by id. */
+/** A lab whose id or number another one has too is none: progress is kept by id, and either opens it. */
 function withoutDoubles(compiled: readonly Compiled[], say: Say): readonly Compiled[] {
-  const ids = new Set<string>();
+  const first = new Map<string, Compiled>();
   return compiled.map((one) => {
-    const id = one.lab?.definition.id;
-    if (id === undefined) return one;
-    if (!ids.has(id)) {
-      ids.add(id);
-      return one;
-    }
-    return { problems: [{ file: id, message: say("labSecondId", { id }) }] };
+    const doubles = Object.entries(one.names).flatMap(([name, { value, line }]) => {
+      const other = first.get(`${name} ${value}`);
+      if (other === undefined) {
+        first.set(`${name} ${value}`, one);
+        return [];
+      }
+      const message = say(name === "id" ? "labSecondId" : "labSecondNumber", {
+        value,
+        other: basename(other.folder),
+      });
+      return [located({ message, ...(line === undefined ? {} : { line }) }, "", join(one.folder, "lab.yaml"))];
+    });
+    if (doubles.length === 0) return one;
+    const { lab: _lab, ...rest } = one;
+    return { ...rest, problems: sorted([...one.problems, ...doubles]) };
   });
 }

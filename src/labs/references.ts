@@ -1,31 +1,34 @@
-import type { Action, Check, LabDefinition } from "./schema.js";
+import { isRecord } from "./outline.js";
 
-/** Everything that a lab does by itself. */
-export function actionsOf(lab: LabDefinition): readonly Action[] {
-  return [
-    ...lab.setup,
-    ...lab.cleanup,
-    ...lab.steps.flatMap((step) => ("predict" in step ? step.run : "solve" in step ? step.solve : [])),
-  ];
+/** The names of steps and kept commands whose output, end or exit code something in a definition asks for. Pure. */
+export function outputsAskedFor(definition: unknown): string[] {
+  const keys = ["output", "exit", "stop", "observe"];
+  // `exit` beside a command is the code that it shall end with: a number.
+  return objectsIn(definition).flatMap((one) => keys.map((key) => one[key]).filter((name) => typeof name === "string"));
 }
 
-/** The names of steps and kept commands whose output, end or exit code something in the lab asks for. */
-export function outputsAskedFor(lab: LabDefinition): string[] {
-  const ofCheck = (check: Check): string[] => {
-    if ("all" in check) return check.all.flatMap(ofCheck);
-    if ("any" in check) return check.any.flatMap(ofCheck);
-    if ("not" in check) return ofCheck(check.not);
-    if ("output" in check) return [check.output];
-    return "exit" in check && !("command" in check) ? [check.exit] : [];
-  };
-  return [
-    ...lab.begin.flatMap(ofCheck),
-    ...actionsOf(lab).flatMap((one) => ("wait" in one ? ofCheck(one.wait) : "stop" in one ? [one.stop] : [])),
-    ...lab.steps.flatMap((step) => {
-      if ("predict" in step) return Object.values(step.outcomes).flatMap(ofCheck);
-      if ("observe" in step) return [step.observe];
-      if ("check" in step) return ofCheck(step.check);
-      return "do" in step && step.expect !== undefined ? ofCheck(step.expect) : [];
-    }),
-  ];
+/** The names of commands that go on in the background. Pure. */
+export function keptIn(definition: unknown): string[] {
+  return objectsIn(definition).flatMap(({ keep, as }) =>
+    typeof keep === "string" && typeof as === "string" ? [as] : [],
+  );
+}
+
+export interface InjectionUse {
+  readonly name: string;
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+/** Pure. */
+export function injectionsIn(definition: unknown): InjectionUse[] {
+  return objectsIn(definition).flatMap(({ inject, with: given = {} }) =>
+    typeof inject === "string" && isRecord(given) ? [{ name: inject, given }] : [],
+  );
+}
+
+/** Every object in a definition but what is handed to an injection, whose keys are names of its own. */
+function objectsIn(value: unknown): Readonly<Record<string, unknown>>[] {
+  if (Array.isArray(value)) return value.flatMap(objectsIn);
+  if (!isRecord(value)) return [];
+  return [value, ...Object.entries(value).flatMap(([key, one]) => (key === "with" ? [] : objectsIn(one)))];
 }

@@ -1,8 +1,8 @@
 import type { Say } from "./catalogue.js";
 import { commandsInText, commandsOf } from "./commands.js";
 import { injectionProblems } from "./injection-names.js";
-import { actionsOf, outputsAskedFor } from "./references.js";
-import type { LabDefinition } from "./schema.js";
+import type { LabOutline, StepOutline } from "./outline.js";
+import { injectionsIn, keptIn, outputsAskedFor } from "./references.js";
 import { CLOSING_OF, type LabText } from "./text.js";
 
 /** Something that does not fit together. */
@@ -15,52 +15,60 @@ export interface RuleProblem {
 }
 
 /** Names that must name something: steps, outputs, injections, choices, variables. Pure. */
-export function referenceProblems(lab: LabDefinition, say: Say): readonly RuleProblem[] {
+export function referenceProblems(lab: LabOutline, say: Say): readonly RuleProblem[] {
   const problems: RuleProblem[] = [];
   const add = (near: string, message: string) => problems.push({ near, message });
   const seen = new Set<string>();
-  for (const step of lab.steps) {
-    const near = `id: ${step.id}`;
-    if (seen.has(step.id)) add(near, say("labTwoSteps", { id: step.id }));
-    seen.add(step.id);
-    if ("predict" in step) {
-      const missing = step.predict.filter((choice) => step.outcomes[choice] === undefined);
-      const unknown = Object.keys(step.outcomes).filter((choice) => !step.predict.includes(choice));
-      if (missing.length > 0) add(near, say("labNoOutcome", { id: step.id, names: missing.join(", ") }));
-      if (unknown.length > 0) add(near, say("labOutcomeOfNone", { id: step.id, names: unknown.join(", ") }));
-    }
+  for (const { id, choices, outcomes = [] } of lab.steps) {
+    const near = `id: ${id}`;
+    if (seen.has(id)) add(near, say("labTwoSteps", { id }));
+    seen.add(id);
+    if (choices === undefined) continue;
+    const missing = choices.filter((choice) => !outcomes.includes(choice));
+    const unknown = outcomes.filter((choice) => !choices.includes(choice));
+    if (missing.length > 0) add(near, say("labNoOutcome", { id, names: missing.join(", ") }));
+    if (unknown.length > 0) add(near, say("labOutcomeOfNone", { id, names: unknown.join(", ") }));
   }
-  if (lab.cluster === "any" && lab.cleanup.length === 0 && lab.makes === undefined) {
-    add("cluster: any", say("labNeedsCleanup"));
-  }
+  if (lab.leavesThings) add("cluster: any", say("labNeedsCleanup"));
   const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
-  const kept = actionsOf(lab).flatMap((one) => ("keep" in one ? [one.as] : []));
-  const outputs = new Set([...seen, ...nodes, ...kept]);
-  for (const name of outputsAskedFor(lab)) {
+  const outputs = new Set([...seen, ...nodes, ...keptIn(lab.source)]);
+  for (const name of lab.isWhole ? outputsAskedFor(lab.source) : []) {
     if (!outputs.has(name)) add(`: ${name}`, say("labNoOutput", { name }));
   }
-  for (const one of actionsOf(lab)) {
-    if ("inject" in one) for (const problem of injectionProblems(one.inject, one.with, say)) add(one.inject, problem);
+  for (const { name, given } of injectionsIn(lab.source)) {
+    for (const problem of injectionProblems(name, given, say)) add(name, problem);
   }
-  const used = new Set([...JSON.stringify(lab).matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ""));
+  const used = new Set([...JSON.stringify(lab.source).matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ""));
   for (const name of used)
     if (!isVariable(lab, name)) add(`{{${name}}}`, say("labNoVariable", { name: `{{${name}}}` }));
   return problems;
 }
+
+/** Commands of kubelab that it does not have. Pure. @param known those that it has */
+export function commandProblems(lab: LabOutline, known: readonly string[], say: Say): readonly RuleProblem[] {
+  const named = commandsOf(lab.source).flatMap((line) => [...line.matchAll(KUBELAB_COMMAND)]);
+  const names = new Set(named.map((match) => match[1] ?? ""));
+  return [...names]
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ near: `kubelab ${name}`, message: say("labUnknownCommand", { name, names: known.join(", ") }) }));
+}
+
+/** At the beginning of a command of a shell's line. */
+const KUBELAB_COMMAND = /(?:^|[;&|(]\s*)kubelab ([a-z][\w-]*)/gm;
 
 /** Variables that every lab has, beside its own. */
 const GIVEN_VARIABLES = ["server", "kubeconfig", "folder", "onNode"] as const;
 /** Of each node: the addresses of its kubelet's server, of its runtime, and of that one's control. */
 const OF_NODE = /^(?:kubelet|runtime|control)(\d)$/;
 
-function isVariable(lab: LabDefinition, name: string): boolean {
+function isVariable(lab: LabOutline, name: string): boolean {
   const node = Number(OF_NODE.exec(name)?.[1] ?? 0);
   if (node >= 1 && node <= lab.nodes) return true;
-  return lab.vars[name] !== undefined || (GIVEN_VARIABLES as readonly string[]).includes(name);
+  return lab.vars.includes(name) || (GIVEN_VARIABLES as readonly string[]).includes(name);
 }
 
 /** What a text must have to belong to its definition. Pure. */
-export function textProblems(lab: LabDefinition, text: LabText, markdown: string, say: Say): readonly RuleProblem[] {
+export function textProblems(lab: LabOutline, text: LabText, markdown: string, say: Say): readonly RuleProblem[] {
   return [
     ...lab.steps.flatMap((step) => stepTextProblems(step, text, say)),
     ...sectionProblems(lab, text, say),
@@ -68,7 +76,7 @@ export function textProblems(lab: LabDefinition, text: LabText, markdown: string
   ];
 }
 
-function stepTextProblems(step: LabDefinition["steps"][number], text: LabText, say: Say): RuleProblem[] {
+function stepTextProblems(step: StepOutline, text: LabText, say: Say): RuleProblem[] {
   const said = text.steps[step.id];
   if (said === undefined) {
     return [{ near: "# ", message: say("labNoSection", { id: step.id }) }];
@@ -76,9 +84,9 @@ function stepTextProblems(step: LabDefinition["steps"][number], text: LabText, s
   const near = `## ${step.id}:`;
   const out: RuleProblem[] = [];
   if (said.body === "") out.push({ near, message: say("labNoText", { id: step.id }) });
-  if ("predict" in step) {
+  if (step.choices !== undefined) {
     const given = Object.keys(said.choices).sort().join(" ");
-    const wanted = [...step.predict].sort().join(" ");
+    const wanted = [...step.choices].sort().join(" ");
     if (given !== wanted) {
       out.push({ near, message: say("labChoices", { id: step.id, wanted, given: given || "-" }) });
     }
@@ -87,25 +95,40 @@ function stepTextProblems(step: LabDefinition["steps"][number], text: LabText, s
         out.push({ near: `- ${choice}:`, message: say("labChoiceEmpty", { id: step.id, choice }) });
     }
   }
-  if ("check" in step && said.hints.length < 2) {
+  if (step.isCheck && said.hints.length < 2) {
     out.push({ near, message: say("labTwoHints", { id: step.id }) });
   }
   if (said.hints.some((hint) => hint.trim() === "")) out.push({ near, message: say("labHintEmpty", { id: step.id }) });
   return out;
 }
 
-function sectionProblems(lab: LabDefinition, text: LabText, say: Say): RuleProblem[] {
+/** What one language says and the other does not, told of the second. Pure. */
+export function translationProblems(lab: LabOutline, en: LabText, zh: LabText, say: Say): readonly RuleProblem[] {
+  return lab.steps.flatMap(({ id }) => {
+    const [first, second] = [en.steps[id], zh.steps[id]];
+    if (first === undefined || second === undefined) return [];
+    const near = `## ${id}:`;
+    const counts = { id, zh: second.hints.length, en: first.hints.length };
+    return [
+      ...(counts.zh === counts.en ? [] : [{ near, message: say("labUnequalHints", counts) }]),
+      ...((first.afterwards === "") === (second.afterwards === "")
+        ? []
+        : [{ near, message: say("labUnequalAfterwards", { id }) }]),
+    ];
+  });
+}
+
+function sectionProblems(lab: LabOutline, text: LabText, say: Say): RuleProblem[] {
   const ids = new Set(lab.steps.map((step) => step.id));
-  const known: readonly string[] = CLOSING_OF[lab.kind];
+  const unknownSteps = lab.isWhole ? Object.keys(text.steps).filter((id) => !ids.has(id)) : [];
+  const known: readonly string[] | undefined = lab.kind === undefined ? undefined : CLOSING_OF[lab.kind];
   return [
-    ...Object.keys(text.steps)
-      .filter((id) => !ids.has(id))
-      .map((id) => ({ near: `## ${id}:`, message: say("labNoStep", { id }) })),
-    ...known
+    ...unknownSteps.map((id) => ({ near: `## ${id}:`, message: say("labNoStep", { id }) })),
+    ...(known ?? [])
       .filter((heading) => (text.closing[heading] ?? "") === "")
       .map((heading) => ({ near: `## ${heading}`, message: say("labNoClosing", { heading }) })),
     ...Object.keys(text.closing)
-      .filter((heading) => !known.includes(heading))
+      .filter((heading) => known?.includes(heading) === false)
       .map((heading) => ({
         near: `## ${heading}`,
         message: say("labUnknownSection", { heading }),
@@ -113,13 +136,13 @@ function sectionProblems(lab: LabDefinition, text: LabText, say: Say): RuleProbl
   ];
 }
 
-function wordProblems(lab: LabDefinition, markdown: string, say: Say): RuleProblem[] {
+function wordProblems(lab: LabOutline, markdown: string, say: Say): RuleProblem[] {
   const out: RuleProblem[] = [];
   for (const match of markdown.matchAll(/\{\{(\w+)\}\}/g)) {
     if (!isVariable(lab, match[1] ?? ""))
       out.push({ near: match[0], message: say("labNoVariable", { name: match[0] }) });
   }
-  const real = commandsOf(lab);
+  const real = commandsOf(lab.source);
   for (const { line, command } of commandsInText(markdown)) {
     // A text may quote a part of a long line, and speak of the walkthrough itself.
     const isReal = command.startsWith("kubelab learn ") || real.some((one) => quotes(one, command));

@@ -4,6 +4,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeAll, describe, expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/command-table.js";
 import { CliSession } from "../../src/cli/session.js";
 import { labsAtOnce, proveOnEmbedded } from "../../src/commands/learn/prove.js";
 import { compileLabs } from "../../src/labs/compile.js";
@@ -12,7 +13,7 @@ import type { Proof } from "../../src/labs/prove.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { suiteNeeding } from "../support/requirements.js";
 
-const compiled = await compileLabs("labs");
+const compiled = await compileLabs("labs", { commands: COMMANDS.map(({ name }) => name) });
 const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
 const PROOFS_TIMEOUT_MS = 240_000;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { cpSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
 import { describe, test } from "vitest";
 import { sayIn } from "../../src/labs/catalogue.js";
 import { compileLab, compileLabs } from "../../src/labs/compile.js";
@@ -198,15 +198,138 @@ test("a file that is missing is said by name", async () => {
   assert.match(compiled?.problems[0]?.file ?? "", /zh\.md$/);
 });
 
-test("two labs with one id: the second is none", async () => {
+describe("what breaks the schema hides no other mistake, and makes none", () => {
+  const table: readonly (readonly [name: string, files: LabFiles, told: readonly string[]])[] = [
+    [
+      "a wrong field of the lab",
+      {
+        "lab.yaml": TINY_YAML.replace("minutes: 5", "minutes: 500").replace("observe: join", "observe: nowhere"),
+        "en.md": TINY_EN.replace("## debrief", "## end"),
+        "zh.md": TINY_ZH.replace("2. `kubelab join {{node}}`", "2. `kubelab leave`"),
+      },
+      [
+        "en.md:0: no section `## debrief`",
+        `en.md:${lineOf("en.md", "## debrief")}: unknown section end: expected \`step-id: title\``,
+        "lab.yaml:5: minutes: too large or too long: expected 60 or less",
+        `lab.yaml:${lineOf("lab.yaml", "observe: join")}: nowhere: no step or kept command of this name`,
+        `zh.md:${lineOf("zh.md", "2. `kubelab")}: the lab never runs \`kubelab leave\``,
+      ],
+    ],
+    [
+      "a step that is none, whose command the text names and whose output is asked for",
+      {
+        "lab.yaml": TINY_YAML.replace("    expect: {", "    expects: {"),
+        "en.md": TINY_EN.replace("### afterwards\nIt has joined.\n", ""),
+      },
+      [
+        `lab.yaml:${lineOf("lab.yaml", "- id: join")}: steps.1: unknown: expects`,
+        `zh.md:${lineOf("zh.md", "## join")}: step join has afterwards in one language only`,
+      ],
+    ],
+    [
+      "a step without a name",
+      { "lab.yaml": TINY_YAML.replace("- id: join", "- ident: join") },
+      [
+        `lab.yaml:${lineOf("lab.yaml", "- id: join")}: steps.1.id: missing: expected string`,
+        `lab.yaml:${lineOf("lab.yaml", "- id: join")}: steps.1: unknown: ident`,
+      ],
+    ],
+    [
+      "a kind, a number of nodes and variables that are none",
+      {
+        "lab.yaml": TINY_YAML.replace("kind: chapter", "kind: tale\nnodes: many")
+          .replace("{ oneOf: [atlas, draco] }", "atlas")
+          .replace("observe: join", "observe: node-1"),
+      },
+      [
+        "lab.yaml:4: kind: expected one of chapter, incident",
+        "lab.yaml:5: nodes: expected number",
+        "lab.yaml:8: vars.node: ",
+      ],
+    ],
+    [
+      "no steps at all",
+      { "lab.yaml": "format: 1\nid: tiny\n", "en.md": TINY_EN.replace("### afterwards", "### later") },
+      [`en.md:${lineOf("en.md", "### afterwards")}: unknown heading later`, "lab.yaml:1: begin", "lab.yaml:1: kind"],
+    ],
+  ];
+  for (const [name, files, told] of table) {
+    test(name, async () => {
+      const { problems } = await compileTiny(files);
+      const found = problems.map(({ file, line = 0, message }) => `${basename(file)}:${line}: ${message}`);
+      const isCut = name === "no steps at all";
+      for (const one of told)
+        assert.ok(
+          found.some((line) => line.startsWith(one)),
+          `${one}\n\n${found.join("\n")}`,
+        );
+      if (!isCut) assert.equal(found.length, told.length, found.join("\n"));
+      assert.deepEqual(
+        found.map((line) => line.split(":")[0]),
+        found.map((line) => line.split(":")[0]).sort(),
+      );
+    });
+  }
+});
+
+test("mistakes come by file and line", async () => {
+  const { problems } = await compileTiny({
+    "lab.yaml": TINY_YAML.replace("id: tiny", "id: Tiny")
+      .replace("within: 60s", "within: soon")
+      .replace("join {{", "join {{k"),
+  });
+  const lines = problems.map(({ line }) => line);
+  assert.ok(lines.length >= 3);
+  assert.deepEqual(
+    lines,
+    [...lines].sort((a, b) => (a ?? 0) - (b ?? 0)),
+  );
+});
+
+test("commands that kubelab does not have, where it is known which it has", async () => {
+  const yaml = TINY_YAML.replace("run: kubelab lab begin", "run: cd x; kubelab jion y && echo kubelab nothing");
+  const folder = join(writeTinyLab({ "lab.yaml": yaml }), "07-tiny");
+  assert.deepEqual((await compileLab(folder)).problems, []);
+  const { problems } = await compileLab(folder, { commands: ["join", "exec"] });
+  assert.deepEqual(
+    problems.map(({ line, message }) => `${line}: ${message}`),
+    ["9: kubelab has no command jion: expected one of join, exec"],
+  );
+});
+
+test("two labs with one id or number: the second is none, and says of which", async () => {
   const root = writeTinyLab();
-  cpSync(join(root, "07-tiny"), join(root, "08-tiny"), { recursive: true });
+  for (const name of ["08-tiny", "09-other"]) cpSync(join(root, "07-tiny"), join(root, name), { recursive: true });
+  writeFileSync(
+    join(root, "09-other", "lab.yaml"),
+    TINY_YAML.replace("id: tiny", "id: other").replace("minutes: 5", "minutes: no"),
+  );
   const compiled = await compileLabs(root);
   assert.deepEqual(
     compiled.map(({ lab }) => lab?.definition.id),
-    ["tiny", undefined],
+    ["tiny", undefined, undefined],
   );
-  assert.match(compiled[1]?.problems[0]?.message ?? "", /a second lab with the id tiny/);
+  assert.deepEqual(
+    compiled.flatMap(({ problems }) =>
+      problems.map(({ file, line, message }) => `${relative(root, file)}:${line}: ${message}`),
+    ),
+    [
+      "08-tiny/lab.yaml:2: a second lab with the id tiny: 07-tiny has it too",
+      "08-tiny/lab.yaml:3: a second lab with the number 7: 07-tiny has it too",
+      "09-other/lab.yaml:3: a second lab with the number 7: 07-tiny has it too",
+      "09-other/lab.yaml:5: minutes: expected number, found string",
+    ],
+  );
+});
+
+test("a folder beside the labs that is none is told once; hidden ones are not looked at", async () => {
+  const root = writeTinyLab();
+  for (const name of ["drafts", ".git"]) mkdirSync(join(root, name));
+  const compiled = await compileLabs(root);
+  assert.deepEqual(
+    compiled.flatMap(({ problems }) => problems.map(({ file, message }) => `${relative(root, file)}: ${message}`)),
+    ["drafts: no lab: expected lab.yaml, en.md and zh.md in it"],
+  );
 });
 
 test("variables and outputs of nodes are known as far as there are nodes", async () => {
@@ -218,14 +341,14 @@ test("variables and outputs of nodes are known as far as there are nodes", async
   const { problems } = await compileTiny({ "lab.yaml": withNode(1) });
   assert.deepEqual(
     problems.map(({ message }) => message),
-    ["node-2: no step or kept command of this name", "{{kubelet2}}: there is no such variable"],
+    ["{{kubelet2}}: there is no such variable", "node-2: no step or kept command of this name"],
   );
 });
 
 test("what is wrong is said in the learner's language", async () => {
   const { problems } = await compileLab(
     join(writeTinyLab({ "lab.yaml": "id: A_B\n", "en.md": "", "zh.md": "" }, "01-tiny"), "01-tiny"),
-    sayIn("zh"),
+    { say: sayIn("zh") },
   );
   const said = problems.map(({ message }) => message).join("\n");
   assert.match(said, /应为小写字母/);

@@ -1,26 +1,56 @@
+import { stat } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
+import { COMMANDS } from "../../cli/command-table.js";
 import { pathFrom } from "../../cli/paths.js";
+import type { Compiled } from "../../labs/compile.js";
 import { fileErrorWords } from "../../labs/file-error.js";
 import { SpokenError, spoken } from "../../labs/said-error.js";
 import type { LearnEnvironment } from "./environment.js";
 
-/** Lists every mistake in a folder of labs, with file and line. @throws LabError FAILED when there are some */
-export async function checkLabs({ context, say }: LearnEnvironment, folder: string): Promise<void> {
-  const { compileLabs } = await import("../../labs/compile.js");
-  const compiled = await compileLabs(pathFrom(context.cwd, folder), say).catch((cause: unknown) => {
-    const message = say("fileUnreadable", { file: folder, why: spoken(fileErrorWords(cause), say) });
-    throw new SpokenError("BAD_FILE", message, say("labsFolderHint"), { cause });
-  });
-  if (compiled.length === 0) {
-    throw new SpokenError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
-  }
+/**
+ * Lists every mistake in a folder of labs, or in the folder of one, with file and line.
+ * @throws LabError FAILED when there are some; BAD_FILE for what is no such folder
+ */
+export async function checkLabs(env: LearnEnvironment, folder: string): Promise<void> {
+  const { context, say } = env;
+  const compiled = await compiledFrom(env, folder);
   const problems = compiled.flatMap((one) => one.problems);
   for (const { file, line, message } of problems) {
-    const where = line === undefined ? file : `${file}:${line}`;
-    context.streams.stdout.write(`${where}: ${message}\n`);
+    const name = asGiven(context.cwd, file);
+    const place = line === undefined ? name : `${name}:${line}`;
+    context.streams.stdout.write(`${place}: ${message}\n`);
   }
   const good = compiled.filter(({ lab }) => lab !== undefined).length;
   if (problems.length > 0) {
     throw new SpokenError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
   }
   context.streams.stdout.write(`${say("labsGood", { good })}\n`);
+}
+
+async function compiledFrom({ context, say }: LearnEnvironment, folder: string): Promise<readonly Compiled[]> {
+  const { compileLab, compileLabs, isLab } = await import("../../labs/compile.js");
+  const path = pathFrom(context.cwd, folder);
+  const options = { say, commands: COMMANDS.map(({ name }) => name) };
+  let compiled: readonly Compiled[];
+  try {
+    if (!(await stat(path)).isDirectory()) {
+      const hint = say("labsNoFolderHint", { folder: dirname(folder) });
+      throw new SpokenError("BAD_FILE", say("labsNoFolder", { file: folder }), hint);
+    }
+    compiled = (await isLab(path)) ? [await compileLab(path, options)] : await compileLabs(path, options);
+  } catch (cause) {
+    if (cause instanceof SpokenError) throw cause;
+    const message = say("fileUnreadable", { file: folder, why: spoken(fileErrorWords(cause), say) });
+    throw new SpokenError("BAD_FILE", message, say("labsFolderHint"), { cause });
+  }
+  if (compiled.length === 0) {
+    throw new SpokenError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
+  }
+  return compiled;
+}
+
+/** As the learner would name it from where they are. */
+function asGiven(cwd: string, file: string): string {
+  const path = relative(cwd, resolve(cwd, file));
+  return path.startsWith("..") ? file : path;
 }

@@ -1,0 +1,45 @@
+import { LineCounter, parseDocument } from "../util/yaml.js";
+import type { Say } from "./catalogue.js";
+import { issueWords } from "./issue-words.js";
+import { definition, type LabDefinition } from "./schema.js";
+import { inWords } from "./worded.js";
+
+export interface DefinitionFile {
+  /** what the YAML says; undefined: it is none */
+  readonly source: unknown;
+  /** undefined when it breaks the schema */
+  readonly definition?: LabDefinition;
+  readonly problems: readonly { readonly line: number; readonly message: string }[];
+}
+
+/** Reads a `lab.yaml`: YAML and schema, each problem with the line of the value it is about, counted from 1. Pure. */
+export function parseDefinition(yaml: string, say: Say): DefinitionFile {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(yaml, { lineCounter });
+  if (document.errors.length > 0) {
+    const problems = document.errors.map((error) => {
+      const detail = (error.message.split("\n")[0] ?? error.code).replace(/ at line \d+, column \d+:?$/, "");
+      return { line: lineCounter.linePos(error.pos[0]).line, message: say("labNoYaml", { detail }) };
+    });
+    return { source: undefined, problems };
+  }
+  const source: unknown = document.toJS();
+  const result = definition.safeParse(source, { error: issueWords });
+  if (result.success) return { source, definition: result.data, problems: [] };
+  const problems = result.error.issues.map((issue) => {
+    const where = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
+    return { line: lineOf(document, lineCounter, issue.path), message: `${where}${inWords(issue.message, say)}` };
+  });
+  return { source, problems };
+}
+
+type Document = ReturnType<typeof parseDocument>;
+
+/** Of the value itself, or of the nearest one around it that is there. */
+function lineOf(document: Document, lineCounter: LineCounter, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;
+    if (node?.range?.[0] !== undefined) return lineCounter.linePos(node.range[0]).line;
+  }
+  return 1;
+}
