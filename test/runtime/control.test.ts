@@ -3,6 +3,7 @@ import { afterEach, beforeEach, test } from "vitest";
 import type { ContainerEventResponse } from "../../src/cri/messages/container-calls.js";
 import { ContainerEventType } from "../../src/cri/messages/enums.js";
 import { RUNTIME_SERVICE } from "../../src/cri/services.js";
+import type { PodSeed } from "../../src/runtime/control/control.js";
 import type { ContainerEvent } from "../../src/runtime/state/events.js";
 import { settle } from "../support/fake-clock.js";
 import { RuntimeLab, stateOf } from "./lab.js";
@@ -135,6 +136,34 @@ test("a sandbox that becomes not ready: no address, nothing can be started in it
   assert.throws(() => control.runContainer(pod.sandboxId, { name: "new", image: "busybox" }), {
     code: "FailedPrecondition",
   });
+});
+
+const HALF: readonly (readonly [string, Partial<PodSeed>])[] = [
+  ["an image that is none", { containers: [...pod.containers, { name: "two", image: "../../etc" }] }],
+  [
+    "a command that is not there",
+    { containers: [...pod.containers, { name: "two", image: "q.io/a", command: ["/no"] }] },
+  ],
+  ["two containers of one name", { containers: [...pod.containers, { name: "main", image: "busybox" }] }],
+  ["an ID that is taken", { containers: [...pod.containers, { name: "two", image: "busybox", id: pod.sandboxId }] }],
+  ["a log that is elsewhere", { logDirectory: "/x", containers: [{ name: "one", image: "busybox", logPath: "../y" }] }],
+];
+for (const [why, seed] of HALF) {
+  test(`a pod with ${why}: nothing of it is left, and it can be had once it is right`, () => {
+    const { control } = lab.runtime;
+    const before = control.snapshot();
+    assert.throws(() => control.runPod({ ...pod, ...seed }));
+    assert.deepEqual(control.snapshot(), before);
+    control.runPod(pod);
+  });
+}
+
+test("a container that does not start is not left behind in its sandbox", () => {
+  const { control } = lab.runtime;
+  control.runPod(pod);
+  const before = control.snapshot();
+  assert.throws(() => control.runContainer(pod.sandboxId, { name: "two", image: "q.io/a", command: ["/no"] }));
+  assert.deepEqual(control.snapshot(), before);
 });
 
 test("addresses: given once, free again after the sandbox, none in the host's network", () => {

@@ -63,6 +63,8 @@ export interface RuntimeSnapshot {
   /** events that listeners have missed, by drops and by being slow */
   readonly eventsDropped: number;
   readonly dropsEvents: boolean;
+  /** how long pulls take, and those that fail */
+  readonly pulls: { readonly ms: number; readonly faults: readonly PullFault[] };
 }
 
 /** How a container is ended from outside. */
@@ -110,4 +112,6 @@ export interface RuntimeControl {
   setPullFault(image: string, how: PullFault["how"] | undefined): void;
   /** ms that a pull takes */
   setPullTime(ms: number): void;
+  /** No pull fails any more, and they take as long as at the start. */
+  resetPulls(): void;
 }

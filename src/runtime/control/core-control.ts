@@ -4,22 +4,15 @@ import type { PullFault } from "../images/pull.js";
 import { parseReference } from "../images/reference.js";
 import { parseSignal, SIGKILL } from "../process/signals.js";
 import type { RuntimeChange } from "../state/changes.js";
-import type { Container } from "../state/container.js";
 import type { Containers } from "../state/containers.js";
 import type { ConditionType, RuntimeCore } from "../state/core.js";
 import { invalid, wrongState } from "../state/errors.js";
 import type { Sandbox } from "../state/sandbox.js";
 import type { Sandboxes } from "../state/sandboxes.js";
-import type {
-  ContainerSeed,
-  ContainerSnapshot,
-  KillOptions,
-  PodSeed,
-  RuntimeControl,
-  RuntimeSnapshot,
-  SandboxSnapshot,
-} from "./control.js";
+import type { ContainerSeed, KillOptions, PodSeed, RuntimeControl, RuntimeSnapshot } from "./control.js";
 import type { Fault, Faults, RpcName } from "./faults.js";
+import { checkPodSeed } from "./seed-check.js";
+import { sandboxSnapshot } from "./snapshot.js";
 
 /** The labels by which a kubelet knows its pods and containers again. Mirrors pkg/kubelet/types/labels.go. */
 const LABELS = {
@@ -52,6 +45,7 @@ export class CoreControl implements RuntimeControl {
       },
       eventsDropped: core.events.droppedCount,
       dropsEvents: core.events.drop !== undefined,
+      pulls: { ms: core.puller.options.pullMs, faults: [...core.puller.faults.values()] },
     };
   }
 
@@ -60,6 +54,7 @@ export class CoreControl implements RuntimeControl {
   }
 
   runPod(pod: PodSeed): { readonly sandboxId: string; readonly containerIds: readonly string[] } {
+    checkPodSeed(this.core, pod);
     const { name, namespace, uid, attempt = 0, annotations = {} } = pod;
     const labels = {
       ...pod.labels,
@@ -75,12 +70,35 @@ export class CoreControl implements RuntimeControl {
       annotations,
     });
     const sandbox = this.sandboxes.run(config, "", pod.sandboxId);
-    const containerIds = pod.containers.map((container) => this.#runContainer(sandbox, container));
+    const containerIds = this.#allOrNothing(
+      () => pod.containers.map((container) => this.#runContainer(sandbox, container)),
+      () => this.sandboxes.discard(sandbox),
+    );
     return { sandboxId: sandbox.sandboxId, containerIds };
   }
 
+  /** Does it, or takes away what was made for it, images too. Nobody has asked for half of it. */
+  #allOrNothing<T>(body: () => T, undo: () => void): T {
+    const { images } = this.core;
+    const before = new Set(images.list().map(({ imageId }) => imageId));
+    try {
+      return body();
+    } catch (error) {
+      undo();
+      for (const image of images.list()) if (!before.has(image.imageId)) images.remove(image);
+      throw error;
+    }
+  }
+
   runContainer(sandboxId: string, container: ContainerSeed): string {
-    return this.#runContainer(this.core.sandbox(sandboxId), container);
+    const sandbox = this.core.sandbox(sandboxId);
+    const before = new Set(sandbox.containers);
+    return this.#allOrNothing(
+      () => this.#runContainer(sandbox, container),
+      () => {
+        for (const one of sandbox.containers) if (!before.has(one)) this.containers.discard(one);
+      },
+    );
   }
 
   #runContainer(sandbox: Sandbox, seed: ContainerSeed): string {
@@ -117,7 +135,10 @@ export class CoreControl implements RuntimeControl {
       undefined,
       undefined,
     );
-    this.containers.start(container);
+    this.#allOrNothing(
+      () => this.containers.start(container),
+      () => this.containers.discard(container),
+    );
     return { containerId: container.containerId, attempt };
   }
 
@@ -197,29 +218,10 @@ export class CoreControl implements RuntimeControl {
   setPullTime(ms: number): void {
     this.core.puller.options = { pullMs: ms };
   }
-}
 
-function sandboxSnapshot({ sandboxId, metadata, state, ip, containers }: Sandbox): SandboxSnapshot {
-  const { name, namespace, uid: podUid, attempt } = metadata;
-  return {
-    sandboxId,
-    podUid,
-    name,
-    namespace,
-    attempt,
-    state,
-    ...(ip === undefined ? {} : { ip }),
-    containers: Array.from(containers, containerSnapshot),
-  };
-}
-
-function containerSnapshot({ containerId, metadata, config, phase }: Container): ContainerSnapshot {
-  return {
-    containerId,
-    name: metadata.name,
-    attempt: metadata.attempt,
-    image: config.image?.userSpecifiedImage || (config.image?.image ?? ""),
-    state: phase.state,
-    ...(phase.state === "exited" ? { exitCode: phase.exitCode, reason: phase.reason } : {}),
-  };
+  resetPulls(): void {
+    const { puller, options } = this.core;
+    puller.faults.clear();
+    puller.options = { pullMs: options.pullMs };
+  }
 }

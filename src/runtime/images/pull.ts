@@ -5,12 +5,14 @@ import type { ImageStore, StoredImage } from "./image-store.js";
 import { remoteImage } from "./image-store.js";
 import { formatReference, parseReference, type Reference } from "./reference.js";
 
+/** What a registry says: an image that is not there, a login that is wrong, no way to the registry, too many pulls. */
+export const PULL_FAULTS = ["not-found", "denied", "unreachable", "rate-limited"] as const;
+
 /** Makes pulls of some images fail. */
 export interface PullFault {
   /** part of the image's full name; "" for all */
   readonly image: string;
-  /** what the registry says: an image that is not there, a login that is wrong, no way to the registry, too many pulls */
-  readonly how: "not-found" | "denied" | "unreachable" | "rate-limited";
+  readonly how: (typeof PULL_FAULTS)[number];
 }
 
 export interface PullOptions {

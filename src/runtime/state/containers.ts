@@ -165,14 +165,13 @@ export class Containers {
         `failed to set removing state for container "${container.containerId}": container is already in removing state`,
       );
     }
-    container.isRemoving = true;
-    this.forget(container);
-    this.#publish("CONTAINER_DELETED_EVENT", container);
+    this.discard(container);
   }
 
-  /** Takes a container out of the books, whatever its state. */
-  forget(container: Container): void {
+  /** Takes a container out of the books at once, whatever its state. */
+  discard(container: Container): void {
     const { core } = this;
+    container.isRemoving = true;
     core.containers.delete(container.containerId);
     core.containerNames.release(container.name);
     container.sandbox.containers.delete(container);
@@ -180,6 +179,7 @@ export class Containers {
     container.running = undefined;
     core.version++;
     core.changes.container(container, phaseText(container.phase), "gone");
+    this.#publish("CONTAINER_DELETED_EVENT", container);
   }
 
   /** @throws RpcError FailedPrecondition when it does not run */

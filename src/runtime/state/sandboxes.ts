@@ -96,7 +96,14 @@ export class Sandboxes {
     await this.stop(sandbox, signal);
     for (const container of [...sandbox.containers]) await this.containers.remove(container, signal);
     // Two removals may have come here together: one of them is the first.
-    if (!core.sandboxes.has(sandbox.sandboxId)) return;
+    if (core.sandboxes.has(sandbox.sandboxId)) this.discard(sandbox);
+  }
+
+  /** Takes a sandbox and its containers out of the books at once, whatever their state. */
+  discard(sandbox: Sandbox): void {
+    const { core } = this;
+    for (const container of [...sandbox.containers]) this.containers.discard(container);
+    this.becomeNotReady(sandbox);
     core.sandboxes.delete(sandbox.sandboxId);
     core.sandboxNames.release(sandbox.name);
     core.version++;

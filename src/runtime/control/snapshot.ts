@@ -1,0 +1,29 @@
+import type { Container } from "../state/container.js";
+import type { Sandbox } from "../state/sandbox.js";
+import type { ContainerSnapshot, SandboxSnapshot } from "./control.js";
+
+/** A sandbox with its containers, as the control shows it. */
+export function sandboxSnapshot({ sandboxId, metadata, state, ip, containers }: Sandbox): SandboxSnapshot {
+  const { name, namespace, uid: podUid, attempt } = metadata;
+  return {
+    sandboxId,
+    podUid,
+    name,
+    namespace,
+    attempt,
+    state,
+    ...(ip === undefined ? {} : { ip }),
+    containers: Array.from(containers, containerSnapshot),
+  };
+}
+
+function containerSnapshot({ containerId, metadata, config, phase }: Container): ContainerSnapshot {
+  return {
+    containerId,
+    name: metadata.name,
+    attempt: metadata.attempt,
+    image: config.image?.userSpecifiedImage || (config.image?.image ?? ""),
+    state: phase.state,
+    ...(phase.state === "exited" ? { exitCode: phase.exitCode, reason: phase.reason } : {}),
+  };
+}
