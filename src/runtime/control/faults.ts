@@ -3,6 +3,8 @@ import { type GrpcCode, RpcError } from "../../cri/status.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
+import { nearest } from "../../util/nearest.js";
+import { suggestion } from "./bad-request.js";
 
 /** What happens to calls instead of, or before, what they ask for. */
 export interface Fault {
@@ -19,10 +21,7 @@ export interface Fault {
 /** `*`: every rpc; else a name as upstream writes it: `ListContainers`. */
 export type RpcName = string;
 
-const RPC_NAMES = new Set([
-  "*",
-  ...[...Object.values(RUNTIME_SERVICE), ...Object.values(IMAGE_SERVICE)].map(({ name }) => name),
-]);
+const RPC_NAMES = [...Object.values(RUNTIME_SERVICE), ...Object.values(IMAGE_SERVICE)].map(({ name }) => name);
 
 /** Disturbs calls, as a lesson or a test asks. */
 export class Faults {
@@ -38,9 +37,7 @@ export class Faults {
 
   /** @param fault undefined: as it should be; calls that hang then go on @throws LabError USAGE for an rpc that is none */
   set(rpc: RpcName, fault: Fault | undefined): void {
-    if (!RPC_NAMES.has(rpc)) {
-      throw new LabError("USAGE", `there is no rpc named ${rpc}`, "Write it as in ListContainers, or * for all.");
-    }
+    if (rpc !== "*" && !RPC_NAMES.includes(rpc)) throw unknownRpc(rpc);
     this.#faults.delete(rpc);
     if (fault !== undefined) this.#faults.set(rpc, fault);
     this.#release();
@@ -77,4 +74,11 @@ export class Faults {
     signal.throwIfAborted();
     if (fault.fail !== undefined) throw new RpcError(fault.fail.code, fault.fail.message);
   }
+}
+
+function unknownRpc(rpc: string): LabError {
+  const like = suggestion(nearest(RPC_NAMES, rpc));
+  const known = [...RPC_NAMES].sort().join(", ");
+  const message = `there is no rpc named ${JSON.stringify(rpc)}: ${like}expected * or one of ${known}`;
+  return new LabError("USAGE", message, "Write it as upstream does, or * for all.");
 }

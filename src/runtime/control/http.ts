@@ -1,10 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { GRPC_CODES, type GrpcCode, RpcError } from "../../cri/status.js";
+import { type GrpcCode, RpcError } from "../../cri/status.js";
 import { LabError } from "../../util/errors.js";
-import type { ContainerSeed, PodSeed, RuntimeControl } from "./control.js";
-import type { Fault } from "./faults.js";
-import { BadBody, Body, readBody } from "./http-body.js";
+import { nearest } from "../../util/nearest.js";
+import { BadRequest, suggestion } from "./bad-request.js";
+import type { RuntimeControl } from "./control.js";
+import { shown } from "./fields.js";
+import { givenFields } from "./request.js";
+import type { Route } from "./route.js";
+import { ROUTES } from "./routes.js";
 
 /** The control of a runtime, served. */
 export interface ControlServer {
@@ -14,136 +18,9 @@ export interface ControlServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a request asks for, and what it gets as JSON. */
-interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: RegExp;
-  run(control: RuntimeControl, argument: string, body: Body): unknown;
-}
-
-const SEED: readonly string[] = ["name", "namespace", "uid"];
-
-/** What can be asked for: a GET changes nothing, a DELETE takes back what a POST has set. */
-const ROUTES: readonly Route[] = [
-  { method: "GET", path: /^\/state$/, run: (control) => control.snapshot() },
-  { method: "POST", path: /^\/pods$/, run: (control, _none, body) => control.runPod(podSeed(body)) },
-  {
-    method: "POST",
-    path: /^\/sandboxes\/([^/]+)\/containers$/,
-    run: (control, id, body) => ({ containerId: control.runContainer(id, containerSeed(body)) }),
-  },
-  { method: "POST", path: /^\/sandboxes\/([^/]+)\/not-ready$/, run: (control, id) => control.setSandboxNotReady(id) },
-  {
-    method: "POST",
-    path: /^\/sandboxes\/([^/]+)\/remove$/,
-    run: (control, id, body) => control.removeSandbox(id, body.flag("silently")),
-  },
-  { method: "POST", path: /^\/containers\/([^/]+)\/start$/, run: (control, id) => control.startContainer(id) },
-  { method: "POST", path: /^\/containers\/([^/]+)\/again$/, run: (control, id) => control.runAgain(id) },
-  {
-    method: "POST",
-    path: /^\/containers\/([^/]+)\/kill$/,
-    run: (control, id, body) => {
-      const exitCode = body.number("exitCode");
-      const signal = body.text("signal");
-      return control.killContainer(id, {
-        oom: body.flag("oom"),
-        ...(exitCode === undefined ? {} : { exitCode }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-    },
-  },
-  {
-    method: "POST",
-    path: /^\/containers\/([^/]+)\/remove$/,
-    run: (control, id, body) => control.removeContainer(id, body.flag("silently")),
-  },
-  { method: "POST", path: /^\/faults\/([^/]+)$/, run: (control, rpc, body) => control.setFault(rpc, readFault(body)) },
-  { method: "DELETE", path: /^\/faults\/([^/]+)$/, run: (control, rpc) => control.setFault(rpc, undefined) },
-  { method: "DELETE", path: /^\/faults$/, run: (control) => control.clearFaults() },
-  {
-    method: "POST",
-    path: /^\/events\/drop$/,
-    run: (control, _none, body) => control.dropEvents(body.number("count") ?? true),
-  },
-  { method: "DELETE", path: /^\/events\/drop$/, run: (control) => control.dropEvents(false) },
-  { method: "POST", path: /^\/events\/break$/, run: (control) => control.breakEventStreams() },
-  {
-    method: "POST",
-    path: /^\/conditions\/(RuntimeReady|NetworkReady)$/,
-    run: (control, type, body) =>
-      control.setCondition(type as "RuntimeReady" | "NetworkReady", body.text("message") ?? "made so by hand"),
-  },
-  {
-    method: "DELETE",
-    path: /^\/conditions\/(RuntimeReady|NetworkReady)$/,
-    run: (control, type) => control.setCondition(type as "RuntimeReady" | "NetworkReady", undefined),
-  },
-  {
-    method: "POST",
-    path: /^\/pulls$/,
-    run: (control, _none, body) => {
-      const ms = body.number("ms");
-      if (ms !== undefined) control.setPullTime(ms);
-      const how = body.oneOf("fail", ["not-found", "denied", "unreachable", "rate-limited"]);
-      if (how !== undefined) control.setPullFault(body.text("image") ?? "", how);
-    },
-  },
-  {
-    method: "DELETE",
-    path: /^\/pulls$/,
-    run: (control, _none, body) => control.setPullFault(body.text("image") ?? "", undefined),
-  },
-];
-
-function podSeed(body: Body): PodSeed {
-  for (const name of SEED) if (body.text(name) === undefined) throw new BadBody(`${name} is missing`);
-  return {
-    name: body.text("name") ?? "",
-    namespace: body.text("namespace") ?? "",
-    uid: body.text("uid") ?? "",
-    attempt: body.number("attempt") ?? 0,
-    labels: body.texts("labels"),
-    annotations: body.texts("annotations"),
-    ...body.optional("sandboxId"),
-    ...body.optional("hostname"),
-    ...body.optional("logDirectory"),
-    containers: body.list("containers").map(containerSeed),
-  };
-}
-
-function containerSeed(body: Body): ContainerSeed {
-  const [name, image] = [body.text("name"), body.text("image")];
-  if (name === undefined || image === undefined) throw new BadBody("a container needs a name and an image");
-  return {
-    name,
-    image,
-    ...body.optional("id"),
-    ...body.optional("logPath"),
-    attempt: body.number("attempt") ?? 0,
-    command: body.strings("command"),
-    args: body.strings("args"),
-    env: body.texts("env"),
-    annotations: body.texts("annotations"),
-    state: body.oneOf("state", ["created", "running"]) ?? "running",
-  };
-}
-
-function readFault(body: Body): Fault {
-  const delayMs = body.number("delayMs");
-  const count = body.number("count");
-  const code = body.oneOf<GrpcCode>("code", GRPC_CODES);
-  return {
-    ...(delayMs === undefined ? {} : { delayMs }),
-    ...(count === undefined ? {} : { count }),
-    hangs: body.flag("hangs"),
-    ...(code === undefined ? {} : { fail: { code, message: body.text("message") ?? "made to fail by hand" } }),
-  };
-}
-
 /**
- * Serves the control at a loopback address: GET /state, POST and DELETE as ROUTES says, GET /changes as lines of JSON.
- * Arguments come as a JSON object or in the query: `curl -X POST localhost:4002/containers/4f0c/kill?oom=true`.
+ * Serves the control at a loopback address: what ROUTES says, which GET / lists.
+ * Fields come as a JSON object or in the query: `curl -X POST localhost:4002/containers/4f0c/kill?oom=true`.
  * @throws LabError USAGE for an address that others could reach, or where it cannot listen
  */
 export async function serveControl(control: RuntimeControl, address: string): Promise<ControlServer> {
@@ -194,37 +71,87 @@ async function answer(
   closing: AbortSignal,
 ): Promise<void> {
   if (isStranger(request, ownPort)) return json(response, 403, { error: "only programs of this machine may ask" });
-  const url = new URL(request.url ?? "/", "http://control");
-  if (url.pathname === "/changes" && request.method === "GET") return sendChanges(control, response, closing);
-  const here = ROUTES.filter(({ path }) => path.test(url.pathname));
-  const route = here.find(({ method }) => method === request.method);
-  if (route === undefined) {
-    if (here.length === 0)
-      return json(response, 404, { error: `there is nothing at ${url.pathname}`, routes: routes() });
-    response.setHeader("allow", here.map(({ method }) => method).join(", "));
-    return json(response, 405, { error: `${request.method} is not for ${url.pathname}` });
-  }
   try {
-    const argument = decodeURIComponent(route.path.exec(url.pathname)?.[1] ?? "");
-    const body = new Body(await readBody(request), url.searchParams);
-    json(response, 200, (await route.run(control, argument, body)) ?? { done: true });
+    const url = new URL(`http://control${request.url ?? "/"}`);
+    const route = routeFor(request.method ?? "", url.pathname, response);
+    const given = await givenFields(request, url.searchParams, route.fields);
+    const argument = argumentOf(route, url.pathname);
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, closing]);
+    const found = await route.run({ control, argument, signal }, given);
+    if (isStream(found)) await sendLines(response, request.method === "HEAD" ? [] : found);
+    else json(response, 200, found ?? { done: true });
   } catch (error) {
-    if (error instanceof RpcError) {
-      return json(response, error.code === "NotFound" ? 404 : 409, { error: error.message, code: error.code });
-    }
-    if (!(error instanceof LabError || error instanceof BadBody || error instanceof URIError)) throw error;
-    json(response, 400, { error: error.message });
+    refuse(control, request, response, error);
   }
 }
 
-/** All that can be asked for, as one types it: `POST /containers/ID/kill`. */
-function routes(): string[] {
-  const typed = ({ method, path }: Route) =>
-    `${method} ${path.source
-      .replace(/^\^|\$$|\\/g, "")
-      .replaceAll("([^/]+)", "ID")
-      .replace(/\((.+)\)/, "$1")}`;
-  return [...ROUTES.map(typed), "GET /changes"];
+/** @throws BadRequest 404, 405 with the methods that there are in the response */
+function routeFor(method: string, path: string, response: ServerResponse): Route {
+  const here = ROUTES.filter(({ pattern }) => pattern.test(path));
+  // Who asks for the head only gets that: node sends no body.
+  const found = here.find((route) => route.method === (method === "HEAD" ? "GET" : method));
+  if (found !== undefined) return found;
+  if (here.length > 0) {
+    const methods = here.map((route) => route.method).join(", ");
+    response.setHeader("allow", methods);
+    throw new BadRequest(`${method} is not for ${path}: expected ${methods}`, undefined, 405);
+  }
+  const like = suggestion(nearest([...new Set(ROUTES.map((route) => route.path))], path));
+  throw new BadRequest(`there is nothing at ${shown(path)}: ${like}GET / lists what can be asked for`, undefined, 404);
+}
+
+function argumentOf({ pattern }: Route, path: string): string {
+  const written = pattern.exec(path)?.[1] ?? "";
+  try {
+    return decodeURIComponent(written);
+  } catch {
+    throw new BadRequest(`${shown(written)} in the path is not percent-encoded UTF-8`);
+  }
+}
+
+function refuse(control: RuntimeControl, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  // What is still to come of the body is not read as the next request.
+  if (!request.complete) {
+    response.setHeader("connection", "close");
+    request.resume();
+  }
+  if (error instanceof BadRequest) {
+    const { message, field, status } = error;
+    json(response, status, { error: message, ...(field === undefined ? {} : { field }) });
+  } else if (error instanceof RpcError) {
+    const { code, message } = error;
+    const known = code === "NotFound" ? `; ${whatThereIs(control)}` : "";
+    json(response, STATUS_OF[code] ?? 409, { error: `${message}${known}`, code });
+  } else if (error instanceof LabError) json(response, 400, { error: error.message });
+  else json(response, 500, { error: `a bug of kubelab: ${error instanceof Error ? error.stack : String(error)}` });
+}
+
+/** All else that the runtime says no to would be done in another state. */
+const STATUS_OF: Partial<Record<GrpcCode, number>> = { NotFound: 404, InvalidArgument: 400 };
+const MAX_KNOWN = 20;
+const ID_LENGTH = 13;
+
+/** `there are sandboxes 5a1d (default/web) and containers c0de (default/web main)` */
+function whatThereIs(control: RuntimeControl): string {
+  const { sandboxes } = control.snapshot();
+  if (sandboxes.length === 0) return "there are no sandboxes and no containers";
+  const listed = (what: string, names: readonly string[]) => {
+    if (names.length === 0) return `no ${what}`;
+    const more = names.length > MAX_KNOWN ? ` and ${names.length - MAX_KNOWN} more` : "";
+    return `${what} ${names.slice(0, MAX_KNOWN).join(", ")}${more}`;
+  };
+  const pods = sandboxes.map((one) => ({ ...one, pod: `${one.namespace}/${one.name}` }));
+  const homes = pods.map(({ sandboxId, pod }) => `${sandboxId.slice(0, ID_LENGTH)} (${pod})`);
+  const own = pods.flatMap(({ containers, pod }) =>
+    containers.map(({ containerId, name }) => `${containerId.slice(0, ID_LENGTH)} (${pod} ${name})`),
+  );
+  return `there are ${listed("sandboxes", homes)} and ${listed("containers", own)}`;
 }
 
 /** A page of somewhere else sends its own Origin; one whose name was made to point here sends its own Host. */
@@ -236,16 +163,16 @@ function isStranger({ headers }: IncomingMessage, port: number): boolean {
 
 function json(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
-  response.end(`${JSON.stringify(value)}\n`);
+  response.end(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-async function sendChanges(control: RuntimeControl, response: ServerResponse, closing: AbortSignal): Promise<void> {
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+async function sendLines(response: ServerResponse, items: AsyncIterable<unknown> | readonly []): Promise<void> {
   response.writeHead(200, { "content-type": "application/x-ndjson", "cache-control": "no-store" });
   response.flushHeaders();
-  for await (const change of control.changes(AbortSignal.any([gone.signal, closing]))) {
-    response.write(`${JSON.stringify(change)}\n`);
-  }
+  for await (const item of items) response.write(`${JSON.stringify(item)}\n`);
   response.end();
 }
