@@ -11,16 +11,16 @@ const MAX_COUNT = 1_000_000;
 const FAILURES = GRPC_CODES.filter((code): code is Exclude<GrpcCode, "OK"> => code !== "OK");
 const FAULT = {
   delayMs: count("calls wait so many ms first", 0, MAX_MS),
-  hangs: flag("calls do not end until the fault is taken away (false)"),
+  hangs: flag("calls do not end until the fault is taken away; default: false"),
   code: oneOf("calls end with this gRPC code", FAILURES),
-  message: text("what the error says, beside code (made to fail by hand)"),
-  count: count("how many calls it happens to (all)", 1, MAX_COUNT),
+  message: text("what the error says, beside code; default: made to fail by hand"),
+  count: count("how many calls it happens to; default: all", 1, MAX_COUNT),
 } as const;
 
 const PULLS = {
   ms: count("how long a pull takes", 0, MAX_MS),
   fail: oneOf("what the registry answers", PULL_FAULTS),
-  image: text("of which images, by a part of the full name, beside fail (all)"),
+  image: text("of which images, by a part of the full name, beside fail; default: all"),
 } as const;
 
 const CONDITIONS = ["RuntimeReady", "NetworkReady"] as const;
@@ -52,7 +52,7 @@ export const FAULT_ROUTES: readonly Route[] = [
     method: "POST",
     path: "/events/drop",
     what: "do not send container events",
-    fields: { count: count("so many (all, until told otherwise)", 1, MAX_COUNT) },
+    fields: { count: count("so many; default: all, until told otherwise", 1, MAX_COUNT) },
     run: ({ control, fields }) => control.dropEvents(fields.count ?? true),
   }),
   route({
@@ -73,7 +73,7 @@ export const FAULT_ROUTES: readonly Route[] = [
     method: "POST",
     path: "/conditions/TYPE",
     what: "make RuntimeReady or NetworkReady false",
-    fields: { message: text("why (made so by hand)") },
+    fields: { message: text("why; default: made so by hand") },
     run: ({ control, argument, fields }) =>
       control.setCondition(conditionOf(argument), fields.message ?? "made so by hand"),
   }),
@@ -101,7 +101,7 @@ export const FAULT_ROUTES: readonly Route[] = [
     method: "DELETE",
     path: "/pulls",
     what: "let pulls succeed again",
-    fields: { image: text("of those images only (of all, and as fast as at the start)") },
+    fields: { image: text("of those images only; default: of all, and as fast as at the start") },
     run: ({ control, fields: { image } }) => {
       if (image === undefined) return control.resetPulls();
       const known = control.snapshot().pulls.faults.map((one) => one.image);

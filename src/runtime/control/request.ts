@@ -76,5 +76,6 @@ function checkType({
   const [mime = "", ...parameters] = type.split(";").map((part) => part.trim().toLowerCase());
   const charset = parameters.find((one) => one.startsWith("charset="))?.replace(/^charset=|"/g, "") ?? "utf-8";
   if ((mime === "" || JSON_TYPES.includes(mime)) && charset === "utf-8") return;
-  throw new BadRequest(`a body of ${shown(type)} is not read: expected application/json in UTF-8`, undefined, 415);
+  const what = [mime, ...parameters.filter((one) => one.startsWith("charset="))].join("; ");
+  throw new BadRequest(`a body of ${shown(what)} is not read: expected application/json in UTF-8`, undefined, 415);
 }

@@ -5,7 +5,7 @@ import { count, flag, text } from "./fields.js";
 import { NONE, type Route, route } from "./route.js";
 import { CONTAINER_FIELDS, POD_FIELDS } from "./seed-fields.js";
 
-const SILENTLY = { silently: flag("without an event (false)") } as const;
+const SILENTLY = { silently: flag("without an event; default: false") } as const;
 
 function isSignal(name: string): readonly string[] {
   return parseSignal(name) === undefined ? ["expected a name or number such as SIGTERM, KILL, 15"] : [];
@@ -13,8 +13,8 @@ function isSignal(name: string): readonly string[] {
 
 const KILL = {
   exitCode: count("it ends by itself with this code", 0, 255),
-  signal: text("its first process gets this signal, and may ignore it (SIGKILL)", isSignal),
-  oom: flag("the kernel's out-of-memory killer ends it: 137, OOMKilled (false)"),
+  signal: text("its first process gets this signal, and may ignore it; default: SIGKILL", isSignal),
+  oom: flag("the kernel's out-of-memory killer ends it: 137, OOMKilled; default: false"),
 } as const;
 
 /** What can be asked for: a GET changes nothing, a DELETE takes back what a POST has set. */

@@ -46,21 +46,21 @@ function isAnnotationKey(key: string): readonly string[] {
   return isQualifiedName(key.toLowerCase());
 }
 
-const ATTEMPT = count("how many there were before it (0)", 0, MAX_UINT32);
-const ANNOTATIONS = textMap("annotations", isAnnotationKey, isFree);
+const ATTEMPT = count("how many there were before it; default: 0", 0, MAX_UINT32);
+const ANNOTATIONS = textMap("its annotations", isAnnotationKey, isFree);
 
 /** What a container may be made of: those of `ContainerSeed`. */
 export const CONTAINER_FIELDS = {
   name: needed(text("its name in the pod, a DNS-1123 label", isDns1123Label)),
   image: needed(text("its image, which is there at once", isImage)),
-  id: text("its ID (made up)", isIdentifier),
+  id: text("its ID; default: made up", isIdentifier),
   attempt: ATTEMPT,
-  command: texts("what it runs (its image's entrypoint)"),
-  args: texts("arguments (its image's)"),
-  env: textMap("environment", isEnvVarName, isFree),
+  command: texts("what it runs; default: its image's entrypoint"),
+  args: texts("arguments; default: its image's"),
+  env: textMap("its environment, beside its image's", isEnvVarName, isFree),
   annotations: ANNOTATIONS,
-  logPath: text("its log, below the sandbox's logDirectory (none)"),
-  state: oneOf("how it begins (running)", ["created", "running"]),
+  logPath: text("its log, below the sandbox's logDirectory; default: none"),
+  state: oneOf("how it begins; default: running", ["created", "running"]),
 } as const;
 
 /** What a pod may be made of: those of `PodSeed`. */
@@ -69,10 +69,10 @@ export const POD_FIELDS = {
   namespace: needed(text("its namespace, a DNS-1123 label", isDns1123Label)),
   uid: needed(text("its uid, of any form that a folder's name may have", isUid)),
   attempt: ATTEMPT,
-  labels: textMap("labels", isQualifiedName, isLabelValue),
+  labels: textMap("its labels, beside those that a kubelet gives", isQualifiedName, isLabelValue),
   annotations: ANNOTATIONS,
-  sandboxId: text("its sandbox's ID (made up)", isIdentifier),
-  hostname: text("its host name, a DNS-1123 label (its name)", isDns1123Label),
-  logDirectory: text("where its containers' logs go, an absolute path (nowhere)", isAbsolutePath),
-  containers: listOf("its containers, as for POST /sandboxes/ID/containers (none)", CONTAINER_FIELDS),
+  sandboxId: text("its sandbox's ID; default: made up", isIdentifier),
+  hostname: text("its host name, a DNS-1123 label; default: its name", isDns1123Label),
+  logDirectory: text("where its containers' logs go, an absolute path; default: nowhere", isAbsolutePath),
+  containers: listOf("its containers, as for POST /sandboxes/ID/containers; default: none", CONTAINER_FIELDS),
 } as const;
