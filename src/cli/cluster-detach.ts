@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { type ClusterOptions, runningCluster, showAsAsked, showRunning } from "./cluster.js";
@@ -41,12 +41,15 @@ function flags(options: ClusterOptions): string[] {
 
 /** Its state file is the last thing that a starting cluster writes. */
 async function ready(child: ChildProcess, context: CliContext, name: string, logFile: string): Promise<ClusterState> {
-  let ended: string | undefined;
+  let ended: LastWords | undefined;
   child.once("error", (error) => {
-    ended = error.message;
+    ended = { message: error.message };
   });
   child.once("exit", (code) => {
-    ended ??= lastWords(readFileSync(logFile, "utf8")) ?? `exit ${code}, without a word (is the disk full?)`;
+    const log = readFileSync(logFile, "utf8");
+    ended ??= lastWords(log) ?? { message: `exit ${code}, without a word (is the disk full?)` };
+    // Its end is told here; no cluster is there that the log would be of.
+    rmSync(logFile, { force: true });
   });
   const clock = new SystemClock();
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS && ended === undefined; waitedMs += POLL_MS) {
@@ -58,14 +61,25 @@ async function ready(child: ChildProcess, context: CliContext, name: string, log
     });
   }
   child.kill("SIGTERM");
+  const { message, hint } = ended ?? {
+    message: "it was not ready within 20 s",
+    hint: `What it said is in ${logFile}.`,
+  };
   throw new LabError(
     "FAILED",
-    `cluster ${name} did not start: ${ended ?? "it was not ready within 20 s"}`,
-    "Run `kubelab cluster up` without --detach to see more.",
+    `cluster ${name} did not start: ${message}`,
+    hint ?? "Run `kubelab cluster up` without --detach to see more.",
   );
 }
 
-/** The message of the error that ended it, without the hint below. */
-function lastWords(log: string): string | undefined {
-  return /^error: (.*)$/m.exec(log)?.[1] ?? (log.trim() === "" ? undefined : log.trim());
+interface LastWords {
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** The error that ended it, and what it says to do about it. */
+function lastWords(log: string): LastWords | undefined {
+  const [, message, hint] = /^error: (.*)(?:\n(.+))?$/m.exec(log) ?? [];
+  if (message !== undefined) return hint === undefined ? { message } : { message, hint };
+  return log.trim() === "" ? undefined : { message: log.trim() };
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
@@ -203,6 +205,22 @@ describe("kubelab cluster up in the foreground", () => {
     assert.match(status.stderr, /Start it: kubelab cluster up --detach --name two/);
     const list = await runCliProcess(home, "token", "list", "--cluster", "two");
     assert.match(list.stderr, /Start it: kubelab cluster up --detach --name two/);
+  });
+
+  test("on a port that is taken: detached it says what it says in the foreground, and leaves nothing", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const port = String((taken.address() as AddressInfo).port);
+    const home = newHome();
+    const foreground = await runCliProcess(home, "cluster", "up", "--port", port);
+    const detached = await runCliProcess(home, "cluster", "up", "--port", port, "--detach");
+    taken.close();
+    assert.equal(detached.code, 1);
+    assert.equal(
+      detached.stderr.replace("cluster kubelab did not start: ", "").replaceAll(/\s+/g, " "),
+      foreground.stderr.replaceAll(/\s+/g, " "),
+    );
+    assert.deepEqual(readdirSync(clustersFolder(home)), []);
   });
 
   test("the trace has the scheduler's and the nodes' part", async () => {
