@@ -14,14 +14,33 @@ const MOST_LINES = 6;
 /** Below time and actor, a trace goes on with what did not fit into a line. */
 const CONTINUES = /^ {12,}\S/;
 
-/** The lines in which a pattern is found: one, or a few that follow each other. What a trace has broken is one line again. */
-export function linesWith(text: string, pattern: string): readonly string[] | undefined {
-  const expression = new RegExp(pattern);
+/**
+ * For each pattern the lines in which it is found: one, or a few that follow each other. What a trace has broken is one line again.
+ * The same may have been said before: a pattern is looked for from where the one before it was found, and only where it is not
+ * there from the beginning.
+ * @returns undefined for a pattern that is found nowhere
+ */
+export function linesWith(text: string, patterns: readonly string[]): readonly (readonly string[] | undefined)[] {
   const lines = text.split("\n");
+  let behind = 0;
+  return patterns.map((pattern) => {
+    const expression = new RegExp(pattern);
+    const found = firstIn(lines, expression, behind) ?? firstIn(lines, expression, 0);
+    if (found === undefined) return undefined;
+    behind = found.start;
+    return joined(lines.slice(found.start, found.end));
+  });
+}
+
+function firstIn(
+  lines: readonly string[],
+  expression: RegExp,
+  from: number,
+): { start: number; end: number } | undefined {
   for (let count = 1; count <= MOST_LINES; count++) {
-    for (let i = 0; i + count <= lines.length; i++) {
-      const some = lines.slice(i, i + count);
-      if (expression.test(unbroken(some.join("\n")))) return joined(some);
+    for (let start = from; start + count <= lines.length; start++) {
+      const end = start + count;
+      if (expression.test(unbroken(lines.slice(start, end).join("\n")))) return { start, end };
     }
   }
   return undefined;

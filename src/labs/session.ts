@@ -231,12 +231,9 @@ export class LabSession implements AsyncDisposable {
   #observe(step: ObserveStep): boolean {
     const result = this.runs.view().output(step.observe);
     const text = `${result?.stdout ?? ""}\n${result?.stderr ?? ""}`;
-    const missing: string[] = [];
-    for (const pattern of step.lines) {
-      const found = linesWith(text, pattern);
-      if (found === undefined) missing.push(pattern);
-      else for (const line of found) this.#emit({ kind: "look", line });
-    }
+    const found = linesWith(text, step.lines);
+    for (const line of found.flatMap((lines) => lines ?? [])) this.#emit({ kind: "look", line });
+    const missing = step.lines.filter((_, i) => found[i] === undefined);
     this.#emit({ kind: "upstream", place: step.upstream });
     for (const matches of missing) {
       const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());

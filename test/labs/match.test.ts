@@ -21,8 +21,33 @@ describe("what to look at in what a command printed", () => {
   ];
   for (const [pattern, lines] of table) {
     test(`/${pattern}/ is in ${lines?.length ?? 0} lines: a sentence that a trace has broken is one`, () => {
-      assert.deepEqual(linesWith(TRACE, pattern), lines);
+      assert.deepEqual(linesWith(TRACE, [pattern]), [lines]);
       assert.equal(findIn(TRACE, pattern) === undefined, lines === undefined);
+    });
+  }
+
+  const LOG = "ADD a\nREMOVE a\nkill a\nADD a again\nend";
+  const inOrder: readonly (readonly [patterns: readonly string[], lines: readonly string[]])[] = [
+    [["ADD"], ["ADD a"]],
+    [
+      ["REMOVE", "ADD"],
+      ["REMOVE a", "ADD a again"],
+    ],
+    [
+      ["end", "REMOVE"],
+      ["end", "REMOVE a"],
+    ],
+    [
+      ["ADD", "never", "kill"],
+      ["ADD a", "-", "kill a"],
+    ],
+  ];
+  for (const [patterns, lines] of inOrder) {
+    test(`${patterns.join(", then ")}: ${lines.join(", then ")}`, () => {
+      assert.deepEqual(
+        linesWith(LOG, patterns).map((found) => found?.join("\n") ?? "-"),
+        lines,
+      );
     });
   }
 });
