@@ -12,6 +12,7 @@ import type { PodLifecycleEvent, PodLifecycleEventType } from "./events.js";
 import type { GenericPleg } from "./generic.js";
 import { messageOf, type PlegHealth, type RelistDuration } from "./health.js";
 import { keepPodIps } from "./inspect.js";
+import { exitText } from "./narrate.js";
 
 export interface EventedPlegDeps {
   /** the runtime's stream of events */
@@ -193,8 +194,7 @@ export class EventedPleg {
     // A removed container is not in the status any more, and with it its name.
     const label = `${container?.name ?? (isSandbox ? "sandbox" : "container")} ${event.containerId.slice(0, 10)}`;
     const what = `${types.join(" and ") || nameOf(event.containerEventType)} ${name} ${label}`;
-    const exit =
-      container?.state === "exited" && types.includes("ContainerDied") ? `; exit code ${container.exitCode}` : "";
+    const exit = types.includes("ContainerDied") ? exitText(pod, event.containerId) : "";
     this.deps.trace.emit(
       { kind: "decision", what, why: `${why}${exit}`, upstream: { file: EVENTED, func: "processCRIEvent" } },
       { actor: "kubelet" },

@@ -99,7 +99,8 @@ export class RelistNarrator {
             ? " (not sent)"
             : "";
         const what = `${event.type} ${name} ${labelOf(change)}${fate}`;
-        const exit = event.type === "ContainerDied" ? exitText(inspection, change) : "";
+        const hasExit = event.type === "ContainerDied" && inspection.kind === "stored";
+        const exit = hasExit ? exitText(inspection.status, change.containerId) : "";
         this.#emit({ kind: "decision", what, why: `${reasonOf(change, event.type)}${exit}` });
       }
     }
@@ -130,10 +131,9 @@ export class RelistNarrator {
   }
 }
 
-/** `; exit code 137 (OOMKilled)`, where the inspection has found the dead container. */
-function exitText(inspection: InspectionOutcome, { containerId }: ContainerChange): string {
-  if (inspection.kind !== "stored") return "";
-  const dead = inspection.status.containerStatuses.find((status) => status.containerId === containerId);
+/** `; exit code 137 (OOMKilled)`, where the pod's status has the dead container. */
+export function exitText({ containerStatuses }: PodStatus, containerId: string): string {
+  const dead = containerStatuses.find((status) => status.containerId === containerId);
   if (dead?.state !== "exited") return "";
   return `; exit code ${dead.exitCode}${dead.reason === undefined ? "" : ` (${dead.reason})`}`;
 }
