@@ -18,7 +18,7 @@ export function versionResult({ endpoint, version }: CriClient): Result {
 /** What a run of PLEG came to. @param elapsedMs how long it ran, on its clock */
 export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number): Result {
   const { summary } = pleg;
-  const pods = [...pleg.generic.listedPods()];
+  const pods = pleg.knownPods();
   const health = pleg.healthy();
   const told = Object.entries(summary.events).map(([type, count]) => `${count} ${type}`);
   const lines = [

@@ -11,6 +11,7 @@ import type { PodLifecycleEvent, PodLifecycleEventType } from "./events.js";
 import { GenericPleg } from "./generic.js";
 import type { PlegHealth, RelistDuration } from "./health.js";
 import { watchHealth } from "./health-watch.js";
+import { cachedPods, type KnownPod } from "./known-pods.js";
 import { readEvents } from "./sync-loop.js";
 
 export interface PlegOptions {
@@ -76,6 +77,13 @@ export class Pleg {
       discardedEvents: discarded + (this.evented?.counts.discarded ?? 0),
       ...(this.evented === undefined ? {} : { evented: this.evented.counts }),
     };
+  }
+
+  /** By the last list; by the cache, which is newer, where events come. */
+  knownPods(): readonly KnownPod[] {
+    const { evented, generic, cache } = this;
+    const listed = generic.listedPods();
+    return evented === undefined || evented.hasFallenBack ? [...listed] : cachedPods(cache, listed);
   }
 
   /** As the node's condition sees it: both must be well. */

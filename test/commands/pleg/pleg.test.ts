@@ -86,6 +86,24 @@ describe("kubelab pleg", () => {
     await runtime.control.removeSandbox(sandboxId);
   });
 
+  test("--evented counts the pods that there are at the end, and not those of its one list", async () => {
+    const pod = (name: string) => ({ name, namespace: "default", uid: `uid-${name}`, containers: [] });
+    const { sandboxId } = runtime.control.runPod(pod("old"));
+    const stop = new AbortController();
+    const added: string[] = [];
+    const onStderr = (text: string) => {
+      if (flat(text).includes("ContainerStarted default/old") && added.length === 0) {
+        added.push(...["new1", "new2"].map((name) => runtime.control.runPod(pod(name)).sandboxId));
+        void runtime.control.removeSandbox(sandboxId);
+      }
+      if (flat(text).includes("ContainerRemoved default/old")) stop.abort();
+    };
+    const args = ["pleg", "--evented", "--cri", runtime.endpoint, "--json"];
+    const { stdout } = await runInProcess(args, { signal: stop.signal, onStderr });
+    expect(JSON.parse(stdout)).toMatchObject({ pods: 2, relists: 1 });
+    for (const id of added) await runtime.control.removeSandbox(id);
+  });
+
   test("a runtime that fails and comes back is told once each", async () => {
     runtime.control.setFault("ListContainers", { fail: { code: "Internal", message: "no shim" } });
     const args = ["--cri", runtime.endpoint, "--relist-period", "20ms"];

@@ -91,7 +91,15 @@ function event(type: number, containerId: string, { atMs = START_MS, ip = "10.0.
       network: { ip },
     },
     containersStatuses: [
-      { id: "c1", state: 1, metadata: { name: "app" }, createdAt: 1n, image: { image: "x" }, imageRef: "x" },
+      {
+        id: "c1",
+        state: 1,
+        metadata: { name: "app" },
+        labels: { "io.kubernetes.container.name": "app" },
+        createdAt: 1n,
+        image: { image: "x" },
+        imageRef: "x",
+      },
     ],
   });
 }
@@ -117,6 +125,31 @@ describe("events", () => {
       await end(lab);
     });
   }
+
+  test("of a container's death say how it ended, in the generic one's words", async () => {
+    const lab = setUp();
+    await lab.clock.advance(0);
+    const ways = [
+      [137, "OOMKilled"],
+      [1, "Error"],
+      [7, ""],
+    ] as const;
+    for (const [exitCode, reason] of ways) {
+      const died = event(STOPPED, "c1");
+      const [status] = died.containersStatuses;
+      lab.service.send({
+        ...died,
+        containersStatuses: status === undefined ? [] : [{ ...status, state: 2, exitCode, reason }],
+      });
+      await lab.clock.advance(0);
+    }
+    expect(only(lab.facts, "decision").map(({ why }) => why?.replace(/^.*; /, ""))).toEqual([
+      "exit code 137 (OOMKilled)",
+      "exit code 1 (Error)",
+      "exit code 7",
+    ]);
+    await end(lab);
+  });
 
   test("a deleted sandbox takes its pod out of the cache, a deleted container does not", async () => {
     const lab = setUp();
@@ -252,6 +285,29 @@ describe("PLEG as a whole", () => {
     stop.abort();
     await expect(done).rejects.toMatchObject({ name: "AbortError" });
     expect(clock.sleeping).toBe(0);
+  });
+
+  test("with events knows its pods by the cache: the last list may be minutes old", async () => {
+    const service = new StreamingRuntime();
+    const { clock, pleg, stop, done } = run(service);
+    await clock.advance(0);
+    expect(pleg.knownPods()).toEqual([]);
+    service.send(event(STARTED, "c1"));
+    await clock.advance(0);
+    expect(pleg.knownPods()).toEqual([
+      {
+        podUid: "u1",
+        name: "web",
+        namespace: "default",
+        containers: [{ containerId: "c1", name: "app", state: "running" }],
+        sandboxes: [{ containerId: "s1", state: "running" }],
+      },
+    ]);
+    service.send(event(DELETED, "s1"));
+    await clock.advance(0);
+    expect([pleg.knownPods(), service.lists]).toEqual([[], 1]);
+    stop.abort();
+    await expect(done).rejects.toMatchObject({ name: "AbortError" });
   });
 
   test("without events goes on as if they had never been asked for", async () => {

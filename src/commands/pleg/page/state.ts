@@ -39,7 +39,7 @@ const MAX_PODS = 200;
 /** What the page shows now: pods as PLEG knows them beside what the lab's runtime has. */
 export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): PageState {
   const targets = new Map(lab?.targets().map((target) => [target.id, target]) ?? []);
-  const pods = [...pleg.generic.listedPods()];
+  const pods = pleg.knownPods();
   const health = pleg.healthy();
   const entry =
     (kind: PageEntry["kind"]) =>

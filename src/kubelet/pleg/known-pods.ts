@@ -1,0 +1,34 @@
+import type { PodCache } from "../container/cache.js";
+import type { Container, PodRef, PodStatus } from "../container/runtime.js";
+
+/** A pod with its containers, as far as PLEG has heard. */
+export interface KnownPod extends PodRef {
+  readonly containers: readonly Container[];
+  readonly sandboxes: readonly Container[];
+}
+
+/**
+ * The pods that a cache has which events keep up to date: what the last list showed may be minutes old.
+ * @param listed of pods whose inspection failed the cache has an error only, and the list the rest
+ */
+export function cachedPods(cache: PodCache, listed: Iterable<KnownPod>): readonly KnownPod[] {
+  const listedPods = new Map(Array.from(listed, (pod) => [pod.podUid, pod]));
+  return Array.from(cache.entries()).flatMap(([podUid, { status }]) => {
+    const pod = status === undefined ? listedPods.get(podUid) : podOf(status);
+    return pod === undefined ? [] : [pod];
+  });
+}
+
+function podOf({ podUid, name, namespace, containerStatuses, sandboxStatuses }: PodStatus): KnownPod {
+  return {
+    podUid,
+    name,
+    namespace,
+    containers: containerStatuses.map(({ containerId, name, state }) => ({ containerId, name, state })),
+    // As lists have them: see ContainerState.
+    sandboxes: sandboxStatuses.map(({ sandboxId, state }) => ({
+      containerId: sandboxId,
+      state: state === "ready" ? "running" : "exited",
+    })),
+  };
+}
