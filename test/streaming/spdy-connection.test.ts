@@ -218,11 +218,15 @@ test("a connection that was reset says how it broke", async () => {
   assert.ok((await connection.closed) instanceof StreamError);
 });
 
-test("GOAWAY with a reason is the connection's reason", async () => {
-  const { connection, peer } = await withRawPeer("client");
-  peer.send({ type: "GOAWAY", lastStreamId: 0, status: 1 });
-  assert.equal((await connection.closed)?.message, "the peer ended the connection: PROTOCOL_ERROR");
-});
+for (const isOpening of [false, true]) {
+  test(`GOAWAY with a reason is the connection's reason${isOpening ? ", also where a stream was being opened" : ""}`, async () => {
+    const { connection, peer } = await withRawPeer("client");
+    const refused = isOpening && assert.rejects(connection.open({}), /the peer takes no more streams/);
+    peer.send({ type: "GOAWAY", lastStreamId: 0, status: 1 });
+    assert.equal((await connection.closed)?.message, "the peer ended the connection: PROTOCOL_ERROR");
+    await refused;
+  });
+}
 
 test("an idle connection is closed with its reason; any frame begins the time anew", async () => {
   const { connection, peer, clock } = await withRawPeer("server", { idleTimeoutMs: 60_000 });

@@ -1,32 +1,21 @@
 import type { Duplex } from "node:stream";
-import { AsyncQueue } from "../../util/async-queue.js";
-import { NumberedBag } from "../../util/bag.js";
 import type { Clock } from "../../util/clock.js";
 import { StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
+import { Backlog } from "./backlog.js";
 import { FlowControl } from "./flow-control.js";
 import { FrameLog } from "./frame-log.js";
-import { type FramePart, FrameReader } from "./frame-reader.js";
-import { channelOf, nameOf } from "./frame-report.js";
-import {
-  type ControlFrame,
-  decodeControlFrame,
-  encodeControlFrame,
-  encodeDataHead,
-  FRAME_HEAD_BYTES,
-  GOAWAY_STATUS,
-  type GoAwayStatus,
-  RESET_STATUS,
-  SETTING_INITIAL_WINDOW_SIZE,
-} from "./frames.js";
-import { HeaderCompressor, HeaderDecompressor, type SpdyHeaders } from "./header-block.js";
+import { FrameReceiver, type FrameReceiverOwner } from "./frame-receiver.js";
+import { FrameSender } from "./frame-sender.js";
+import { GOAWAY_STATUS, type GoAwayStatus } from "./frames.js";
+import type { SpdyHeaders } from "./header-block.js";
 import { IdleWatch } from "./idle.js";
 import { DEFAULT_SPDY_LIMITS, type SpdyLimits } from "./limits.js";
 import { Openings } from "./openings.js";
-import { SpdyStream, type StreamHost } from "./stream.js";
+import type { SpdyStream } from "./stream.js";
+import { StreamTable } from "./stream-table.js";
 import { Transport, type TransportOwner } from "./transport.js";
 
-const MAX_STREAM_ID = 0x7fffffff;
 const CLOSED = "the connection is closed";
 
 export interface SpdyDeps {
@@ -49,27 +38,18 @@ export interface SpdyOptions {
  * Differs: a slow reader of one stream stops the whole connection after `maxBufferedBytes`, not after a queue of 50 frames;
  * what is bounded here is unbounded there; a peer that has windows is heeded, upstream's has none.
  */
-export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposable {
-  readonly #limits: SpdyLimits;
-  readonly #transport: Transport;
-  readonly #reader: FrameReader;
-  readonly #compressor = new HeaderCompressor();
-  readonly #decompressor: HeaderDecompressor;
-  readonly #flow = new FlowControl();
-  readonly #log: FrameLog | undefined;
-  readonly #open = new NumberedBag<SpdyStream>();
+export class SpdyConnection implements FrameReceiverOwner, TransportOwner, AsyncDisposable {
+  readonly frames: FrameSender;
+  readonly flow = new FlowControl();
+  readonly #streams: StreamTable;
   readonly #openings: Openings;
-  readonly #incoming: AsyncQueue<SpdyStream>;
-  #fullCount = 0;
-  #bufferedBytes = 0;
+  readonly #backlog: Backlog;
+  readonly #transport: Transport;
+  readonly #receiver: FrameReceiver;
   readonly #idle: IdleWatch | undefined;
-  #nextId: number;
-  #lastPeerId = 0;
-  #peerGoAway: ControlFrame | undefined;
   #isClosing = false;
   #reason: StreamError | undefined;
   #over: AbortController | undefined;
-  #windowChange: { readonly promise: Promise<void>; resolve(): void } | undefined;
 
   /** Resolves (never rejects) when the socket is gone: with undefined after an orderly end, else with what went wrong. */
   readonly closed: Promise<StreamError | undefined>;
@@ -81,16 +61,21 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     readonly deps: SpdyDeps,
     options: SpdyOptions = {},
   ) {
-    this.#limits = { ...DEFAULT_SPDY_LIMITS, ...options.limits };
-    this.#reader = new FrameReader(this.#limits);
-    this.#decompressor = new HeaderDecompressor(this.#limits.maxHeaderBytes);
-    this.#incoming = new AsyncQueue(this.#limits.maxStreams);
-    this.#log = deps.observer === undefined ? undefined : new FrameLog(deps.observer);
-    this.#nextId = role === "client" ? 1 : 2;
-    this.#openings = new Openings(deps.clock);
+    const limits = { ...DEFAULT_SPDY_LIMITS, ...options.limits };
     const { idleTimeoutMs } = options;
-    this.#idle = idleTimeoutMs === undefined ? undefined : new IdleWatch(deps.clock, idleTimeoutMs);
-    this.#transport = new Transport(socket, this, deps.clock, options.head ?? new Uint8Array(0));
+    const log = deps.observer === undefined ? undefined : new FrameLog(deps.observer);
+    const streams = new StreamTable(role, limits.maxStreams);
+    const openings = new Openings(deps.clock);
+    const idle = idleTimeoutMs === undefined ? undefined : new IdleWatch(deps.clock, idleTimeoutMs);
+    const transport = new Transport(socket, this, deps.clock, options.head ?? new Uint8Array(0));
+    const backlog = new Backlog(transport, limits);
+    this.frames = new FrameSender({ transport, streams, flow: this.flow, idle, log });
+    this.#receiver = new FrameReceiver({ streams, openings, backlog, log, limits }, this);
+    this.#streams = streams;
+    this.#openings = openings;
+    this.#idle = idle;
+    this.#transport = transport;
+    this.#backlog = backlog;
     this.closed = this.#transport.gone.then(() => this.#reason);
     void this.#idle?.expired().then((isExpired) => isExpired && this.#shutDownIdle());
   }
@@ -100,12 +85,17 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
    * taken counts against `maxStreams`.
    */
   get streams(): AsyncIterable<SpdyStream> {
-    return this.#incoming;
+    return this.#streams.incoming;
+  }
+
+  /** Nothing is sent or taken any more. */
+  get isClosing(): boolean {
+    return this.#isClosing;
   }
 
   /** What has arrived and was not read yet, of all streams. */
   get bufferedBytes(): number {
-    return this.#bufferedBytes;
+    return this.#backlog.bytes;
   }
 
   /** Aborts when no stream can be used any more, by either side's doing; `closed` follows when the socket is gone. */
@@ -129,17 +119,10 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
   ): Promise<SpdyStream> {
     options.signal?.throwIfAborted();
     if (this.#isClosing) throw this.#whyClosed();
-    if (this.#peerGoAway !== undefined) throw new StreamError("the peer takes no more streams");
-    if (this.#open.size >= this.#limits.maxStreams)
-      throw new StreamError(`${this.#open.size} streams are open already`);
-    const id = this.#nextId;
-    if (id > MAX_STREAM_ID) throw new StreamError("Unable to get new stream id");
-    this.#nextId += 2;
-    const stream = new SpdyStream(id, headers, "us", this);
-    this.#open.set(id, stream);
+    const stream = this.#streams.open(headers, this);
     const fin = options.fin ?? false;
     const answer = this.#openings.wait(stream, options.signal);
-    this.sendControl({ type: "SYN_STREAM", streamId: id, headers, fin, unidirectional: false });
+    this.frames.control({ type: "SYN_STREAM", streamId: stream.id, headers, fin, unidirectional: false });
     if (fin) stream.localEndSent();
     await answer;
     return stream;
@@ -161,70 +144,26 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
     return this.close();
   }
 
-  // What streams ask for.
-
-  sendControl(frame: ControlFrame): void {
-    if (this.#isClosing) return;
-    const bytes = encodeControlFrame(frame, this.#compressor);
-    this.#idle?.touch();
-    this.#log?.control("sent", frame, this.#channelOf(frame), bytes.length - FRAME_HEAD_BYTES);
-    this.#transport.send(bytes);
-  }
-
-  sendData(stream: SpdyStream, bytes: Uint8Array, fin: boolean): void {
-    if (this.#isClosing) return;
-    this.#idle?.touch();
-    stream.window.sent += bytes.length;
-    this.#flow.connection.sent += bytes.length;
-    this.#log?.sentData(stream, bytes, fin);
-    this.#transport.send(encodeDataHead(stream.id, bytes.length, fin), bytes);
-  }
-
-  room(): Promise<void> {
-    return this.#transport.room();
-  }
-
-  windowOf(stream: SpdyStream): number {
-    return this.#flow.room(stream.window);
-  }
-
-  windowChange(): Promise<void> {
-    if (this.#windowChange === undefined) {
-      let resolve = () => {};
-      const promise = new Promise<void>((done) => {
-        resolve = done;
-      });
-      this.#windowChange = { promise, resolve };
-    }
-    return this.#windowChange.promise;
-  }
+  // What streams tell.
 
   streamOver(stream: SpdyStream): void {
-    this.#open.delete(stream.id);
-    this.#wakeWriters();
+    this.#streams.delete(stream);
+    this.flow.wakeWriters();
     this.#endWhenDone();
   }
 
   taken(stream: SpdyStream, bytes: number, freed: number): void {
-    this.#bufferedBytes -= freed;
-    if (stream.isFull && stream.inbox.weight <= this.#limits.maxBufferedBytes / 2) {
-      stream.isFull = false;
-      this.#fullCount--;
-    }
-    if (freed > 0) this.#updatePause();
-    if (!stream.isRemoteEnded) this.#credit(stream.id, stream.window.take(bytes, this.#flow.isOn));
-    this.#credit(0, this.#flow.connection.take(bytes, this.#flow.isOn));
+    this.#backlog.freed(stream, freed);
+    if (!stream.isRemoteEnded) this.frames.credit(stream.id, stream.window.take(bytes, this.flow.isOn));
+    this.frames.credit(0, this.flow.connection.take(bytes, this.flow.isOn));
   }
 
-  // What the socket tells.
+  // What the socket and the peer tell.
 
   received(chunk: Buffer): void {
     this.#idle?.touch();
     try {
-      for (const part of this.#reader.read(chunk)) {
-        this.#take(part);
-        if (this.#isClosing) return;
-      }
+      this.#receiver.take(chunk);
     } catch (error) {
       const isPeers = error instanceof StreamError;
       const reason = isPeers ? error : new StreamError(`internal error: ${String(error)}`, { cause: error });
@@ -234,154 +173,39 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
 
   lost(error: StreamError | undefined): void {
     if (this.#isClosing) return;
-    const wasOrderly = this.#peerGoAway !== undefined || (this.#open.size === 0 && !this.#reader.isWithinFrame);
+    const wasOrderly = this.#streams.isPeerLeaving || (this.#streams.size === 0 && !this.#receiver.isWithinFrame);
     this.#settle(error ?? (wasOrderly ? undefined : new StreamError("the peer closed the connection")));
   }
 
-  #take(part: FramePart): void {
-    if (part.kind === "data") {
-      this.#takeData(part);
-      return;
-    }
-    const frame = decodeControlFrame(part.type, part.flags, part.body, this.#decompressor);
-    if (frame === undefined) return;
-    this.#log?.control("received", frame, this.#channelOf(frame), part.body.length);
-    this.#takeControl(frame);
-  }
-
-  #takeData(part: Extract<FramePart, { kind: "data" }>): void {
-    const stream = this.#open.get(part.streamId);
-    this.#log?.receivedData(part, stream?.channel);
-    if (stream === undefined || stream.isRemoteEnded) {
-      if (part.frameLength !== undefined && !this.#wasOpened(part.streamId)) {
-        this.sendControl({ type: "RST_STREAM", streamId: part.streamId, status: RESET_STATUS.INVALID_STREAM });
-      }
-      this.#credit(0, this.#flow.connection.take(part.piece.length, this.#flow.isOn));
-      return;
-    }
-    this.#bufferedBytes += stream.inbox.push(part.piece);
-    if (stream.inbox.weight > this.#limits.maxBufferedBytes && !stream.isFull) {
-      stream.isFull = true;
-      this.#fullCount++;
-    }
-    this.#updatePause();
-    if (part.fin) this.#remoteEnd(part.streamId);
-  }
-
-  /** One stream that nobody reads stops all of them, as upstream: a peer without windows can only be stopped as a whole. */
-  #updatePause(): void {
-    this.#transport.isPaused = this.#fullCount > 0 || this.#bufferedBytes > this.#limits.maxConnectionBufferedBytes;
-  }
-
-  #takeControl(frame: ControlFrame): void {
-    switch (frame.type) {
-      case "SYN_STREAM":
-        this.#takeSynStream(frame);
-        return;
-      case "SYN_REPLY":
-        this.#openings.accepted(frame.streamId);
-        if (frame.fin) this.#remoteEnd(frame.streamId);
-        return;
-      case "HEADERS":
-        if (frame.fin) this.#remoteEnd(frame.streamId);
-        return;
-      case "RST_STREAM":
-        this.#takeReset(frame.streamId, frame.status);
-        return;
-      case "PING":
-        // Its number tells who asked. We never ask.
-        if ((frame.pingId & 1) !== (this.#nextId & 1)) this.sendControl(frame);
-        return;
-      case "GOAWAY":
-        this.#takeGoAway(frame);
-        return;
-      case "SETTINGS":
-        this.#flow.turnOn(frame.settings.find(({ id }) => id === SETTING_INITIAL_WINDOW_SIZE)?.value);
-        this.#wakeWriters();
-        return;
-      case "WINDOW_UPDATE": {
-        this.#flow.turnOn();
-        const window = frame.streamId === 0 ? this.#flow.connection : this.#open.get(frame.streamId)?.window;
-        if (window !== undefined) window.granted += frame.delta;
-        this.#wakeWriters();
-        return;
-      }
-    }
-  }
-
-  #takeSynStream(frame: Extract<ControlFrame, { type: "SYN_STREAM" }>): void {
-    const { streamId } = frame;
-    if ((streamId & 1) === (this.#nextId & 1)) {
-      throw new StreamError(`SYN_STREAM: stream id ${streamId} is for the ${this.role} to open`);
-    }
-    if (this.#peerGoAway !== undefined) return;
-    // As upstream: whoever opens streams side by side may send their frames out of order.
-    if (streamId <= this.#lastPeerId) {
-      this.sendControl({ type: "RST_STREAM", streamId, status: RESET_STATUS.PROTOCOL_ERROR });
-      return;
-    }
-    this.#lastPeerId = streamId;
-    const stream = new SpdyStream(streamId, frame.headers, "peer", this);
-    if (this.#open.size >= this.#limits.maxStreams || !this.#incoming.push(stream)) {
-      this.sendControl({ type: "RST_STREAM", streamId, status: RESET_STATUS.REFUSED_STREAM });
-      return;
-    }
-    this.#open.set(streamId, stream);
-    if (frame.unidirectional) stream.localEndSent();
-    if (frame.fin) stream.remoteEnd();
-  }
-
-  #remoteEnd(streamId: number): void {
-    this.#open.get(streamId)?.remoteEnd();
-    this.#endWhenDone();
-  }
-
-  #takeReset(streamId: number, status: number): void {
-    const why = `the peer reset the stream: ${nameOf(RESET_STATUS, status)}`;
-    const error = status === RESET_STATUS.CANCEL ? undefined : new StreamError(why);
-    this.#open.get(streamId)?.terminate(error, why);
-    this.#openings.refused(
-      () => new StreamError(why),
-      (id) => id === streamId,
-    );
-  }
-
-  #takeGoAway(frame: Extract<ControlFrame, { type: "GOAWAY" }>): void {
-    this.#peerGoAway ??= frame;
-    if (frame.status !== GOAWAY_STATUS.OK) {
-      this.#reason ??= new StreamError(`the peer ended the connection: ${nameOf(GOAWAY_STATUS, frame.status)}`);
-    }
-    this.#incoming.close();
-    this.#openings.refused(
-      () => new StreamError("the peer takes no more streams"),
-      (id) => id > frame.lastStreamId,
-    );
+  /** What went wrong first is why the connection ends. */
+  peerEnded(error: StreamError | undefined): void {
+    this.#reason ??= error;
     this.#endWhenDone();
   }
 
   /** After the peer's GOAWAY, when all that it had to say was said. */
   #endWhenDone(): void {
-    if (this.#peerGoAway === undefined || this.#isClosing) return;
-    for (const stream of this.#open.values()) if (!stream.isRemoteEnded) return;
+    if (this.#isClosing || !this.#streams.isPeerDone) return;
     this.#shutDown(this.#reason, GOAWAY_STATUS.OK, false);
   }
 
   #shutDown(reason: StreamError | undefined, status: GoAwayStatus, flush: boolean): void {
     if (this.#isClosing) return;
-    for (const stream of [...this.#open.values()]) stream.resetForClose();
-    this.sendControl({ type: "GOAWAY", lastStreamId: this.#lastPeerId, status });
+    for (const stream of this.#streams.all()) stream.resetForClose();
+    this.frames.control({ type: "GOAWAY", lastStreamId: this.#streams.lastPeerId, status });
     this.#settle(reason);
     this.#transport.end({ flush, maxFlushMs: this.#idle?.timeoutMs ?? 0 });
   }
 
   #settle(reason: StreamError | undefined): void {
     this.#isClosing = true;
+    this.frames.stop();
     this.#reason ??= reason;
     this.#idle?.stop();
-    this.#incoming.close();
+    this.#streams.incoming.close();
     this.#openings.refused(() => this.#whyClosed());
-    for (const stream of [...this.#open.values()]) stream.terminate(this.#reason, this.#reason?.message ?? CLOSED);
-    this.#wakeWriters();
+    for (const stream of this.#streams.all()) stream.terminate(this.#reason, this.#reason?.message ?? CLOSED);
+    this.flow.wakeWriters();
     this.#over?.abort(this.#whyClosed());
   }
 
@@ -393,23 +217,5 @@ export class SpdyConnection implements StreamHost, TransportOwner, AsyncDisposab
   #shutDownIdle(): void {
     const idleSeconds = (this.#idle?.timeoutMs ?? 0) / 1000;
     this.#shutDown(new StreamError(`the connection was idle for ${idleSeconds} s`), GOAWAY_STATUS.OK, false);
-  }
-
-  #credit(streamId: number, delta: number): void {
-    if (delta > 0 && !this.#isClosing) this.sendControl({ type: "WINDOW_UPDATE", streamId, delta });
-  }
-
-  #wakeWriters(): void {
-    this.#windowChange?.resolve();
-    this.#windowChange = undefined;
-  }
-
-  #wasOpened(streamId: number): boolean {
-    return (streamId & 1) === (this.#nextId & 1) ? streamId < this.#nextId : streamId <= this.#lastPeerId;
-  }
-
-  #channelOf(frame: ControlFrame): string | undefined {
-    if (frame.type === "SYN_STREAM") return channelOf(frame.headers);
-    return "streamId" in frame ? this.#open.get(frame.streamId)?.channel : undefined;
   }
 }

@@ -14,10 +14,13 @@ export class FlowControl {
   isOn = false;
   #initialBytes = DEFAULT_WINDOW_BYTES;
   readonly connection = new Window();
+  #change: { readonly promise: Promise<void>; resolve(): void } | undefined;
 
+  /** The peer knows windows, and perhaps says how large they are at first. */
   turnOn(initialBytes?: number): void {
     this.isOn = true;
     if (initialBytes !== undefined) this.#initialBytes = initialBytes;
+    this.wakeWriters();
   }
 
   /** How many bytes may be sent on this stream now. */
@@ -28,6 +31,29 @@ export class FlowControl {
     const { granted, sent } = this.connection;
     const ofConnection = granted > 0 ? DEFAULT_WINDOW_BYTES + granted - sent : Number.POSITIVE_INFINITY;
     return Math.max(0, Math.min(ofStream, ofConnection));
+  }
+
+  /** The peer lets us send so much more, on a stream or on the connection. */
+  grant(window: Window | undefined, bytes: number): void {
+    if (window !== undefined) window.granted += bytes;
+    this.turnOn();
+  }
+
+  /** Resolves when a window has changed, or a stream or the connection has ended. */
+  changed(): Promise<void> {
+    if (this.#change === undefined) {
+      let resolve = () => {};
+      const promise = new Promise<void>((done) => {
+        resolve = done;
+      });
+      this.#change = { promise, resolve };
+    }
+    return this.#change.promise;
+  }
+
+  wakeWriters(): void {
+    this.#change?.resolve();
+    this.#change = undefined;
   }
 }
 

@@ -1,24 +1,17 @@
 import { type ByteDuplex, type ByteReader, StreamError } from "../bytes.js";
-import { Window } from "./flow-control.js";
+import { type FlowControl, Window } from "./flow-control.js";
 import { channelOf } from "./frame-report.js";
-import type { ControlFrame, ResetStatus } from "./frames.js";
-import { RESET_STATUS } from "./frames.js";
+import type { FrameSender } from "./frame-sender.js";
+import { RESET_STATUS, type ResetStatus } from "./frames.js";
 import type { SpdyHeaders } from "./header-block.js";
 import { Inbox } from "./inbox.js";
 
 /** What a stream needs of its connection. */
 export interface StreamHost {
+  readonly frames: FrameSender;
+  readonly flow: FlowControl;
   /** As an Inbox tells it. */
   taken(stream: SpdyStream, bytes: number, freed: number): void;
-  sendControl(frame: ControlFrame): void;
-  /** @param bytes at most MAX_SENT_FRAME_BYTES */
-  sendData(stream: SpdyStream, bytes: Uint8Array, fin: boolean): void;
-  /** Resolves when the socket takes more. */
-  room(): Promise<void>;
-  /** How many bytes the peer's window lets this stream send now. */
-  windowOf(stream: SpdyStream): number;
-  /** Resolves when a window has changed, or a stream or the connection has ended. */
-  windowChange(): Promise<void>;
   /** Both sides of it are closed. */
   streamOver(stream: SpdyStream): void;
 }
@@ -83,7 +76,7 @@ export class SpdyStream implements ByteDuplex {
   accept(): void {
     if (this.#isReplied || this.#isOver) return;
     this.#isReplied = true;
-    this.host.sendControl({ type: "SYN_REPLY", streamId: this.id, headers: {}, fin: false });
+    this.host.frames.control({ type: "SYN_REPLY", streamId: this.id, headers: {}, fin: false });
   }
 
   write(bytes: Uint8Array): Promise<void> {
@@ -91,11 +84,11 @@ export class SpdyStream implements ByteDuplex {
     if (this.#ending !== undefined) return Promise.reject(new StreamError(CLOSED));
     if (bytes.length === 0) return DONE;
     this.accept();
-    if (this.#queue !== undefined || bytes.length > Math.min(MAX_SENT_FRAME_BYTES, this.host.windowOf(this))) {
+    if (this.#queue !== undefined || bytes.length > Math.min(MAX_SENT_FRAME_BYTES, this.host.flow.room(this.window))) {
       return this.#enqueue(() => this.#sendPieces(bytes));
     }
-    this.host.sendData(this, bytes, false);
-    return this.host.room();
+    this.host.frames.data(this, bytes, false);
+    return this.host.frames.room();
   }
 
   /** Sends an empty DATA frame with FIN, as upstream does. */
@@ -106,7 +99,7 @@ export class SpdyStream implements ByteDuplex {
     const send = async () => {
       if (this.#localEnd !== undefined) return;
       this.#localEnd = CLOSED;
-      this.host.sendData(this, NO_BYTES, true);
+      this.host.frames.data(this, NO_BYTES, true);
       this.#checkOver();
     };
     if (this.#queue === undefined) {
@@ -120,7 +113,7 @@ export class SpdyStream implements ByteDuplex {
 
   /** Ends both directions at once. Safe to call twice. */
   reset(status: ResetStatus = RESET_STATUS.CANCEL): void {
-    if (!this.#isOver) this.host.sendControl({ type: "RST_STREAM", streamId: this.id, status });
+    if (!this.#isOver) this.host.frames.control({ type: "RST_STREAM", streamId: this.id, status });
     this.terminate(undefined, "the stream was reset");
     this.inbox.drop();
   }
@@ -128,7 +121,7 @@ export class SpdyStream implements ByteDuplex {
   /** The connection's: it is about to close. As upstream: who has closed its side has nothing to take back. */
   resetForClose(): void {
     if (this.#localEnd !== undefined) return;
-    this.host.sendControl({ type: "RST_STREAM", streamId: this.id, status: RESET_STATUS.CANCEL });
+    this.host.frames.control({ type: "RST_STREAM", streamId: this.id, status: RESET_STATUS.CANCEL });
   }
 
   /** The connection's: a SYN_STREAM has said that this side sends nothing. */
@@ -171,15 +164,15 @@ export class SpdyStream implements ByteDuplex {
   async #sendPieces(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       if (this.#localEnd !== undefined) throw this.#writeError();
-      const window = this.host.windowOf(this);
+      const window = this.host.flow.room(this.window);
       if (window === 0) {
-        await this.host.windowChange();
+        await this.host.flow.changed();
         continue;
       }
       const size = Math.min(bytes.length - at, MAX_SENT_FRAME_BYTES, window);
-      this.host.sendData(this, bytes.subarray(at, at + size), false);
+      this.host.frames.data(this, bytes.subarray(at, at + size), false);
       at += size;
-      await this.host.room();
+      await this.host.frames.room();
     }
   }
 

@@ -1,0 +1,112 @@
+import { AsyncQueue } from "../../util/async-queue.js";
+import { NumberedBag } from "../../util/bag.js";
+import { StreamError } from "../bytes.js";
+import { channelOf } from "./frame-report.js";
+import { type ControlFrame, RESET_STATUS, type ResetStatus } from "./frames.js";
+import type { SpdyHeaders } from "./header-block.js";
+import { SpdyStream, type StreamHost } from "./stream.js";
+
+const MAX_STREAM_ID = 0x7fffffff;
+
+/** The streams of a connection, by their numbers: a client's are odd, a server's even, and each is higher than the last. */
+export class StreamTable {
+  /** what the peer has opened and nobody has taken yet */
+  readonly incoming: AsyncQueue<SpdyStream>;
+  /** the highest of the peer's, 0 for none */
+  lastPeerId = 0;
+  readonly #open = new NumberedBag<SpdyStream>();
+  #nextId: number;
+  #isPeerLeaving = false;
+
+  constructor(
+    readonly role: "client" | "server",
+    readonly maxStreams: number,
+  ) {
+    this.#nextId = role === "client" ? 1 : 2;
+    this.incoming = new AsyncQueue(maxStreams);
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get(streamId: number): SpdyStream | undefined {
+    return this.#open.get(streamId);
+  }
+
+  /** A copy: whoever goes through it may end them. */
+  all(): SpdyStream[] {
+    return [...this.#open.values()];
+  }
+
+  /** Whether the peer opens no more streams, and takes none. */
+  get isPeerLeaving(): boolean {
+    return this.#isPeerLeaving;
+  }
+
+  /** Whether it is leaving, and has said on each of them all that it had to say. */
+  get isPeerDone(): boolean {
+    if (!this.#isPeerLeaving) return false;
+    for (const stream of this.#open.values()) if (!stream.isRemoteEnded) return false;
+    return true;
+  }
+
+  /** A new one of this side. @throws StreamError when there may be no more */
+  open(headers: SpdyHeaders, host: StreamHost): SpdyStream {
+    if (this.#isPeerLeaving) throw new StreamError("the peer takes no more streams");
+    if (this.#open.size >= this.maxStreams) throw new StreamError(`${this.#open.size} streams are open already`);
+    const id = this.#nextId;
+    if (id > MAX_STREAM_ID) throw new StreamError("Unable to get new stream id");
+    this.#nextId += 2;
+    const stream = new SpdyStream(id, headers, "us", host);
+    this.#open.set(id, stream);
+    return stream;
+  }
+
+  /**
+   * Takes what the peer opens.
+   * @returns with what to refuse it; undefined: it was taken, or the peer has said before that it opens no more
+   * @throws StreamError for a number that is not the peer's to give
+   */
+  take(frame: Extract<ControlFrame, { type: "SYN_STREAM" }>, host: StreamHost): ResetStatus | undefined {
+    const { streamId } = frame;
+    if (this.isOurs(streamId)) {
+      throw new StreamError(`SYN_STREAM: stream id ${streamId} is for the ${this.role} to open`);
+    }
+    if (this.#isPeerLeaving) return undefined;
+    // As upstream: whoever opens streams side by side may send their frames out of order.
+    if (streamId <= this.lastPeerId) return RESET_STATUS.PROTOCOL_ERROR;
+    this.lastPeerId = streamId;
+    const stream = new SpdyStream(streamId, frame.headers, "peer", host);
+    if (this.#open.size >= this.maxStreams || !this.incoming.push(stream)) return RESET_STATUS.REFUSED_STREAM;
+    this.#open.set(streamId, stream);
+    if (frame.unidirectional) stream.localEndSent();
+    if (frame.fin) stream.remoteEnd();
+    return undefined;
+  }
+
+  delete(stream: SpdyStream): void {
+    this.#open.delete(stream.id);
+  }
+
+  /** The peer opens no more streams, and takes none. */
+  peerLeaves(): void {
+    this.#isPeerLeaving = true;
+    this.incoming.close();
+  }
+
+  /** Whether a number is one of those that this side gives. */
+  isOurs(number: number): boolean {
+    return (number & 1) === (this.#nextId & 1);
+  }
+
+  wasOpened(streamId: number): boolean {
+    return this.isOurs(streamId) ? streamId < this.#nextId : streamId <= this.lastPeerId;
+  }
+
+  /** What the stream of a frame carries. */
+  channelOf(frame: ControlFrame): string | undefined {
+    if (frame.type === "SYN_STREAM") return channelOf(frame.headers);
+    return "streamId" in frame ? this.#open.get(frame.streamId)?.channel : undefined;
+  }
+}
