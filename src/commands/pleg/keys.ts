@@ -2,11 +2,11 @@ import type { CliStreams } from "../../cli/context.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { readKeys } from "../window/terminal-keys.js";
+import { KeyNumbers } from "./key-numbers.js";
 import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 
-/** Targets are chosen by these, in their order. */
-const DIGITS = "123456789";
 const ID_LENGTH = 10;
+const TAB = "\t";
 
 /**
  * Reads keys until `q`, Ctrl-C, the end of the input or `signal`: digits choose a container or sandbox, letters do
@@ -24,62 +24,100 @@ export async function serveKeys(
 
 /** What keys mean. */
 class Keyboard {
-  #chosen: string | undefined;
+  readonly #numbers = new KeyNumbers<LabTarget>();
+  #chosenId: string | undefined;
 
   constructor(
     readonly lab: LabRuntime,
     readonly trace: Trace,
-  ) {
-    this.#chosen = lab.targets().find(({ kind }) => kind === "container")?.id;
-  }
+  ) {}
 
   /** Does what a key stands for; keys that stand for nothing show the help. */
   async press(key: string): Promise<void> {
-    const index = key.length === 1 ? DIGITS.indexOf(key) : -1;
-    if (index >= 0) {
-      this.#choose(this.lab.targets()[index]);
+    if (/^[1-9]$/.test(key)) {
+      this.#chooseNumber(key);
       return;
     }
-    const chosen = this.lab.targets().find(({ id }) => id === this.#chosen);
+    if (key === TAB) {
+      this.#chooseNext();
+      return;
+    }
+    const chosen = this.#chosen();
     const meant = this.lab.actions.filter((one) => one.key === key);
     // One letter may mean one thing for a container and another for a sandbox.
     const action = meant.find(({ on }) => on === "runtime" || on === chosen?.kind) ?? meant[0];
-    if (action === undefined) {
-      this.tellHelp();
+    if (action === undefined) this.tellHelp();
+    else await this.#do(action, chosen);
+  }
+
+  async #do(action: LabAction, chosen: LabTarget | undefined): Promise<void> {
+    const target = this.#targetOf(action, chosen);
+    if (action.on !== "runtime" && target === undefined) {
+      const isNow = chosen === undefined ? "nothing is chosen" : `${labelOf(chosen)} is chosen`;
+      this.#complain(
+        `${action.key} is for a ${action.on}, and ${isNow}`,
+        "Choose by a number; any other key shows them.",
+      );
       return;
     }
     try {
-      const did = await this.lab.act(action.id, this.#targetOf(action, chosen));
-      this.trace.emit({ kind: "note", text: did }, { actor: "user" });
+      const did = await this.lab.act(action.id, target?.id);
+      this.#say(did);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
-      this.trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
+      this.#complain(error.message, error.hint);
     }
+    for (const made of this.#numbers.assign(this.lab.targets()))
+      this.#say(`${this.#numbers.digitOf(made.id)} chooses ${labelOf(made)}`);
+  }
+
+  /** What was chosen, as it is now; undefined: it is gone, or there has never been anything. */
+  #chosen(): LabTarget | undefined {
+    const targets = this.lab.targets();
+    this.#chosenId ??= targets.find(({ kind }) => kind === "container")?.id;
+    return targets.find(({ id }) => id === this.#chosenId);
   }
 
   /** What is done to a sandbox is done to that of the container that was chosen. */
-  #targetOf({ on }: LabAction, chosen: LabTarget | undefined): string | undefined {
-    if (on === "runtime") return undefined;
-    if (on === "container" || chosen?.kind === "sandbox") return this.#chosen;
-    return this.lab.targets().find(({ kind, pod }) => kind === "sandbox" && pod === chosen?.pod)?.id;
+  #targetOf({ on }: LabAction, chosen: LabTarget | undefined): LabTarget | undefined {
+    if (on === chosen?.kind) return chosen;
+    if (on !== "sandbox" || chosen === undefined) return undefined;
+    return this.lab.targets().find(({ kind, pod }) => kind === "sandbox" && pod === chosen.pod);
   }
 
-  #choose(target: LabTarget | undefined): void {
-    if (target === undefined) {
-      this.tellHelp();
-      return;
-    }
-    this.#chosen = target.id;
-    this.trace.emit({ kind: "note", text: `keys now act on ${labelOf(target)}` }, { actor: "user" });
+  #chooseNumber(digit: string): void {
+    const meant = this.#numbers.thingOf(digit);
+    if (meant === undefined) this.tellHelp();
+    else if (this.lab.targets().some(({ id }) => id === meant.id)) this.#choose(meant);
+    else this.#complain(`${digit} was ${labelOf(meant)}, which is gone`, "Any other key shows what there is.");
+  }
+
+  /** Also what is beyond the digits. */
+  #chooseNext(): void {
+    const targets = this.lab.targets();
+    const at = targets.findIndex(({ id }) => id === this.#chosen()?.id);
+    const next = targets[(at + 1) % Math.max(1, targets.length)];
+    if (next === undefined) this.tellHelp();
+    else this.#choose(next);
+  }
+
+  #choose(target: LabTarget): void {
+    this.#chosenId = target.id;
+    this.#say(`keys now act on ${labelOf(target)}`);
   }
 
   tellHelp(): void {
-    const targets = this.lab.targets().slice(0, DIGITS.length);
-    const rows = targets.map((target, i) => [
-      DIGITS[i] ?? "",
-      `${target.id === this.#chosen ? "*" : " "} ${labelOf(target)}`,
+    const targets = this.lab.targets();
+    this.#numbers.assign(targets);
+    const chosen = this.#chosen();
+    const all = targets.map((target) => [
+      this.#numbers.digitOf(target.id) ?? "",
+      `${target.id === chosen?.id ? "*" : " "} ${labelOf(target)}`,
       target.state,
     ]);
+    const rows = all.filter(([digit]) => digit !== "");
+    const beyond = all.length - rows.length;
+    if (beyond > 0) rows.push(["Tab", `  the next one, of these and ${beyond} more`, ""]);
     this.trace.emit(
       { kind: "table", title: "What keys act on (* now):", columns: ["key", "what", "state"], rows },
       { actor: "user" },
@@ -89,6 +127,14 @@ class Keyboard {
       { kind: "table", title: "What they do (q ends):", columns: ["key", "to", "what"], rows: actions },
       { actor: "user" },
     );
+  }
+
+  #say(text: string): void {
+    this.trace.emit({ kind: "note", text }, { actor: "user" });
+  }
+
+  #complain(message: string, hint: string): void {
+    this.trace.emit({ kind: "error", message, hint }, { actor: "user" });
   }
 }
 

@@ -11,11 +11,13 @@ export class FakeLab implements LabRuntime {
   ];
   readonly done: string[] = [];
 
+  things: LabTarget[] = [
+    { kind: "container", id: "p1-c", pod: "default/p1", name: "app", state: "running" },
+    { kind: "sandbox", id: "p1-s", pod: "default/p1", name: "sandbox", state: "running" },
+  ];
+
   targets(): readonly LabTarget[] {
-    return [
-      { kind: "container", id: "p1-c", pod: "default/p1", name: "app", state: "running" },
-      { kind: "sandbox", id: "p1-s", pod: "default/p1", name: "sandbox", state: "running" },
-    ];
+    return this.things;
   }
 
   faults(): readonly string[] {

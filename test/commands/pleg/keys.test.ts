@@ -1,25 +1,27 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { serveKeys } from "../../../src/commands/pleg/keys.js";
+import type { LabTarget } from "../../../src/commands/pleg/lab-runtime.js";
 import { hasKeys, keysOf } from "../../../src/commands/window/terminal-keys.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";
 
-function setUp() {
+function setUp(things?: LabTarget[]) {
   const modes: boolean[] = [];
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
   const { trace, events } = recordingTrace(new FakeClock());
   const lab = new FakeLab();
+  if (things !== undefined) lab.things = things;
   const stop = new AbortController();
   return { stdin, modes, trace, events, lab, stop, done: serveKeys({ lab, trace, stdin }, stop.signal) };
 }
 
 test("digits choose, letters act on what was chosen, the rest shows the help", async () => {
   const { stdin, lab, events, done } = setUp();
-  stdin.write("k2kh?q");
+  stdin.write("k2nh?q");
   await done;
-  expect(lab.done).toEqual(["kill p1-c", "kill p1-s", "hang -"]);
+  expect(lab.done).toEqual(["kill p1-c", "not-ready p1-s", "hang -"]);
   expect(only(events, "table")).toHaveLength(4);
 });
 
@@ -46,6 +48,46 @@ test("a digit that stands for nothing chooses nothing", async () => {
   stdin.write("9kq");
   await done;
   expect(lab.done).toEqual(["kill p1-c"]);
+});
+
+test("what is for containers is not done to a sandbox, nor to what is gone", async () => {
+  const { stdin, lab, events, done } = setUp();
+  stdin.write("2k");
+  await settle();
+  lab.things = [];
+  stdin.write("kq");
+  await done;
+  expect(lab.done).toEqual([]);
+  expect(only(events, "error").map(({ message }) => message)).toEqual([
+    "k is for a container, and p1 sandbox p1-s is chosen",
+    "k is for a container, and nothing is chosen",
+  ]);
+});
+
+function thing(id: string): LabTarget {
+  return { kind: "container", id, pod: "default/p1", name: "app", state: "running" };
+}
+
+test("a thing keeps its number: what comes after a removed one is not moved up", async () => {
+  const { stdin, lab, events, done } = setUp([thing("a"), thing("b"), thing("c")]);
+  lab.things = [thing("b"), thing("new"), thing("c")];
+  stdin.write("1k2k3k?4kq");
+  await done;
+  expect(lab.done).toEqual(["kill b", "kill c", "kill new"]);
+  expect(only(events, "error").map(({ message }) => message)).toEqual([
+    "1 was p1 app a, which is gone",
+    "k is for a container, and nothing is chosen",
+  ]);
+  expect(only(events, "note").map(({ text }) => text)).toContain("4 chooses p1 app new");
+});
+
+test("beyond the digits Tab goes from one to the next", async () => {
+  const { stdin, lab, events, done } = setUp(Array.from({ length: 11 }, (_, i) => thing(`c${i}`)));
+  stdin.write("9k\tk\tk\tkq");
+  await done;
+  expect(lab.done).toEqual(["kill c8", "kill c9", "kill c10", "kill c0"]);
+  const [shown] = only(events, "table");
+  expect(shown?.rows.at(-1)).toEqual(["Tab", "  the next one, of these and 2 more", ""]);
 });
 
 for (const [how, end] of [
