@@ -118,13 +118,19 @@ class Keyboard {
     const rows = all.filter(([digit]) => digit !== "");
     const beyond = all.length - rows.length;
     if (beyond > 0) rows.push(["Tab", `  the next one, of these and ${beyond} more`, ""]);
-    this.trace.emit(
-      { kind: "table", title: "What keys act on (* now):", columns: ["key", "what", "state"], rows },
-      { actor: "user" },
-    );
     const actions = this.lab.actions.map(({ key, label, on }) => [key, on, label]);
     this.trace.emit(
-      { kind: "table", title: "What they do (q ends):", columns: ["key", "to", "what"], rows: actions },
+      {
+        kind: "table",
+        title: "What keys do (q ends, any other shows this):",
+        columns: ["key", "to", "what"],
+        rows: actions,
+      },
+      { actor: "user" },
+    );
+    // Last, as it is what changes: a screen of 24 lines may not hold both.
+    this.trace.emit(
+      { kind: "table", title: "What they act on (* now):", columns: ["key", "what", "state"], rows },
       { actor: "user" },
     );
   }

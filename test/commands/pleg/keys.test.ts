@@ -86,7 +86,7 @@ test("beyond the digits Tab goes from one to the next", async () => {
   stdin.write("9k\tk\tk\tkq");
   await done;
   expect(lab.done).toEqual(["kill c8", "kill c9", "kill c10", "kill c0"]);
-  const [shown] = only(events, "table");
+  const [, shown] = only(events, "table");
   expect(shown?.rows.at(-1)).toEqual(["Tab", "  the next one, of these and 2 more", ""]);
 });
 
