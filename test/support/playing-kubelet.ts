@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Status } from "../../src/api/meta.js";
+import { portForwardPorts } from "../../src/kubelet/server/stream-options.js";
 import { acceptPortForward } from "../../src/streaming/port-forward/accept.js";
-import { portsInQuery } from "../../src/streaming/port-forward/ports.js";
 import type { ForwardedConnection } from "../../src/streaming/port-forward/session.js";
 import { acceptRemoteCommand } from "../../src/streaming/remote-command/accept.js";
 import type { RemoteCommandServerSession } from "../../src/streaming/remote-command/session.js";
@@ -67,10 +67,10 @@ async function forward(
   head: Buffer,
   query: URLSearchParams,
 ): Promise<void> {
-  const ports = isWebSocketRequest(request) ? portsInQuery(query) : [];
-  if (typeof ports === "string") {
-    const headers = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${ports.length}`;
-    socket.end(`HTTP/1.1 400 Bad Request\r\n${headers}\r\n\r\n${ports}`);
+  const ports = portForwardPorts(query, isWebSocketRequest(request));
+  if ("problem" in ports) {
+    const headers = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${ports.problem.length}`;
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${headers}\r\n\r\n${ports.problem}`);
     return;
   }
   await using session = await acceptPortForward(request, socket, head, { ports, clock });

@@ -7,7 +7,7 @@ import { acceptWebSocket } from "../websocket/accept.js";
 import { ChannelConnection } from "../websocket/channels.js";
 import { PORT_FORWARD_SUBPROTOCOLS } from "../websocket/subprotocols.js";
 import type { ForwardedConnection, PortForwardServerSession } from "./session.js";
-import { dataChannel, errorChannel, forwardChannelName, forwardedConnection, portBytes } from "./websocket-channels.js";
+import { dataChannel, errorChannel, forwardChannelName, portBytes } from "./websocket-channels.js";
 
 export interface AcceptWebSocketPortForward {
   /** one connection is opened to each, at once; at most 127 */
@@ -98,17 +98,21 @@ class WebSocketForwardSession implements PortForwardServerSession {
       incoming.end();
       await this.#closedOne();
     };
-    return forwardedConnection(connection, {
+    return {
       port,
       incoming,
-      outgoing,
+      write: (bytes) => outgoing.write(bytes),
+      // Its directions cannot end by themselves: the other one stays open.
+      end: async () => {
+        if (!connection.over.aborted) await outgoing.end();
+      },
       failure: Promise.resolve(undefined),
       fail: async (message) => {
         if (isOpen) await errors.write(Buffer.from(message));
         await close();
       },
       close,
-    });
+    };
   }
 
   /** The connection ends with the last of its ports. */

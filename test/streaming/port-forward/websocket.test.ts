@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "vitest";
 import { WebSocket } from "ws";
-import { portsInQuery } from "../../../src/streaming/port-forward/ports.js";
+import { portForwardPorts } from "../../../src/kubelet/server/stream-options.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../../src/streaming/port-forward/session.js";
-import { webSocketPortForward } from "../../../src/streaming/port-forward/websocket-client.js";
 import { acceptWebSocketPortForward } from "../../../src/streaming/port-forward/websocket-server.js";
 import { acceptWebSocket } from "../../../src/streaming/websocket/accept.js";
 import { connectWebSocket } from "../../../src/streaming/websocket/connect.js";
@@ -21,8 +20,8 @@ function portServer(
   onSession?: (session: PortForwardServerSession) => void,
 ) {
   return startUpgradeServer(async (request, socket, head) => {
-    const ports = portsInQuery(new URL(request.url ?? "", "http://x").searchParams);
-    assert.ok(typeof ports !== "string");
+    const ports = portForwardPorts(new URL(request.url ?? "", "http://x").searchParams, true);
+    assert.ok(!("problem" in ports));
     const session = await acceptWebSocketPortForward(request, socket, head, { ports, clock });
     onSession?.(session);
     const running: Promise<void>[] = [];
@@ -72,18 +71,6 @@ test("what went wrong with one port is said on its error channel; the others go 
   assert.deepEqual(all.sort(), ["0:80:still", "3:nothing listens on 9"]);
 });
 
-test("the client: a WebSocket per connection, bytes without the port, failures as said", async () => {
-  await using server = await portServer((one) => (one.port === 9 ? one.fail("refused") : echoOnce(one)));
-  const urlFor = (port: number) => `${server.url}/?port=${port}`;
-  await using session = webSocketPortForward({ urlFor, clock });
-  const [good, bad] = await Promise.all([session.connect(80), session.connect(9)]);
-  await good.write(Buffer.from("hello"));
-  assert.equal(await textOf(good.incoming), "80:hello");
-  assert.equal(await good.failure, undefined);
-  assert.equal(await bad.failure, "refused");
-  assert.equal(await textOf(bad.incoming), "");
-});
-
 test("a client that is gone aborts the session and ends its connections", async () => {
   const gone = deferred<unknown>();
   await using server = await portServer(
@@ -97,25 +84,6 @@ test("a client that is gone aborts the session and ends its connections", async 
   ws.terminate();
   assert.match(String(await gone.promise), /gone without a close/);
 });
-
-const queries = [
-  // query         ports, or the text of the 400
-  ["port=80", "80"],
-  ["port=80&port=443", "80 443"],
-  ["port=80,443", "80 443"],
-  ["", 'query parameter "port" is required'],
-  ["port=", 'query parameter "port" cannot be empty'],
-  ["port=0", 'port "0" must be > 0'],
-  ["port=x", 'unable to parse "x" as a port: strconv.ParseUint: parsing "x": invalid syntax'],
-  ["port=70000", 'unable to parse "70000" as a port: strconv.ParseUint: parsing "70000": value out of range'],
-  ["port=-1", 'unable to parse "-1" as a port: strconv.ParseUint: parsing "-1": invalid syntax'],
-] as const;
-for (const [query, want] of queries) {
-  test(`ports in ?${query}: ${want}`, () => {
-    const ports = portsInQuery(new URLSearchParams(query));
-    assert.equal(typeof ports === "string" ? ports : ports.join(" "), want);
-  });
-}
 
 async function openTunnel(url: string): Promise<WebSocket> {
   const offered = { subprotocols: [PORT_FORWARD_TUNNEL] };

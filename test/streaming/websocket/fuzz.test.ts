@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, test } from "vitest";
 import { acceptPortForward } from "../../../src/streaming/port-forward/accept.js";
+import { serveSpdyPortForward } from "../../../src/streaming/port-forward/spdy-server.js";
 import { acceptRemoteCommand } from "../../../src/streaming/remote-command/accept.js";
+import { acceptWebSocket } from "../../../src/streaming/websocket/accept.js";
+import { offeredSubprotocols, PORT_FORWARD_TUNNEL } from "../../../src/streaming/websocket/subprotocols.js";
+import { webSocketTunnel } from "../../../src/streaming/websocket/tunnel.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { startUpgradeServer, type UpgradeServer } from "../support/upgrade-server.js";
 
@@ -23,11 +29,7 @@ beforeAll(async () => {
     open++;
     try {
       if (request.url === "/forward") {
-        await using session = await acceptPortForward(request, socket, head, {
-          ports: [80, 81],
-          clock,
-          allowTunnel: true,
-        });
+        await using session = await forwardSession(request, socket, head);
         for await (const { incoming } of session.connections) void drain(incoming);
       } else {
         const accept = { options, clock, subprotocols: SUBPROTOCOLS };
@@ -45,6 +47,15 @@ beforeAll(async () => {
   });
 });
 afterAll(() => server[Symbol.asyncDispose]());
+
+/** Also through a tunnel, as an API server takes it. */
+async function forwardSession(request: IncomingMessage, socket: Duplex, head: Buffer) {
+  if (!offeredSubprotocols(request).includes(PORT_FORWARD_TUNNEL)) {
+    return acceptPortForward(request, socket, head, { ports: [80, 81], clock });
+  }
+  const { ws } = await acceptWebSocket(request, socket, head, [PORT_FORWARD_TUNNEL]);
+  return serveSpdyPortForward(webSocketTunnel(ws, { clock }), Buffer.alloc(0), { clock });
+}
 
 async function drain(reader: AsyncIterable<Uint8Array> | undefined): Promise<void> {
   try {
