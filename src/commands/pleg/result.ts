@@ -1,5 +1,9 @@
 import type { CriClient } from "../../kubelet/cri/create-cri-client.js";
 import type { Pleg } from "../../kubelet/pleg/pleg.js";
+import { wrap } from "../../trace/text.js";
+
+const WIDTH = 80;
+const LABEL_WIDTH = 11;
 
 interface Result {
   readonly text: string;
@@ -21,25 +25,39 @@ export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number):
   const pods = pleg.knownPods();
   const health = pleg.healthy();
   const told = Object.entries(summary.events).map(([type, count]) => `${count} ${type}`);
+  const { relists, failedRelists, inspections, discardedEvents } = summary;
+  const seconds = (elapsedMs / 1000).toFixed(1);
   const lines = [
-    `${counted(summary.relists, "relist")} of ${client.version.runtimeName} in ${(elapsedMs / 1000).toFixed(1)} s, ${summary.failedRelists} failed, ${counted(summary.inspections, "inspection")}`,
-    `  events   ${told.join(", ") || "none"}${summary.discardedEvents > 0 ? `, ${summary.discardedEvents} lost` : ""}`,
-    `  pods     ${pods.length}`,
-    `  health   ${health.healthy ? "healthy" : `${health.message} (${health.cause})`}`,
-    ...(summary.evented === undefined ? [] : [`  evented  ${savings(pleg, elapsedMs)}`]),
+    ...wrap(
+      `${counted(relists, "relist")} of ${client.version.runtimeName} in ${seconds} s, ${failedRelists} failed, ${counted(inspections, "inspection")}`,
+      WIDTH,
+    ),
+    ...row("events", `${told.join(", ") || "none"}${discardedEvents > 0 ? `, ${discardedEvents} lost` : ""}`),
+    ...row("pods", String(pods.length)),
+    ...(health.healthy ? row("health", "healthy") : row("health", health.message, `Whose fault: ${health.cause}`)),
+    ...(summary.evented === undefined ? [] : row("evented", ...savings(pleg, elapsedMs))),
   ];
   const runtime = { name: client.version.runtimeName, version: client.version.runtimeVersion };
   return { text: lines.join("\n"), json: { runtime, elapsedMs, ...summary, pods: pods.length, health } };
 }
 
 /** What the stream of events has made unnecessary, counted and not guessed. */
-function savings(pleg: Pleg, elapsedMs: number): string {
+function savings(pleg: Pleg, elapsedMs: number): readonly string[] {
   const { summary, evented, usual } = pleg;
   const events = counted(summary.evented?.received ?? 0, "event");
-  if (evented === undefined || evented.hasFallenBack) return `${events} came before the stream was given up`;
+  if (evented === undefined || evented.hasFallenBack) return [`${events} came before the stream was given up`];
   const wouldBe = Math.floor(elapsedMs / usual.relistPeriodMs) + 1;
   const saved = Math.max(0, wouldBe - summary.relists);
-  return `${events} brought by the stream; ${counted(saved, "relist")} of two lists each not made, and no inspection for any event`;
+  return [
+    `${events} brought by the stream, and no inspection for any of them`,
+    `${counted(saved, "relist")} of two lists each not made`,
+  ];
+}
+
+/** A label, and sentences behind it, each on lines of its own. */
+function row(label: string, ...sentences: readonly string[]): string[] {
+  const lines = sentences.flatMap((sentence) => wrap(sentence, WIDTH - LABEL_WIDTH));
+  return lines.map((line, i) => `${(i === 0 ? `  ${label}` : "").padEnd(LABEL_WIDTH)}${line}`);
 }
 
 function counted(count: number, word: string): string {
