@@ -45,12 +45,6 @@ export function portForwardPorts(query: URLSearchParams, isWebSocket: boolean): 
   return ports;
 }
 
-/** Mirrors IsWebSocketRequest in k8s.io/apiserver/pkg/util/wsstream/conn.go. */
-export function isWebSocketRequest(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  const text = (name: string) => String(headers[name] ?? "").toLowerCase();
-  return text("upgrade") === "websocket" && /(^|.*,\s*)upgrade($|\s*,)/.test(text("connection"));
-}
-
 /** Mirrors IsUpgradeRequest in k8s.io/apimachinery/pkg/util/httpstream/httpstream.go. */
 export function isUpgradeRequest(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
   return String(headers["connection"] ?? "")

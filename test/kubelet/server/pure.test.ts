@@ -5,11 +5,11 @@ import { decodeLogQuery } from "../../../src/kubelet/server/log-query.js";
 import { matchRoute } from "../../../src/kubelet/server/routes.js";
 import {
   isUpgradeRequest,
-  isWebSocketRequest,
   portForwardPorts,
   remoteCommandOptions,
 } from "../../../src/kubelet/server/stream-options.js";
 import { maskStreamUrl, resolveStreamUrl } from "../../../src/kubelet/server/stream-url.js";
+import { isWebSocketRequest } from "../../../src/streaming/websocket/subprotocols.js";
 
 const attributes = [
   // method, path               verb      subresource
@@ -165,9 +165,9 @@ describe("kubelet server: small decisions", () => {
   test("what is an upgrade", () => {
     assert.equal(isUpgradeRequest({ connection: "keep-alive, Upgrade" }), true);
     assert.equal(isUpgradeRequest({ connection: "keep-alive", upgrade: "SPDY/3.1" }), false);
-    assert.equal(isWebSocketRequest({ connection: "keep-alive, Upgrade", upgrade: "WebSocket" }), true);
-    assert.equal(isWebSocketRequest({ connection: "Upgrade", upgrade: "SPDY/3.1" }), false);
-    assert.equal(isWebSocketRequest({ upgrade: "websocket" }), false);
+    assert.equal(isWebSocketRequest({ headers: { connection: "keep-alive, Upgrade", upgrade: "WebSocket" } }), true);
+    assert.equal(isWebSocketRequest({ headers: { connection: "Upgrade", upgrade: "SPDY/3.1" } }), false);
+    assert.equal(isWebSocketRequest({ headers: { upgrade: "websocket" } }), false);
   });
 });
 

@@ -1,10 +1,11 @@
 import type { V1Pod } from "../../../api/pod.js";
+import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
 import { buildPodFullName } from "../../container/runtime.js";
 import { writeJson, writeStreamError, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 import type { ContainerHostRequest } from "../host.js";
 import { proxyStream } from "../proxy-stream.js";
-import { isWebSocketRequest, portForwardPorts, remoteCommandOptions } from "../stream-options.js";
+import { portForwardPorts, remoteCommandOptions } from "../stream-options.js";
 import { maskStreamUrl, resolveStreamUrl } from "../stream-url.js";
 
 const FILE = "pkg/kubelet/server/server.go";
@@ -32,7 +33,7 @@ export async function serveAttach(deps: HandlerDeps, call: Call): Promise<void> 
 export async function servePortForward(deps: HandlerDeps, call: Call): Promise<void> {
   const { host } = deps;
   const { uid } = call.params;
-  const ports = portForwardPorts(call.query, isWebSocketRequest(call.request.headers));
+  const ports = portForwardPorts(call.query, isWebSocketRequest(call.request));
   if ("problem" in ports) return writeText(call.response, 400, ports.problem);
   const pod = findPod(deps, call);
   if (pod === undefined) return writeText(call.response, 404, "pod does not exist");
