@@ -8,9 +8,3 @@ export interface UserInfo {
 }
 
 export const ANONYMOUS: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
-
-/** Controllers inside the API server's process act as this one. */
-export const SYSTEM_APISERVER: UserInfo = {
-  username: "system:apiserver",
-  groups: ["system:masters", "system:authenticated"],
-};

@@ -4,7 +4,6 @@ import { canonicalBase64 } from "./base64.js";
 import { jsonFields } from "./catalogue.js";
 import { typeDefaults } from "./defaults/defaults.js";
 import type { MutableStruct } from "./defaults/struct.js";
-import { diagnose } from "./diagnose.js";
 import { canonicalTime, RFC3339, RFC3339_MICRO } from "./go-time.js";
 import { canonicalQuantity, canonicalResourceQuantity } from "./quantity.js";
 import type { Field, FieldType, ScalarType } from "./schema.js";
@@ -26,19 +25,6 @@ export interface Walk {
 /** Something has the wrong type. `diagnose` words it. */
 export class ShapeError extends Error {
   override readonly name = "ShapeError";
-}
-
-/**
- * Decodes what did not come as a request's text: objects of the server's own, results of a patch.
- * Unknown fields are dropped.
- * @throws Error with Go's text when a field has the wrong type
- */
-export function decodeObject(type: string, value: unknown): KubeObject {
-  try {
-    return decodeWalking(type, value, { unknown: false, keys: 0 });
-  } catch (error) {
-    throw new Error(diagnose(type, JSON.stringify(value)).error ?? String(error), { cause: error });
-  }
 }
 
 /** @throws ShapeError, GoTimeError, QuantityError */

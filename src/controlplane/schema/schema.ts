@@ -8,7 +8,6 @@ import type { KubeObject } from "../../api/meta.js";
  *
  * Doors for the rest of the control plane:
  * - `request.ts`: `decodeRequestBody` and `decodeDeleteOptions`, a request's body to an object, or a 400
- * - `decode.ts`: `decodeObject`, a plain value to an object, for what does not come from a request
  * - `protobuf/envelope.ts`: `decodeProtobufBody`, `encodeProtobuf`
  * - `openapi/document.ts`: `openApiDocument`
  * - `../patch/patch.ts`: `applyPatch`

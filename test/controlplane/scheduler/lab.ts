@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../../src/api/meta.js";
-import { SYSTEM_APISERVER } from "../../../src/controlplane/auth/user.js";
 import { runControllers } from "../../../src/controlplane/controllers/run-controllers.js";
 import { SharedReflectors, sharingReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
 import { createRegistry } from "../../../src/controlplane/registry/create-registry.js";
@@ -15,6 +14,7 @@ import { MemoryStorage } from "../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
+import { SYSTEM_APISERVER } from "../system-apiserver.js";
 
 export interface LabOptions {
   readonly kubeVersion?: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { typeNames } from "../../../src/controlplane/schema/catalogue.js";
-import { decodeObject } from "../../../src/controlplane/schema/decode.js";
+import { decodeWalking } from "../../../src/controlplane/schema/decode.js";
 import { MISSING_RECORDINGS, recorded } from "../../support/recordings.js";
 
 const TOPICS = ["auth", "csr", "discovery", "lease-node", "node-lifecycle", "pods", "tables", "watch"];
@@ -15,7 +15,8 @@ describe.skipIf(MISSING_RECORDINGS)("recorded objects decode to themselves", () 
       ]);
       expect(objects.length).toBeGreaterThan(3);
       for (const { name, type, object } of objects) {
-        expect(JSON.stringify(decodeObject(type, object), null, 1), name).toEqual(JSON.stringify(object, null, 1));
+        const decoded = decodeWalking(type, object, { unknown: false, keys: 0 });
+        expect(JSON.stringify(decoded, null, 1), name).toEqual(JSON.stringify(object, null, 1));
       }
     });
   }

@@ -59,10 +59,6 @@ export function tooLong(field: string, maxLength: number): FieldError {
   return { type: "FieldValueTooLong", field, text: `Too long: must have at most ${maxLength} bytes` };
 }
 
-export function tooMany(field: string, count: number, maxCount: number): FieldError {
-  return { type: "FieldValueTooMany", field, text: `Too many: ${count}: must have at most ${maxCount} items` };
-}
-
 export const IMMUTABLE = "field is immutable";
 
 /** Nothing, or the one error that an immutable field's change is. */

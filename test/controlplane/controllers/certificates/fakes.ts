@@ -1,7 +1,6 @@
 import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
 import type { KubeObject } from "../../../../src/api/meta.js";
 import type { AuthorizationAttributes, Authorizer } from "../../../../src/controlplane/auth/contracts.js";
-import { SYSTEM_APISERVER } from "../../../../src/controlplane/auth/user.js";
 import type { ControllerDeps } from "../../../../src/controlplane/controllers/controller.js";
 import type { LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";
 import { type CertificateAuthority, createAuthority } from "../../../../src/pki/authority.js";
@@ -9,6 +8,7 @@ import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { AsyncQueue } from "../../../../src/util/async-queue.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
+import { SYSTEM_APISERVER } from "../../system-apiserver.js";
 
 /** CSRs in memory, with a watch: as much of the cluster as these controllers see. Each write is noted. */
 export class FakeClient implements LocalClient {

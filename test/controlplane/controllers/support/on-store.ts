@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../../../src/api/meta.js";
-import { SYSTEM_APISERVER } from "../../../../src/controlplane/auth/user.js";
 import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";
@@ -10,6 +9,7 @@ import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
+import { SYSTEM_APISERVER } from "../../system-apiserver.js";
 
 export interface StoreHarness extends AsyncDisposable {
   readonly clock: FakeClock;
