@@ -7,7 +7,7 @@ import type { Language } from "../labs/text.js";
 import { nearest } from "../util/nearest.js";
 import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
 import { LearnHelp } from "./learn/help.js";
-import type { RealTarget } from "./learn/real-place.js";
+import type { RealTarget } from "./learn/own-cluster.js";
 import { factorOf } from "./learn/speed.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
@@ -129,7 +129,13 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   speed.action(open(async (env, _flags, factor) => (await import("./learn/operations.js")).speed(env, factor)));
   const reset = add("reset", "helpReset");
   help.argument(reset, "[id]");
-  reset.action(open(async (env, _flags, id) => (await import("./learn/operations.js")).reset(env, id)));
+  help.option(reset, "--kubeconfig <file>", "helpResetKubeconfig");
+  help.option(reset, "--context <name>", "helpResetContext");
+  help.option(reset, "--real", "helpResetReal");
+  help.option(reset, "--yes", "helpResetYes");
+  reset.action(
+    open(async (env, flags, id) => (await import("./learn/operations.js")).reset(env, id, realTarget(flags))),
+  );
   const report = add("report", "helpReport");
   help.option(report, "--json", "helpReportJson");
   help.option(report, "--junit", "helpReportJunit");

@@ -165,6 +165,44 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     assert.deepEqual(await things(), before);
   });
 
+  test("killed: the next lab there says what is left, and reset takes all of it away, and nothing else", async () => {
+    const before = await things();
+    writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
+    writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
+    const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
+    const lab = new CliProcess(home, words, { TMPDIR: tmpdir() });
+    await lab.printed(/Step 9 of/);
+    const second = await learn("start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml");
+    assert.deepEqual([second.code, /lab tour is being played on mine just now/.test(second.stderr)], [1, true]);
+    await lab.kill("SIGKILL");
+    assert.notDeepEqual(await things(), before);
+    await using client = createClient(cluster.admin, { ...deps, actor: "user" });
+    const theirs = { apiVersion: "v1", kind: "Secret", metadata: { name: "theirs", namespace: "kube-system" } };
+    await client.expect({ method: "POST", path: "/api/v1/namespaces/kube-system/secrets", body: theirs });
+
+    const other = ["start", "tokens", "--kubeconfig", kubeconfig, "--yes", "--answers", "answers.yaml"];
+    const refused = await learn(...other);
+    assert.equal(refused.code, 1, refused.stderr);
+    assert.match(refused.stderr, /lab tour was killed on mine, and this is left of it: .*nodes\/lab-node-2/);
+    assert.match(refused.stderr, /kubelab learn reset --kubeconfig \/.*admin\.conf/);
+    assert.match(
+      (await learn("next")).stderr,
+      /no lab is under way[\s\S]*Lab tour was killed on mine[\s\S]*learn reset --kub/,
+    );
+    const unasked = await learn("reset", "--kubeconfig", kubeconfig);
+    assert.equal(unasked.code, 2, unasked.stderr);
+    assert.match(unasked.stderr, /Take away what lab tour has left on mine[\s\S]*--yes/);
+
+    const reset = await learn("reset", "--kubeconfig", kubeconfig, "--yes");
+    assert.equal(reset.code, 0, reset.stderr);
+    assert.match(reset.stdout, /^tour: taken away: .*namespaces\/\w+.*nodes\/lab-node-1.*leases\/lab-node-2\n$/);
+    const path = "/api/v1/namespaces/kube-system/secrets/theirs";
+    assert.equal((await client.request({ method: "DELETE", path })).status, 200);
+    assert.deepEqual(await things(), before);
+    assert.match((await learn("reset", "--kubeconfig", kubeconfig)).stdout, /nothing is left of a killed lab on mine/);
+    assert.equal((await learn(...other)).code, 0);
+  });
+
   test("a lab that needs a clock of its own says so", async () => {
     const { code, stderr } = await learn("start", "asleep", "--kubeconfig", kubeconfig);
     assert.equal(code, 2);

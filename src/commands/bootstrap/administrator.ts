@@ -26,6 +26,11 @@ const MANUAL_BINDING = "kubelab:manual-approval";
 const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const TOKEN_LIFE_MS = 3_600_000;
 
+/** Of a token that is made for one join: who finds it later knows what it was for. */
+export function joinDescription(nodeName: string): string {
+  return `made by kubelab to join ${nodeName}`;
+}
+
 /**
  * The administrator's part of a join: makes the token, approves or denies. It acts with the administrator's identity,
  * which the node's part never sees.
@@ -53,7 +58,7 @@ export class Administrator {
     const deps = { client: this.client, trace, nowMs: clock.now() };
     await createToken(deps, {
       token,
-      description: `made by kubelab to join ${nodeName}`,
+      description: joinDescription(nodeName),
       expiration: apiTime(clock.now() + Math.max(TOKEN_LIFE_MS, lifeMs)),
       usages: ["authentication", "signing"],
       groups: [approval === "auto" ? DEFAULT_NODE_TOKEN_GROUP : MANUAL_GROUP],

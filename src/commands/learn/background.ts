@@ -9,13 +9,17 @@ import type { LearnEnvironment } from "./environment.js";
 import type { LabOperation } from "./host.js";
 import { askHost, type LabAnswer } from "./host-client.js";
 import type { InteractiveOptions } from "./interactive.js";
+import { leftElsewhere } from "./own-record.js";
 import { makeLearnFolder } from "./progress-store.js";
 import { Teller } from "./teller.js";
 
 /** Whom to ask, in the language of the lab. @throws LabError FAILED when there is none */
 export async function openBackground(env: LearnEnvironment): Promise<{ env: LearnEnvironment; state: HostState }> {
   const state = await backgroundLab(env);
-  if (state === undefined) throw new SpokenError("FAILED", env.say("noneStarted"), env.say("noneStartedHint"));
+  if (state === undefined) {
+    const hint = [env.say("noneStartedHint"), ...(await leftElsewhere(env.context.env, env.say))].join("\n");
+    throw new SpokenError("FAILED", env.say("noneStarted"), hint);
+  }
   return { env: env.inLanguage(state.language), state };
 }
 

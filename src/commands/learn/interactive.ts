@@ -6,8 +6,8 @@ import { isAbortError, LabError } from "../../util/errors.js";
 import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
 import { type OpenSession, openSession } from "./open-session.js";
+import type { RealTarget } from "./own-cluster.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
-import type { RealTarget } from "./real-place.js";
 import { parseFactor, speedByKey } from "./speed.js";
 import { Teller } from "./teller.js";
 

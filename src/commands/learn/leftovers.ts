@@ -1,4 +1,5 @@
-import { readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
+import { readdir, readFile, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,11 +13,13 @@ export function labFolderPrefix(): string {
   return join(tmpdir(), `${PREFIX}${process.pid}-`);
 }
 
-/** Leaves to be found that the lab has started this group of processes. */
-export async function noteRunning(folder: string, pid: number): Promise<void> {
-  await writeFile(join(folder, RUNNING), `${pid}\n`, { flag: "a" }).catch(() => {
+/** Leaves to be found that the lab has started this group of processes. At once: the lab may be killed the moment after. */
+export function noteRunning(folder: string, pid: number): void {
+  try {
+    appendFileSync(join(folder, RUNNING), `${pid}\n`);
+  } catch {
     // The lab ends just now: its folder is gone, and so is the process.
-  });
+  }
 }
 
 /** Takes away what labs have left whose process was killed: programs that they kept running, folders. */
@@ -48,7 +51,7 @@ async function endGroups(folder: string): Promise<void> {
 }
 
 /** One that has ended and that nobody has asked about is not. */
-async function isAlive(pid: number): Promise<boolean> {
+export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -56,4 +59,14 @@ async function isAlive(pid: number): Promise<boolean> {
   }
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return !/\) [ZX] /.test(stat);
+}
+
+/**
+ * What tells a process from a later one of the same number: when it began, in ticks since the machine did.
+ * @returns "": the system does not say, as elsewhere than on Linux
+ */
+export async function markOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // Its name may have anything in it, and ends with the last bracket: the state is the first word after that.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }

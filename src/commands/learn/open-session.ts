@@ -11,8 +11,9 @@ import { withNodesNamed } from "../../labs/variables.js";
 import { openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
 import { clearLeftovers } from "./leftovers.js";
+import type { RealTarget } from "./own-cluster.js";
 import { isOnPath } from "./programs.js";
-import { OWN_NODE_PREFIX, openRealPlace, type RealTarget } from "./real-place.js";
+import { OWN_NODE_PREFIX, openRealPlace } from "./real-place.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions {

@@ -3,6 +3,8 @@ import { SpokenError } from "../../labs/said-error.js";
 import { ask, endBackground, openBackground } from "./background.js";
 import { backgroundLab } from "./background-state.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
+import type { RealTarget } from "./own-cluster.js";
+import { leftElsewhere } from "./own-record.js";
 import { parseFactor } from "./speed.js";
 
 /** Does the present step, and shows the one after it. @throws LabError FAILED when it is not done */
@@ -69,9 +71,14 @@ export async function stop(here: LearnEnvironment): Promise<void> {
   env.context.streams.stdout.write(`${env.say("labStopped", { id: state.lab })}\n`);
 }
 
-/** Forgets one lab, or all; a lab that runs in the background ends. @throws LabError BAD_FILE for a file of a newer version */
-export async function reset(env: LearnEnvironment, word: string): Promise<void> {
+/**
+ * Forgets one lab, or all; a lab that runs in the background ends.
+ * @param target take away what killed labs have left on this cluster instead: progress stays
+ * @throws LabError BAD_FILE for a file of a newer version; see `takeAwayLeft`
+ */
+export async function reset(env: LearnEnvironment, word: string, target: RealTarget | undefined): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
+  if (target !== undefined) return (await import("./left-behind.js")).takeAwayLeft(env, target, lab);
   const running = await backgroundLab(env);
   if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endBackground(env);
   if (lab === undefined) {
@@ -82,4 +89,5 @@ export async function reset(env: LearnEnvironment, word: string): Promise<void> 
   env.context.streams.stdout.write(
     `${lab === undefined ? env.say("resetAll") : env.say("resetDone", { id: lab.id })}\n`,
   );
+  for (const lines of await leftElsewhere(env.context.env, env.say)) env.context.streams.stderr.write(`${lines}\n`);
 }

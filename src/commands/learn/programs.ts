@@ -24,7 +24,7 @@ export async function writePrograms(
 ): Promise<string> {
   const programs = join(folder, ".bin");
   await makeFolder(programs);
-  const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const words = self.map(quoted).join(" ");
   const write = async (name: string, line: string) => {
     await writeFile(join(programs, name), `#!/bin/sh\nexec ${line}\n`);
     await chmod(join(programs, name), 0o755);
@@ -32,4 +32,13 @@ export async function writePrograms(
   await write("kubelab", `${words} "$@"`);
   if (withoutKubectl || !isOnPath("kubectl", env)) await write("kubectl", `${words} learn kubectl -- "$@"`);
   return programs;
+}
+
+/** A word that a shell reads as it is; quoted only where it has to be. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word);
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

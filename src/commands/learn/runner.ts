@@ -104,7 +104,7 @@ export class LabRunner implements CommandRunner {
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
-    if (child.pid !== undefined) void noteRunning(this.deps.folder, child.pid);
+    if (child.pid !== undefined) noteRunning(this.deps.folder, child.pid);
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => record.add(name, text));
     }
