@@ -13,7 +13,8 @@ import { type CallableRpc, type CallSink, RunningCall } from "./running-call.js"
 import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
 import { BufferPool } from "./transport/buffer-pool.js";
 import { Connection } from "./transport/connection.js";
-import { callBlock, type GrpcStatus } from "./transport/exchange.js";
+import { type GrpcStatus, requestHead } from "./transport/exchange.js";
+import type { RequestHead } from "./transport/header-encoder.js";
 
 export interface CriDeps {
   readonly clock: Clock;
@@ -57,7 +58,7 @@ export interface CriChannel {
 /** Messages of a stream that wait for their reader before the runtime is told to stop. */
 const STREAM_BACKLOG = 256;
 
-const MAX_BLOCKS = 200;
+const MAX_HEADS = 200;
 
 const CLOSED = rpcFailure("Canceled", "the client was closed");
 
@@ -82,7 +83,7 @@ class GrpcChannel implements CriChannel {
   readonly #aborts = new AbortWatch();
   readonly #pool = new BufferPool();
   /** heads of calls, by path and timeout */
-  readonly #blocks = new Map<string, Buffer>();
+  readonly #heads = new Map<string, RequestHead>();
   /** gives a message's buffer back once it is read */
   readonly #release = (bytes: Buffer) => this.#pool.give(bytes);
   /** calls that are under way */
@@ -172,15 +173,15 @@ class GrpcChannel implements CriChannel {
   /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
   #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
     const body = rpc.request.encode(request);
-    const block = this.#blockFor(rpc.path, options.timeoutMs);
+    const head = this.#headFor(rpc.path, options.timeoutMs);
     const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live, this.#pool);
     if (this.#closing) call.finish(CLOSED);
     else {
       const session = this.#connection.ready;
-      if (session !== undefined) call.begin(session, block, body);
+      if (session !== undefined) call.begin(session, head, body);
       else {
         this.#connection.connect().then(
-          (fresh) => call.begin(fresh, block, body),
+          (fresh) => call.begin(fresh, head, body),
           (error: unknown) => call.finish(statusOf(error)),
         );
       }
@@ -189,15 +190,15 @@ class GrpcChannel implements CriChannel {
   }
 
   /** Made once for each rpc and timeout; timeouts are few, but nobody promises that. */
-  #blockFor(path: string, timeoutMs: number | undefined): Buffer {
+  #headFor(path: string, timeoutMs: number | undefined): RequestHead {
     const key = `${path} ${timeoutMs}`;
-    let block = this.#blocks.get(key);
-    if (block === undefined) {
-      block = callBlock(path, timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs));
-      if (this.#blocks.size >= MAX_BLOCKS) this.#blocks.clear();
-      this.#blocks.set(key, block);
+    let head = this.#heads.get(key);
+    if (head === undefined) {
+      head = requestHead(path, timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs));
+      if (this.#heads.size >= MAX_HEADS) this.#heads.clear();
+      this.#heads.set(key, head);
     }
-    return block;
+    return head;
   }
 
   async close(): Promise<void> {

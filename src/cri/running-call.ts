@@ -5,6 +5,7 @@ import { MAX_MESSAGE_BYTES } from "./status.js";
 import type { BufferPool } from "./transport/buffer-pool.js";
 import type { ClientSession } from "./transport/client-session.js";
 import { type Exchange, type ExchangeSink, type GrpcStatus, startExchange } from "./transport/exchange.js";
+import type { RequestHead } from "./transport/header-encoder.js";
 
 /** As much of an rpc as sending it takes. */
 export interface CallableRpc {
@@ -48,9 +49,9 @@ export class RunningCall implements ExchangeSink {
   }
 
   /** Sends the request, unless it is too late for that. */
-  begin(session: ClientSession, block: Buffer, request: Buffer): void {
+  begin(session: ClientSession, requestHead: RequestHead, request: Buffer): void {
     if (this.#isOver) return;
-    const head = { block, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
+    const head = { request: requestHead, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
     const exchange = startExchange(session, head, request, this);
     if (this.#isOver) return;
     this.#exchange = exchange;

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { ClientStream, type StreamSink } from "./client-stream.js";
 import { PREFACE, Setting } from "./frames.js";
-import { encodeField, type Fields } from "./hpack.js";
+import { HeaderEncoder, type RequestHead } from "./header-encoder.js";
+import type { Fields } from "./hpack.js";
 import { Http2Session } from "./http2-session.js";
 
 const MAX_STREAM_ID = 2 ** 31 - 1;
@@ -9,6 +10,7 @@ const MAX_STREAM_ID = 2 ** 31 - 1;
 /** The client's side of one HTTP/2 connection: requests with a small body each, answers of any size. */
 export class ClientSession extends Http2Session<ClientStream> {
   readonly #waiting: ClientStream[] = [];
+  readonly #encoder = new HeaderEncoder();
   readonly #onOver = (stream: ClientStream) => this.#over(stream);
   #nextId = 1;
   #isOpen = true;
@@ -34,9 +36,9 @@ export class ClientSession extends Http2Session<ClientStream> {
 
   /**
    * Sends one request, now or when the other side takes one more. The answer comes to the sink.
-   * @param head the header block, of `requestBlock`
+   * @param head the same object for all requests of a kind
    */
-  request(head: Buffer, body: Buffer, sink: StreamSink): ClientStream {
+  request(head: RequestHead, body: Buffer, sink: StreamSink): ClientStream {
     const stream = new ClientStream(this.room, this.writer, head, body, sink, this.#onOver);
     if (this.streams.size < this.maxStreams) this.#send(stream);
     else this.#waiting.push(stream);
@@ -53,7 +55,7 @@ export class ClientSession extends Http2Session<ClientStream> {
     this.#nextId += 2;
     if (this.#nextId > MAX_STREAM_ID) this.#isOpen = false;
     this.streams.set(id, stream);
-    stream.send(id);
+    stream.send(id, this.#encoder.block(stream.head));
   }
 
   #sendWaiting(): void {
@@ -71,10 +73,11 @@ export class ClientSession extends Http2Session<ClientStream> {
   }
 
   #closeWhenDone(): void {
-    if (!this.#isOpen && this.streams.size === 0 && this.#waiting.length === 0) this.socket.end();
+    if (!this.#isOpen && this.streams.size === 0 && this.#waiting.length === 0) this.writer.end();
   }
 
   protected settled(isFirst: boolean): void {
+    this.#encoder.limit(this.headerTableBytes);
     if (isFirst) this.onReady();
     this.#sendWaiting();
   }
@@ -107,9 +110,4 @@ export class ClientSession extends Http2Session<ClientStream> {
     this.#sendWaiting();
     this.onLost(why);
   }
-}
-
-/** The header block of a request: literals only, so it can be made once and sent many times. */
-export function requestBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
-  return Buffer.concat(fields.map(([name, value]) => encodeField(name, value)));
 }

@@ -1,5 +1,6 @@
-import type { CorkedWriter } from "../../util/corked-writer.js";
-import { ErrorCode, Flag, FRAME_HEAD_BYTES, FrameType, frame, numberFrame, putFrame } from "./frames.js";
+import type { FrameWriter } from "./frame-writer.js";
+import { ErrorCode, Flag, FrameType, numberFrame } from "./frames.js";
+import type { RequestHead } from "./header-encoder.js";
 import type { Fields } from "./hpack.js";
 import { Http2Stream, type Room } from "./http2-stream.js";
 
@@ -24,8 +25,8 @@ export class ClientStream extends Http2Stream {
 
   constructor(
     room: Room,
-    writer: CorkedWriter,
-    readonly head: Buffer,
+    writer: FrameWriter,
+    readonly head: RequestHead,
     body: Buffer,
     readonly sink: StreamSink,
     readonly onOver: (stream: ClientStream) => void,
@@ -34,34 +35,26 @@ export class ClientStream extends Http2Stream {
     this.#unsent = body;
   }
 
-  /** Sends the request under this number: in one piece where there is room for it, as for nearly all there is. */
-  send(id: number): void {
-    const body = this.#unsent;
-    if (body === undefined) return;
+  /** Sends the request under this number, as far as there is room for it. @param block the head, encoded */
+  send(id: number, block: Buffer): void {
     this.id = id;
     this.window = this.room.initial;
-    if (this.roomFor(body.length) < body.length) {
-      this.writer.write(frame(FrameType.HEADERS, Flag.END_HEADERS, id, this.head));
-      this.sendMore();
-      return;
-    }
-    const bytes = Buffer.allocUnsafe(2 * FRAME_HEAD_BYTES + this.head.length + body.length);
-    const at = putFrame(bytes, 0, FrameType.HEADERS, Flag.END_HEADERS, id, this.head);
-    putFrame(bytes, at, FrameType.DATA, Flag.END_STREAM, id, body);
-    this.took(body.length);
-    this.#unsent = undefined;
-    this.writer.write(bytes);
+    this.writer.frame(FrameType.HEADERS, Flag.END_HEADERS, id, block);
+    this.sendMore();
   }
 
   sendMore(): void {
-    while (this.#unsent !== undefined) {
-      const count = this.roomFor(this.#unsent.length);
-      if (count <= 0) return;
-      const isLast = count === this.#unsent.length;
-      const piece = this.#unsent.subarray(0, count);
-      this.writer.write(frame(FrameType.DATA, isLast ? Flag.END_STREAM : 0, this.id, piece));
+    for (let body = this.#unsent; body !== undefined; body = this.#unsent) {
+      const count = this.roomFor(body.length);
+      if (count < body.length && count <= 0) return;
       this.took(count);
-      this.#unsent = isLast ? undefined : this.#unsent.subarray(count);
+      if (count === body.length) {
+        this.writer.frame(FrameType.DATA, Flag.END_STREAM, this.id, body);
+        this.#unsent = undefined;
+      } else {
+        this.writer.frame(FrameType.DATA, 0, this.id, body.subarray(0, count));
+        this.#unsent = body.subarray(count);
+      }
     }
   }
 

@@ -1,8 +1,9 @@
 import { type GrpcCode, grpcCode } from "../status.js";
 import type { BufferPool } from "./buffer-pool.js";
-import { type ClientSession, requestBlock } from "./client-session.js";
+import type { ClientSession } from "./client-session.js";
 import type { ClientStream, StreamEnd, StreamSink } from "./client-stream.js";
 import { ErrorCode } from "./frames.js";
+import type { RequestHead } from "./header-encoder.js";
 import type { Fields } from "./hpack.js";
 import { MessageReader, type MessageSink, withPrefix } from "./message-reader.js";
 
@@ -31,8 +32,8 @@ export interface Exchange {
 }
 
 export interface CallHead {
-  /** of `callBlock` */
-  readonly block: Buffer;
+  /** of `requestHead` */
+  readonly request: RequestHead;
   readonly maxMessageBytes: number;
   /** where the messages' buffers come from; whoever reads them gives them back */
   readonly pool: BufferPool;
@@ -45,12 +46,12 @@ export interface CallHead {
 export function startExchange(session: ClientSession, head: CallHead, request: Buffer, sink: ExchangeSink): Exchange {
   const body = withPrefix(request);
   const incoming = new Incoming(head, sink);
-  incoming.stream = session.request(head.block, body, incoming);
+  incoming.stream = session.request(head.request, body, incoming);
   return incoming;
 }
 
-/** The head of a call: the same bytes for each call of an rpc with the same timeout. */
-export function callBlock(path: string, timeout: string | undefined): Buffer {
+/** The head of a call: the same for each call of an rpc with the same timeout. */
+export function requestHead(path: string, timeout: string | undefined): RequestHead {
   const fields: [string, string][] = [
     [":method", "POST"],
     [":scheme", "http"],
@@ -61,7 +62,7 @@ export function callBlock(path: string, timeout: string | undefined): Buffer {
     ["user-agent", "kubelab"],
   ];
   if (timeout !== undefined) fields.push(["grpc-timeout", timeout]);
-  return requestBlock(fields);
+  return fields;
 }
 
 /** Takes what arrives, and finds out how the call ended. */

@@ -20,6 +20,7 @@ export const FrameType = {
 export const Flag = { END_STREAM: 1, ACK: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 32 } as const;
 
 export const Setting = {
+  HEADER_TABLE_SIZE: 1,
   ENABLE_PUSH: 2,
   MAX_CONCURRENT_STREAMS: 3,
   INITIAL_WINDOW_SIZE: 4,
@@ -51,24 +52,15 @@ export function writeFrameHead(
   flags: number,
   stream: number,
 ): void {
-  into.writeUIntBE(length, at, 3);
+  into[at] = length >> 16;
+  into[at + 1] = length >> 8;
+  into[at + 2] = length;
   into[at + 3] = type;
   into[at + 4] = flags;
-  into.writeUInt32BE(stream, at + 5);
-}
-
-/** @returns where the next one begins */
-export function putFrame(
-  into: Buffer,
-  at: number,
-  type: number,
-  flags: number,
-  stream: number,
-  payload: Buffer,
-): number {
-  writeFrameHead(into, at, payload.length, type, flags, stream);
-  payload.copy(into, at + FRAME_HEAD_BYTES);
-  return at + FRAME_HEAD_BYTES + payload.length;
+  into[at + 5] = stream >> 24;
+  into[at + 6] = stream >> 16;
+  into[at + 7] = stream >> 8;
+  into[at + 8] = stream;
 }
 
 export function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {

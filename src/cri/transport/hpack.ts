@@ -17,7 +17,8 @@ type Field = readonly [name: string, value: string];
 
 /** What RFC 7541 adds to the length of a name and its value to count an entry's size. */
 const ENTRY_OVERHEAD = 32;
-const DEFAULT_TABLE_SIZE = 4096;
+/** How large a table both sides keep as long as nobody says otherwise. */
+export const MAX_TABLE_BYTES = 4096;
 
 /**
  * Decodes header blocks (HPACK, RFC 7541). Both sides of a connection keep a table of fields sent before, so every block
@@ -27,7 +28,7 @@ export class HeaderDecoder {
   /** newest last */
   readonly #table: Field[] = [];
   #size = 0;
-  #maxSize = DEFAULT_TABLE_SIZE;
+  #maxSize = MAX_TABLE_BYTES;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
 
@@ -73,7 +74,7 @@ export class HeaderDecoder {
   }
 
   #resize(maxSize: number): void {
-    if (maxSize > DEFAULT_TABLE_SIZE) throw new Http2Error("header table larger than was agreed");
+    if (maxSize > MAX_TABLE_BYTES) throw new Http2Error("header table larger than was agreed");
     this.#maxSize = maxSize;
     this.#evict();
   }
@@ -116,20 +117,36 @@ export class HeaderDecoder {
 }
 
 function sizeOf([name, value]: Field): number {
+  return fieldSize(name, value);
+}
+
+/** What a field takes of the table. */
+export function fieldSize(name: string, value: string): number {
   return name.length + value.length + ENTRY_OVERHEAD;
 }
 
-/** One field of a request: never remembered, never compressed, so the same call has the same bytes each time. */
-export function encodeField(name: string, value: string): Buffer {
+/**
+ * One field in full, never compressed.
+ * @param kind 0x40: the other side remembers it; 0: it does not, so the same field has the same bytes each time
+ */
+export function encodeField(name: string, value: string, kind = 0): Buffer {
   const nameBytes = Buffer.from(name, "latin1");
   const valueBytes = Buffer.from(value, "latin1");
-  return Buffer.concat([Buffer.from([0]), lengthOf(nameBytes), nameBytes, lengthOf(valueBytes), valueBytes]);
+  return Buffer.concat([
+    Buffer.from([kind]),
+    encodeInteger(0, 7, nameBytes.length),
+    nameBytes,
+    encodeInteger(0, 7, valueBytes.length),
+    valueBytes,
+  ]);
 }
 
-function lengthOf({ length }: Buffer): Buffer {
-  if (length < 0x7f) return Buffer.from([length]);
-  const bytes = [0x7f];
-  let rest = length - 0x7f;
+/** An integer in the low bits of a byte, whose other bits are `flags`, and where it does not fit in more bytes. */
+export function encodeInteger(flags: number, prefixBits: number, value: number): Buffer {
+  const mask = (1 << prefixBits) - 1;
+  if (value < mask) return Buffer.from([flags | value]);
+  const bytes = [flags | mask];
+  let rest = value - mask;
   for (; rest >= 0x80; rest >>= 7) bytes.push((rest & 0x7f) | 0x80);
   bytes.push(rest);
   return Buffer.from(bytes);

@@ -1,12 +1,11 @@
 import type { Socket } from "node:net";
 import { NumberedBag } from "../../util/bag.js";
-import { CorkedWriter } from "../../util/corked-writer.js";
+import { FrameWriter } from "./frame-writer.js";
 import {
   Flag,
   FrameReader,
   type FrameSink,
   FrameType,
-  frame,
   Http2Error,
   numberFrame,
   numberOf,
@@ -15,12 +14,13 @@ import {
   withoutPadding,
 } from "./frames.js";
 import { HeaderBlocks } from "./header-blocks.js";
-import type { Fields } from "./hpack.js";
+import { type Fields, MAX_TABLE_BYTES } from "./hpack.js";
 import { type Http2Stream, Room, STREAM_WINDOW } from "./http2-stream.js";
 
 /** The connection as a whole never holds a stream up. */
 const CONNECTION_WINDOW = 2 ** 31 - 1;
 const DEFAULT_WINDOW = 65_535;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * One HTTP/2 connection (RFC 9113), as far as gRPC needs it and as both sides have it: frames, settings, windows, and the
@@ -33,7 +33,9 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
   protected readonly room = new Room(DEFAULT_WINDOW);
   /** how many streams the other side wants to have at once */
   protected maxStreams = Number.POSITIVE_INFINITY;
-  protected readonly writer: CorkedWriter;
+  /** of how many bytes of header fields the other side keeps a table */
+  protected headerTableBytes = MAX_TABLE_BYTES;
+  protected readonly writer: FrameWriter;
   readonly #blocks = new HeaderBlocks();
   readonly #reader = new FrameReader(this);
   #hasSettings = false;
@@ -42,7 +44,7 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
   #read = 0;
 
   constructor(readonly socket: Socket) {
-    this.writer = new CorkedWriter(socket);
+    this.writer = new FrameWriter(socket);
     socket.on("error", (error) => this.destroy(error.message));
     socket.on("close", () => this.destroy("the other side closed the connection"));
   }
@@ -117,7 +119,7 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
         if ((flags & Flag.ACK) === 0) this.#settings(payload);
         break;
       case FrameType.PING:
-        if ((flags & Flag.ACK) === 0) this.writer.write(frame(FrameType.PING, Flag.ACK, 0, payload));
+        if ((flags & Flag.ACK) === 0) this.writer.frame(FrameType.PING, Flag.ACK, 0, payload);
         break;
       case FrameType.WINDOW_UPDATE:
         this.#windowUpdate(id, numberOf(payload) & 0x7fffffff);
@@ -145,6 +147,9 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
     for (let at = 0; at + 6 <= payload.length; at += 6) {
       const value = payload.readUInt32BE(at + 2);
       switch (payload.readUInt16BE(at)) {
+        case Setting.HEADER_TABLE_SIZE:
+          this.headerTableBytes = value;
+          break;
         case Setting.MAX_CONCURRENT_STREAMS:
           this.maxStreams = value;
           break;
@@ -154,7 +159,7 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
           break;
       }
     }
-    this.writer.write(frame(FrameType.SETTINGS, Flag.ACK, 0, Buffer.alloc(0)));
+    this.writer.frame(FrameType.SETTINGS, Flag.ACK, 0, NOTHING);
     const isFirst = !this.#hasSettings;
     this.#hasSettings = true;
     this.sendMore();

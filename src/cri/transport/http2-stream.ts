@@ -1,4 +1,4 @@
-import type { CorkedWriter } from "../../util/corked-writer.js";
+import type { FrameWriter } from "./frame-writer.js";
 import { FrameType, MAX_FRAME_BYTES, numberFrame } from "./frames.js";
 
 /** How much the other side may send ahead on one stream; half of it read, and it may send as much again. */
@@ -29,7 +29,7 @@ export abstract class Http2Stream {
   constructor(
     public id: number,
     readonly room: Room,
-    readonly writer: CorkedWriter,
+    readonly writer: FrameWriter,
   ) {
     this.window = room.initial;
   }

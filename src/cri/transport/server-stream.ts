@@ -1,5 +1,5 @@
-import type { CorkedWriter } from "../../util/corked-writer.js";
-import { Flag, FRAME_HEAD_BYTES, FrameType, frame, putFrame, writeFrameHead } from "./frames.js";
+import type { FrameWriter } from "./frame-writer.js";
+import { Flag, FrameType } from "./frames.js";
 import { Http2Stream, type Room } from "./http2-stream.js";
 
 /** Who takes what comes on one stream. */
@@ -24,32 +24,21 @@ export class ServerStream extends Http2Stream {
   constructor(
     id: number,
     room: Room,
-    writer: CorkedWriter,
+    writer: FrameWriter,
     readonly onOver: () => void,
   ) {
     super(id, room, writer);
   }
 
-  /** The whole answer: in one piece where there is room for it, as for nearly all there is. */
+  /** The whole answer. */
   respond(head: Buffer, body: Buffer, trailers: Buffer): void {
-    if (this.isOver) return;
-    if (this.roomFor(body.length) < body.length) {
-      this.begin(head);
-      this.write(body);
-      this.end(trailers);
-      return;
-    }
-    const bytes = Buffer.allocUnsafe(3 * FRAME_HEAD_BYTES + head.length + body.length + trailers.length);
-    let at = putFrame(bytes, 0, FrameType.HEADERS, Flag.END_HEADERS, this.id, head);
-    at = putFrame(bytes, at, FrameType.DATA, 0, this.id, body);
-    putFrame(bytes, at, FrameType.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, this.id, trailers);
-    this.took(body.length);
-    this.writer.write(bytes);
-    this.#over();
+    this.begin(head);
+    this.write(body);
+    this.end(trailers);
   }
 
   begin(head: Buffer): void {
-    if (!this.isOver) this.writer.write(frame(FrameType.HEADERS, Flag.END_HEADERS, this.id, head));
+    if (!this.isOver) this.writer.frame(FrameType.HEADERS, Flag.END_HEADERS, this.id, head);
   }
 
   /** @returns whether more may follow at once; if not, wait for `hasRoom` */
@@ -77,17 +66,18 @@ export class ServerStream extends Http2Stream {
     for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {
       const count = this.roomFor(next.length);
       if (count <= 0) return;
-      const head = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
-      writeFrameHead(head, 0, count, FrameType.DATA, 0, this.id);
-      this.writer.write(head);
-      this.writer.write(next.subarray(0, count));
       this.took(count);
-      if (count === next.length) this.#unsent.shift();
-      else this.#unsent[0] = next.subarray(count);
+      if (count === next.length) {
+        this.writer.frame(FrameType.DATA, 0, this.id, next);
+        this.#unsent.shift();
+      } else {
+        this.writer.frame(FrameType.DATA, 0, this.id, next.subarray(0, count));
+        this.#unsent[0] = next.subarray(count);
+      }
     }
     if (this.#trailers !== undefined) {
       const flags = Flag.END_HEADERS | Flag.END_STREAM;
-      this.writer.write(frame(FrameType.HEADERS, flags, this.id, this.#trailers));
+      this.writer.frame(FrameType.HEADERS, flags, this.id, this.#trailers);
       this.#over();
     } else if (!this.#isBehind) this.#tellRoom();
   }

@@ -2,18 +2,19 @@ import assert from "node:assert/strict";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream, type Settings } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
-import { ClientSession, requestBlock } from "../../../src/cri/transport/client-session.js";
+import { ClientSession } from "../../../src/cri/transport/client-session.js";
 import type { ClientStream, StreamEnd } from "../../../src/cri/transport/client-stream.js";
 import { Flag, FrameType, frame, numberFrame, Setting, settingsFrame } from "../../../src/cri/transport/frames.js";
+import { HeaderEncoder } from "../../../src/cri/transport/header-encoder.js";
 import { encodeField, type Fields } from "../../../src/cri/transport/hpack.js";
 import { settle, untilTrue } from "../../support/fake-clock.js";
 
-const BLOCK = requestBlock([
+const HEAD = [
   [":method", "POST"],
   [":scheme", "http"],
   [":path", "/x"],
   [":authority", "localhost"],
-]);
+] as const;
 
 /** A session over a real socket, ready for calls. `pieceBytes`: how much of what arrives is handed in at once. */
 async function openSession(port: number, pieceBytes = Number.POSITIVE_INFINITY) {
@@ -51,7 +52,7 @@ function ask(
   return new Promise((resolve) => {
     const headers: Fields[] = [];
     const pieces: Buffer[] = [];
-    const handle = session.request(BLOCK, body, {
+    const handle = session.request(HEAD, body, {
       headers: (fields) => headers.push(fields),
       data: (piece) => pieces.push(Buffer.from(piece)),
       closed: (end) => queueMicrotask(() => resolve({ headers, body: Buffer.concat(pieces), end, handle })),
@@ -156,7 +157,7 @@ describe("with Node's own server", () => {
     const { session } = await openSession(port);
     let pieces = 0;
     let ended = false;
-    const handle = session.request(BLOCK, Buffer.alloc(0), {
+    const handle = session.request(HEAD, Buffer.alloc(0), {
       headers: () => {},
       data: () => {
         pieces++;
@@ -187,7 +188,7 @@ describe("with Node's own server", () => {
     let received = 0;
     let handle: ClientStream | undefined;
     const over = new Promise<void>((resolve) => {
-      handle = session.request(BLOCK, Buffer.alloc(0), {
+      handle = session.request(HEAD, Buffer.alloc(0), {
         headers: () => {},
         data: (piece) => {
           received += piece.length;
@@ -329,11 +330,12 @@ test("room for one: the next is sent when the other side was told of the cancell
   const { session } = await openSession(port);
   const bodies = ["first", "second", "third"].map((body) => Buffer.from(body));
   const sink = { headers() {}, data() {}, closed() {} };
-  const [first, second] = bodies.map((body) => session.request(BLOCK, body, sink));
+  const [first, second] = bodies.map((body) => session.request(HEAD, body, sink));
   second?.cancel();
   first?.cancel();
+  const encoder = new HeaderEncoder();
   const request = (id: number, body: Buffer) => [
-    frame(FrameType.HEADERS, Flag.END_HEADERS, id, BLOCK),
+    frame(FrameType.HEADERS, Flag.END_HEADERS, id, encoder.block(HEAD)),
     frame(FrameType.DATA, Flag.END_STREAM, id, body),
   ];
   const [one = EMPTY, , three = EMPTY] = bodies;

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { describe, test } from "vitest";
-import { ClientSession, requestBlock } from "../../../src/cri/transport/client-session.js";
+import { ClientSession } from "../../../src/cri/transport/client-session.js";
 import { Http2Error } from "../../../src/cri/transport/frames.js";
+import { HeaderEncoder } from "../../../src/cri/transport/header-encoder.js";
 import { encodeField, HeaderDecoder } from "../../../src/cri/transport/hpack.js";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ""), "hex");
@@ -115,13 +116,13 @@ test("hpack: Huffman's code as another implementation writes it", async () => {
     const session: ClientSession = new ClientSession(
       socket,
       () => {
-        const block = requestBlock([
+        const head = [
           [":method", "GET"],
           [":scheme", "http"],
           [":path", "/"],
           [":authority", "localhost"],
-        ]);
-        session.request(block, Buffer.alloc(0), {
+        ] as const;
+        session.request(head, Buffer.alloc(0), {
           headers: (fields) => seen.push(fields["x-value"]),
           data: () => {},
           closed: () => resolve(),
@@ -141,4 +142,45 @@ test("hpack: what we send can be read, whatever its length", () => {
     const value = "x".repeat(length);
     assert.deepEqual(new HeaderDecoder().decode(encodeField("name", value)), { name: value });
   }
+});
+
+describe("hpack: heads of requests", () => {
+  const head = (path: string) => [[":path", path] as const, ["user-agent", "kubelab"] as const];
+  const fields = (path: string) => ({ ":path": path, "user-agent": "kubelab" });
+
+  test("a field is sent once, and by its number from then on", () => {
+    const [encoder, decoder] = [new HeaderEncoder(), new HeaderDecoder()];
+    const [one, other] = [head("/one"), head("/other")];
+    const blocks = [one, one, other, one, other, one].map((each) => encoder.block(each));
+    const expected = ["/one", "/one", "/other", "/one", "/other", "/one"].map(fields);
+    assert.deepEqual(
+      blocks.map((block) => decoder.decode(block)),
+      expected,
+    );
+    assert.deepEqual(
+      blocks.slice(3).map((block) => block.length),
+      [2, 2, 2],
+    );
+  });
+
+  test("more fields than the table has room for: the last ones in full", () => {
+    const [encoder, decoder] = [new HeaderEncoder(), new HeaderDecoder()];
+    const heads = Array.from({ length: 200 }, (_, i) => head(`/${i}`));
+    for (const round of [0, 1]) {
+      for (const [i, each] of heads.entries()) {
+        assert.deepEqual(decoder.decode(encoder.block(each)), fields(`/${i}`), `${i} in round ${round}`);
+      }
+    }
+  });
+
+  test("the other side keeps a smaller table: none is asked for", () => {
+    const [encoder, decoder] = [new HeaderEncoder(), new HeaderDecoder()];
+    const one = head("/one");
+    decoder.decode(encoder.block(one));
+    encoder.limit(4095);
+    assert.deepEqual(decoder.decode(encoder.block(one)), fields("/one"));
+    assert.throws(() => decoder.decode(hex("be")), Http2Error, "the table is empty");
+    for (const round of [0, 1])
+      assert.deepEqual(new HeaderDecoder().decode(encoder.block(one)), fields("/one"), `${round}`);
+  });
 });

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
 import { RUNTIME_SERVICE } from "../../../src/cri/services.js";
 import { MAX_MESSAGE_BYTES } from "../../../src/cri/status.js";
-import { requestBlock } from "../../../src/cri/transport/client-session.js";
 import { Flag, FrameType, frame, PREFACE, settingsFrame } from "../../../src/cri/transport/frames.js";
+import { encodeField } from "../../../src/cri/transport/hpack.js";
 import { untilTrue } from "../../support/fake-clock.js";
 import { startRuntime, VERSION } from "../support.js";
 
@@ -109,7 +109,7 @@ describe("what a server answers", () => {
 
 describe("what a server bears", () => {
   const START = Buffer.concat([PREFACE, settingsFrame([])]);
-  const BLOCK = requestBlock(Object.entries(HEAD));
+  const BLOCK = Buffer.concat(Object.entries(HEAD).map(([name, value]) => encodeField(name, value)));
   const CALL = Buffer.concat([
     frame(FrameType.HEADERS, 0, 1, BLOCK.subarray(0, 20)),
     frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, BLOCK.subarray(20)),
