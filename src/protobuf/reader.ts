@@ -7,9 +7,9 @@ export class ProtobufError extends Error {
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const BYTES = 2;
-export const START_GROUP = 3;
-export const END_GROUP = 4;
-export const FIXED32 = 5;
+const START_GROUP = 3;
+const END_GROUP = 4;
+const FIXED32 = 5;
 
 /** What Node's Buffer has had for long and its types do not name: decoding without looking at an encoding's name. */
 interface SlicingBuffer extends Buffer {

@@ -65,7 +65,7 @@ export async function openCriPlace(
 }
 
 /** @throws LabError USAGE */
-export function findContainer(pods: readonly SandboxPod[], wanted: string, endpoint: string): FoundContainer {
+function findContainer(pods: readonly SandboxPod[], wanted: string, endpoint: string): FoundContainer {
   const all = pods.flatMap((pod) => pod.containers.map((container) => ({ pod, container })));
   const matches = all.filter(({ container }) => container.name === wanted || container.containerId.startsWith(wanted));
   const [first, second] = matches;

@@ -19,7 +19,7 @@ export function frameObserver(trace: Trace, hidesInput: boolean): FrameObserver 
 }
 
 /** Pure. */
-export function frameFact(frame: FrameReport, hidesInput: boolean): FrameFact {
+function frameFact(frame: FrameReport, hidesInput: boolean): FrameFact {
   const { direction, framing, type, channel, streamId, length, note } = frame;
   // What carries input without a name (a port-forward's tunnel) is no better known than stdin.
   const isHidden = hidesInput && (channel === "stdin" || channel === undefined);

@@ -12,7 +12,7 @@ export class OutputGone extends Error {
 }
 
 /** Pieces of an input as they come, until it ends or `signal` aborts. Whoever takes them slowly slows the input down. */
-export async function* inputPieces(stdin: CliStreams["stdin"], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* inputPieces(stdin: CliStreams["stdin"], signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const waiting: Buffer[] = [];
   let isOver = false;
   let wake = () => {};

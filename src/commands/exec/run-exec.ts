@@ -52,7 +52,7 @@ async function runOnRuntime(context: CliContext, endpoint: string, request: Exec
 }
 
 /** Runs a command in a pod of a place that is open. */
-export async function execIn(
+async function execIn(
   context: CliContext,
   place: StreamPlace,
   name: PodName,
@@ -97,7 +97,7 @@ export function passOn(context: CliContext, trace: Trace, { exitCode, problem, h
 }
 
 /** Mirrors SetupTTY in k8s.io/kubectl/pkg/cmd/exec/exec.go: without a terminal here there is none there. */
-export function streamsOf(
+function streamsOf(
   context: CliContext,
   { stdin = false, tty = false }: Pick<RemoteOptions, "stdin" | "tty">,
   trace: Trace,

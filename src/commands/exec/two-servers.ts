@@ -16,7 +16,7 @@ import type { Random } from "../../util/random.js";
 import { answered, listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } from "./cri-pods.js";
 import { registerNode, registerPod } from "./register.js";
 
-export const NODE_NAME = "node-1";
+const NODE_NAME = "node-1";
 
 export interface TwoServersDeps {
   readonly clock: Clock;

@@ -82,7 +82,7 @@ async function yamlToJson(bytes: Buffer): Promise<string> {
   return fromYaml(bytes.toString());
 }
 
-export function unsupportedMediaType() {
+function unsupportedMediaType() {
   const text = `the body of the request was in an unknown format - accepted media types include: ${OBJECT_TYPES.join(", ")}`;
   return statusError(415, "UnsupportedMediaType", text);
 }

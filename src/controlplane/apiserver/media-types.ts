@@ -31,7 +31,7 @@ interface Clause {
 }
 
 export const OBJECT_TYPES = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE];
-export const WATCH_TYPES = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_TYPE};stream=watch`];
+const WATCH_TYPES = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_TYPE};stream=watch`];
 export const LIST_TYPES = [...OBJECT_TYPES, ...WATCH_TYPES];
 
 /** go-restful's verdict, before a handler runs. @throws StatusError 406 */
@@ -57,7 +57,7 @@ export function negotiate(accept: string | undefined, kind: "object" | "watch"):
   throw notAcceptable(kind === "watch" ? WATCH_TYPES : OBJECT_TYPES);
 }
 
-export function notAcceptable(types: readonly string[]): StatusError {
+function notAcceptable(types: readonly string[]): StatusError {
   return statusError(406, "NotAcceptable", `only the following media types are accepted: ${types.join(", ")}`);
 }
 

@@ -3,7 +3,7 @@ import { type StatusError, statusError } from "../errors.js";
 import type { Exchange } from "./exchange.js";
 
 /** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: etcd's own limit times two. */
-export const MAX_BODY_BYTES = 3 * 1024 * 1024;
+const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 /**
  * The whole body of a request.

@@ -127,7 +127,7 @@ const CONTROLLER_MANAGER: UserInfo = {
 const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
 
 /** Who a controller is to admission plugins and audit: a service account of kube-system. */
-export function serviceAccount(name: string): UserInfo {
+function serviceAccount(name: string): UserInfo {
   return {
     username: `system:serviceaccount:kube-system:${name}`,
     groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],

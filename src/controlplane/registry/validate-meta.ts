@@ -57,7 +57,7 @@ function validateParts({ labels, annotations, ownerReferences }: ObjectMeta): Fi
   return [...validateLabels(labels), ...validateAnnotations(annotations), ...validateOwners(ownerReferences)];
 }
 
-export function validateLabels(labels: ObjectMeta["labels"], field = "metadata.labels"): FieldError[] {
+function validateLabels(labels: ObjectMeta["labels"], field = "metadata.labels"): FieldError[] {
   const errors: FieldError[] = [];
   for (const key in labels) {
     const value = labels[key] ?? "";

@@ -32,7 +32,7 @@ export function defaultProfile(kubeVersion: string): Profile {
 }
 
 /** Asks one plugin after another until one says no. Mirrors frameworkImpl.RunFilterPlugins. */
-export function runFilters({ filters }: Profile, pod: PodInfo, node: NodeInfo): Rejection | undefined {
+function runFilters({ filters }: Profile, pod: PodInfo, node: NodeInfo): Rejection | undefined {
   for (const plugin of filters) {
     const rejection = plugin.filter(pod, node);
     if (rejection !== undefined) return rejection;

@@ -59,7 +59,7 @@ export function checkMetaKind(actual: GroupVersionKind, expected: string): Statu
   );
 }
 
-export function groupVersion({ group, version }: { readonly group: string; readonly version: string }): string {
+function groupVersion({ group, version }: { readonly group: string; readonly version: string }): string {
   return group === "" ? version : `${group}/${version}`;
 }
 

@@ -19,17 +19,15 @@ import { ContainerResources, LinuxContainerResources, WindowsContainerResources 
 import { ContainerUser, LinuxContainerSecurityContext, WindowsContainerSecurityContext } from "./security.js";
 import { CDIDevice, Device, ImageSpec, KeyValue, Mount } from "./values.js";
 
-export const LinuxContainerConfig = message("LinuxContainerConfig", {
+const LinuxContainerConfig = message("LinuxContainerConfig", {
   resources: one(1, LinuxContainerResources),
   securityContext: one(2, LinuxContainerSecurityContext),
 });
-export type LinuxContainerConfig = Decoded<typeof LinuxContainerConfig>;
 
-export const WindowsContainerConfig = message("WindowsContainerConfig", {
+const WindowsContainerConfig = message("WindowsContainerConfig", {
   resources: one(1, WindowsContainerResources),
   securityContext: one(2, WindowsContainerSecurityContext),
 });
-export type WindowsContainerConfig = Decoded<typeof WindowsContainerConfig>;
 
 /** Unique within a sandbox. */
 export const ContainerMetadata = message("ContainerMetadata", {
@@ -62,10 +60,9 @@ export const ContainerConfig = message("ContainerConfig", {
 });
 export type ContainerConfig = Decoded<typeof ContainerConfig>;
 
-export const ContainerStateValue = message("ContainerStateValue", {
+const ContainerStateValue = message("ContainerStateValue", {
   state: enumeration(1, { ContainerState }),
 });
-export type ContainerStateValue = Decoded<typeof ContainerStateValue>;
 
 /** A container must pass all that is set. */
 export const ContainerFilter = message("ContainerFilter", {

@@ -4,11 +4,10 @@ import { type Decoded, int64, many, one, string, stringMap, uint32, uint64 } fro
 import { message } from "../../protobuf/message.js";
 
 /** pageSize as in `2MB`, `1GB`; limit in bytes. */
-export const HugepageLimit = message("HugepageLimit", {
+const HugepageLimit = message("HugepageLimit", {
   pageSize: string(1),
   limit: uint64(2),
 });
-export type HugepageLimit = Decoded<typeof HugepageLimit>;
 
 export const LinuxContainerResources = message("LinuxContainerResources", {
   /** microseconds */
@@ -27,11 +26,10 @@ export const LinuxContainerResources = message("LinuxContainerResources", {
 });
 export type LinuxContainerResources = Decoded<typeof LinuxContainerResources>;
 
-export const WindowsCpuGroupAffinity = message("WindowsCpuGroupAffinity", {
+const WindowsCpuGroupAffinity = message("WindowsCpuGroupAffinity", {
   cpuMask: uint64(1),
   cpuGroup: uint32(2),
 });
-export type WindowsCpuGroupAffinity = Decoded<typeof WindowsCpuGroupAffinity>;
 
 /** cpuMaximum: a share of the processor in hundredths of a percent. */
 export const WindowsContainerResources = message("WindowsContainerResources", {

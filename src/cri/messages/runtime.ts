@@ -17,10 +17,9 @@ export const VersionResponse = message("VersionResponse", {
 });
 export type VersionResponse = Decoded<typeof VersionResponse>;
 
-export const NetworkConfig = message("NetworkConfig", {
+const NetworkConfig = message("NetworkConfig", {
   podCidr: string(1),
 });
-export type NetworkConfig = Decoded<typeof NetworkConfig>;
 
 export const RuntimeConfig = message("RuntimeConfig", {
   networkConfig: one(1, NetworkConfig),
@@ -36,42 +35,37 @@ export const UpdateRuntimeConfigResponse = message("UpdateRuntimeConfigResponse"
 export type UpdateRuntimeConfigResponse = Decoded<typeof UpdateRuntimeConfigResponse>;
 
 /** The kubelet needs two of them to be true: RuntimeReady and NetworkReady. */
-export const RuntimeCondition = message("RuntimeCondition", {
+const RuntimeCondition = message("RuntimeCondition", {
   type: string(1),
   status: bool(2),
   reason: string(3),
   message: string(4),
 });
-export type RuntimeCondition = Decoded<typeof RuntimeCondition>;
 
-export const RuntimeStatus = message("RuntimeStatus", {
+const RuntimeStatus = message("RuntimeStatus", {
   conditions: many(1, RuntimeCondition),
 });
-export type RuntimeStatus = Decoded<typeof RuntimeStatus>;
 
 export const StatusRequest = message("StatusRequest", {
   verbose: bool(1),
 });
 export type StatusRequest = Decoded<typeof StatusRequest>;
 
-export const RuntimeHandlerFeatures = message("RuntimeHandlerFeatures", {
+const RuntimeHandlerFeatures = message("RuntimeHandlerFeatures", {
   recursiveReadOnlyMounts: bool(1),
   userNamespaces: bool(2),
 });
-export type RuntimeHandlerFeatures = Decoded<typeof RuntimeHandlerFeatures>;
 
 /** The default handler has an empty name. */
-export const RuntimeHandler = message("RuntimeHandler", {
+const RuntimeHandler = message("RuntimeHandler", {
   name: string(1),
   features: one(2, RuntimeHandlerFeatures),
 });
-export type RuntimeHandler = Decoded<typeof RuntimeHandler>;
 
-export const RuntimeFeatures = message("RuntimeFeatures", {
+const RuntimeFeatures = message("RuntimeFeatures", {
   supplementalGroupsPolicy: bool(1),
   userNamespacesHostNetwork: bool(2),
 });
-export type RuntimeFeatures = Decoded<typeof RuntimeFeatures>;
 
 export const StatusResponse = message("StatusResponse", {
   status: one(1, RuntimeStatus),
@@ -85,10 +79,9 @@ export type StatusResponse = Decoded<typeof StatusResponse>;
 export const RuntimeConfigRequest = message("RuntimeConfigRequest", {});
 export type RuntimeConfigRequest = Decoded<typeof RuntimeConfigRequest>;
 
-export const LinuxRuntimeConfiguration = message("LinuxRuntimeConfiguration", {
+const LinuxRuntimeConfiguration = message("LinuxRuntimeConfiguration", {
   cgroupDriver: enumeration(1, { CgroupDriver }),
 });
-export type LinuxRuntimeConfiguration = Decoded<typeof LinuxRuntimeConfiguration>;
 
 export const RuntimeConfigResponse = message("RuntimeConfigResponse", {
   linux: one(1, LinuxRuntimeConfiguration),

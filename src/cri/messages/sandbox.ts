@@ -8,7 +8,7 @@ import { LinuxContainerResources } from "./resources.js";
 import { LinuxSandboxSecurityContext, NamespaceOption, WindowsSandboxSecurityContext } from "./security.js";
 import { DNSConfig, PortMapping } from "./values.js";
 
-export const LinuxPodSandboxConfig = message("LinuxPodSandboxConfig", {
+const LinuxPodSandboxConfig = message("LinuxPodSandboxConfig", {
   cgroupParent: string(1),
   securityContext: one(2, LinuxSandboxSecurityContext),
   sysctls: stringMap(3),
@@ -16,12 +16,10 @@ export const LinuxPodSandboxConfig = message("LinuxPodSandboxConfig", {
   /** the sum of the containers' */
   resources: one(5, LinuxContainerResources),
 });
-export type LinuxPodSandboxConfig = Decoded<typeof LinuxPodSandboxConfig>;
 
-export const WindowsPodSandboxConfig = message("WindowsPodSandboxConfig", {
+const WindowsPodSandboxConfig = message("WindowsPodSandboxConfig", {
   securityContext: one(1, WindowsSandboxSecurityContext),
 });
-export type WindowsPodSandboxConfig = Decoded<typeof WindowsPodSandboxConfig>;
 
 /** The pod's identity, and how many sandboxes it had before this one. */
 export const PodSandboxMetadata = message("PodSandboxMetadata", {
@@ -80,26 +78,22 @@ export const PodSandboxStatusRequest = message("PodSandboxStatusRequest", {
 });
 export type PodSandboxStatusRequest = Decoded<typeof PodSandboxStatusRequest>;
 
-export const PodIP = message("PodIP", {
+const PodIP = message("PodIP", {
   ip: string(1),
 });
-export type PodIP = Decoded<typeof PodIP>;
 
-export const PodSandboxNetworkStatus = message("PodSandboxNetworkStatus", {
+const PodSandboxNetworkStatus = message("PodSandboxNetworkStatus", {
   ip: string(1),
   additionalIps: many(2, PodIP),
 });
-export type PodSandboxNetworkStatus = Decoded<typeof PodSandboxNetworkStatus>;
 
-export const Namespace = message("Namespace", {
+const Namespace = message("Namespace", {
   options: one(2, NamespaceOption),
 });
-export type Namespace = Decoded<typeof Namespace>;
 
-export const LinuxPodSandboxStatus = message("LinuxPodSandboxStatus", {
+const LinuxPodSandboxStatus = message("LinuxPodSandboxStatus", {
   namespaces: one(1, Namespace),
 });
-export type LinuxPodSandboxStatus = Decoded<typeof LinuxPodSandboxStatus>;
 
 export const PodSandboxStatus = message("PodSandboxStatus", {
   id: string(1),
@@ -124,10 +118,9 @@ export const PodSandboxStatusResponse = message("PodSandboxStatusResponse", {
 });
 export type PodSandboxStatusResponse = Decoded<typeof PodSandboxStatusResponse>;
 
-export const PodSandboxStateValue = message("PodSandboxStateValue", {
+const PodSandboxStateValue = message("PodSandboxStateValue", {
   state: enumeration(1, { PodSandboxState }),
 });
-export type PodSandboxStateValue = Decoded<typeof PodSandboxStateValue>;
 
 /** A sandbox must pass all that is set. */
 export const PodSandboxFilter = message("PodSandboxFilter", {

@@ -6,12 +6,11 @@ import { NamespaceMode, ProfileType, SupplementalGroupsPolicy } from "./enums.js
 import { IDMapping, Int64Value } from "./values.js";
 
 /** Mode is POD or NODE. */
-export const UserNamespace = message("UserNamespace", {
+const UserNamespace = message("UserNamespace", {
   mode: enumeration(1, { NamespaceMode }),
   uids: many(2, IDMapping),
   gids: many(3, IDMapping),
 });
-export type UserNamespace = Decoded<typeof UserNamespace>;
 
 export const NamespaceOption = message("NamespaceOption", {
   network: enumeration(1, { NamespaceMode }),
@@ -23,13 +22,12 @@ export const NamespaceOption = message("NamespaceOption", {
 });
 export type NamespaceOption = Decoded<typeof NamespaceOption>;
 
-export const SELinuxOption = message("SELinuxOption", {
+const SELinuxOption = message("SELinuxOption", {
   user: string(1),
   role: string(2),
   type: string(3),
   level: string(4),
 });
-export type SELinuxOption = Decoded<typeof SELinuxOption>;
 
 /** localhostRef: the profile's path (seccomp) or name (AppArmor), for the type Localhost. */
 export const SecurityProfile = message("SecurityProfile", {
@@ -38,12 +36,11 @@ export const SecurityProfile = message("SecurityProfile", {
 });
 export type SecurityProfile = Decoded<typeof SecurityProfile>;
 
-export const Capability = message("Capability", {
+const Capability = message("Capability", {
   addCapabilities: strings(1),
   dropCapabilities: strings(2),
   addAmbientCapabilities: strings(3),
 });
-export type Capability = Decoded<typeof Capability>;
 
 /** Holds for the sandbox alone, not for the pod's containers. */
 export const LinuxSandboxSecurityContext = message("LinuxSandboxSecurityContext", {
@@ -86,12 +83,11 @@ export const LinuxContainerSecurityContext = message("LinuxContainerSecurityCont
 });
 export type LinuxContainerSecurityContext = Decoded<typeof LinuxContainerSecurityContext>;
 
-export const LinuxContainerUser = message("LinuxContainerUser", {
+const LinuxContainerUser = message("LinuxContainerUser", {
   uid: int64(1),
   gid: int64(2),
   supplementalGroups: int64s(3),
 });
-export type LinuxContainerUser = Decoded<typeof LinuxContainerUser>;
 
 /** Who the first process of a container was started as. */
 export const ContainerUser = message("ContainerUser", {
@@ -99,10 +95,9 @@ export const ContainerUser = message("ContainerUser", {
 });
 export type ContainerUser = Decoded<typeof ContainerUser>;
 
-export const WindowsNamespaceOption = message("WindowsNamespaceOption", {
+const WindowsNamespaceOption = message("WindowsNamespaceOption", {
   network: enumeration(1, { NamespaceMode }),
 });
-export type WindowsNamespaceOption = Decoded<typeof WindowsNamespaceOption>;
 
 export const WindowsSandboxSecurityContext = message("WindowsSandboxSecurityContext", {
   runAsUsername: string(1),

@@ -21,13 +21,12 @@ import {
 } from "./usage.js";
 import { UInt64Value } from "./values.js";
 
-export const ContainerAttributes = message("ContainerAttributes", {
+const ContainerAttributes = message("ContainerAttributes", {
   id: string(1),
   metadata: one(2, ContainerMetadata),
   labels: stringMap(3),
   annotations: stringMap(4),
 });
-export type ContainerAttributes = Decoded<typeof ContainerAttributes>;
 
 export const ContainerStats = message("ContainerStats", {
   attributes: one(1, ContainerAttributes),
@@ -39,13 +38,12 @@ export const ContainerStats = message("ContainerStats", {
 });
 export type ContainerStats = Decoded<typeof ContainerStats>;
 
-export const WindowsContainerStats = message("WindowsContainerStats", {
+const WindowsContainerStats = message("WindowsContainerStats", {
   attributes: one(1, ContainerAttributes),
   cpu: one(2, WindowsCpuUsage),
   memory: one(3, WindowsMemoryUsage),
   writableLayer: one(4, WindowsFilesystemUsage),
 });
-export type WindowsContainerStats = Decoded<typeof WindowsContainerStats>;
 
 export const ContainerStatsFilter = message("ContainerStatsFilter", {
   id: string(1),
@@ -84,15 +82,14 @@ export const StreamContainerStatsResponse = message("StreamContainerStatsRespons
 });
 export type StreamContainerStatsResponse = Decoded<typeof StreamContainerStatsResponse>;
 
-export const PodSandboxAttributes = message("PodSandboxAttributes", {
+const PodSandboxAttributes = message("PodSandboxAttributes", {
   id: string(1),
   metadata: one(2, PodSandboxMetadata),
   labels: stringMap(3),
   annotations: stringMap(4),
 });
-export type PodSandboxAttributes = Decoded<typeof PodSandboxAttributes>;
 
-export const LinuxPodSandboxStats = message("LinuxPodSandboxStats", {
+const LinuxPodSandboxStats = message("LinuxPodSandboxStats", {
   cpu: one(1, CpuUsage),
   memory: one(2, MemoryUsage),
   network: one(3, NetworkUsage),
@@ -100,16 +97,14 @@ export const LinuxPodSandboxStats = message("LinuxPodSandboxStats", {
   containers: many(5, ContainerStats),
   io: one(6, IoUsage),
 });
-export type LinuxPodSandboxStats = Decoded<typeof LinuxPodSandboxStats>;
 
-export const WindowsPodSandboxStats = message("WindowsPodSandboxStats", {
+const WindowsPodSandboxStats = message("WindowsPodSandboxStats", {
   cpu: one(1, WindowsCpuUsage),
   memory: one(2, WindowsMemoryUsage),
   network: one(3, WindowsNetworkUsage),
   process: one(4, WindowsProcessUsage),
   containers: many(5, WindowsContainerStats),
 });
-export type WindowsPodSandboxStats = Decoded<typeof WindowsPodSandboxStats>;
 
 export const PodSandboxStats = message("PodSandboxStats", {
   attributes: one(1, PodSandboxAttributes),
@@ -172,11 +167,10 @@ export const Metric = message("Metric", {
 });
 export type Metric = Decoded<typeof Metric>;
 
-export const ContainerMetrics = message("ContainerMetrics", {
+const ContainerMetrics = message("ContainerMetrics", {
   containerId: string(1),
   metrics: many(2, Metric),
 });
-export type ContainerMetrics = Decoded<typeof ContainerMetrics>;
 
 export const PodSandboxMetrics = message("PodSandboxMetrics", {
   podSandboxId: string(1),

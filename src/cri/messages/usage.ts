@@ -6,19 +6,17 @@ import { FilesystemIdentifier } from "./image.js";
 import { UInt64Value } from "./values.js";
 
 /** Pressure stall information: ns stalled, and percent of the last 10, 60 and 300 s. */
-export const PsiData = message("PsiData", {
+const PsiData = message("PsiData", {
   total: uint64(1, "Total"),
   avg10: double(2, "Avg10"),
   avg60: double(3, "Avg60"),
   avg300: double(4, "Avg300"),
 });
-export type PsiData = Decoded<typeof PsiData>;
 
-export const PsiStats = message("PsiStats", {
+const PsiStats = message("PsiStats", {
   full: one(1, PsiData, "Full"),
   some: one(2, PsiData, "Some"),
 });
-export type PsiStats = Decoded<typeof PsiStats>;
 
 export const CpuUsage = message("CpuUsage", {
   timestamp: int64(1),
@@ -55,14 +53,13 @@ export const SwapUsage = message("SwapUsage", {
 });
 export type SwapUsage = Decoded<typeof SwapUsage>;
 
-export const NetworkInterfaceUsage = message("NetworkInterfaceUsage", {
+const NetworkInterfaceUsage = message("NetworkInterfaceUsage", {
   name: string(1),
   rxBytes: one(2, UInt64Value),
   rxErrors: one(3, UInt64Value),
   txBytes: one(4, UInt64Value),
   txErrors: one(5, UInt64Value),
 });
-export type NetworkInterfaceUsage = Decoded<typeof NetworkInterfaceUsage>;
 
 /** interfaces: all but the default one. */
 export const NetworkUsage = message("NetworkUsage", {
@@ -94,14 +91,13 @@ export const WindowsMemoryUsage = message("WindowsMemoryUsage", {
 });
 export type WindowsMemoryUsage = Decoded<typeof WindowsMemoryUsage>;
 
-export const WindowsNetworkInterfaceUsage = message("WindowsNetworkInterfaceUsage", {
+const WindowsNetworkInterfaceUsage = message("WindowsNetworkInterfaceUsage", {
   name: string(1),
   rxBytes: one(2, UInt64Value),
   rxPacketsDropped: one(3, UInt64Value),
   txBytes: one(4, UInt64Value),
   txPacketsDropped: one(5, UInt64Value),
 });
-export type WindowsNetworkInterfaceUsage = Decoded<typeof WindowsNetworkInterfaceUsage>;
 
 export const WindowsNetworkUsage = message("WindowsNetworkUsage", {
   timestamp: int64(1),

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/meta.js";
 import { LabError } from "../../util/errors.js";
 import type { BootstrapToken } from "./token.js";
 
-export const TOKEN_NAMESPACE = "kube-system";
+const TOKEN_NAMESPACE = "kube-system";
 export const TOKEN_SECRET_TYPE = "bootstrap.kubernetes.io/token";
 /** kubeadm's group; its bindings give the rights to create CSRs and to have them approved. */
 export const DEFAULT_NODE_TOKEN_GROUP = "system:bootstrappers:kubeadm:default-node-token";

@@ -11,7 +11,7 @@ export interface BootstrapToken {
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 const TOKEN_PATTERN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
-export const TOKEN_FORMAT = "six and sixteen lower-case letters or digits with a dot between: abcdef.0123456789abcdef";
+const TOKEN_FORMAT = "six and sixteen lower-case letters or digits with a dot between: abcdef.0123456789abcdef";
 
 /** Mirrors k8s.io/cluster-bootstrap/token/util (GenerateBootstrapToken). Always from node:crypto: it is a credential. */
 export function generateToken(): BootstrapToken {

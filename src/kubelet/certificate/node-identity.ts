@@ -4,8 +4,8 @@ import type { DistinguishedName } from "../../pki/name.js";
 import { factFor } from "../../release/facts.js";
 import { LabError } from "../../util/errors.js";
 
-export const NODES_GROUP = "system:nodes";
-export const NODE_USER_PREFIX = "system:node:";
+const NODES_GROUP = "system:nodes";
+const NODE_USER_PREFIX = "system:node:";
 /** certificatesv1.KubeAPIServerClientKubeletSignerName */
 export const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet";
 

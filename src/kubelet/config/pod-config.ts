@@ -171,7 +171,7 @@ export class PodConfig {
  * What a newer state of a known pod means. Pure; mirrors checkAndUpdatePod.
  * @returns op: undefined when nothing has changed; pod: what is known from now on
  */
-export function checkAndUpdatePod(
+function checkAndUpdatePod(
   existing: V1Pod,
   ref: V1Pod,
 ): { readonly op: "UPDATE" | "DELETE" | "RECONCILE" | undefined; readonly pod: V1Pod } {

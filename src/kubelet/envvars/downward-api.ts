@@ -4,7 +4,7 @@ import { resourcesOf } from "../qos/resources.js";
 import type { ResourceFieldRef } from "./spec.js";
 
 /** Go prints a map's entry as key="value", one per line, sorted. Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
-export function formatMap(map: Readonly<Record<string, string>> | undefined): string {
+function formatMap(map: Readonly<Record<string, string>> | undefined): string {
   const entries = Object.entries(map ?? {}).map(([key, value]) => `${key}=${goQuote(value)}`);
   return entries.sort().join("\n");
 }

@@ -5,8 +5,8 @@ import { rfc3339 } from "../status/normalize.js";
 import type { ReasonCache } from "./reason-cache.js";
 
 /** Mirrors ContainerCreating and PodInitializing in pkg/kubelet/kubelet_pods.go. */
-export const CONTAINER_CREATING = "ContainerCreating";
-export const POD_INITIALIZING = "PodInitializing";
+const CONTAINER_CREATING = "ContainerCreating";
+const POD_INITIALIZING = "PodInitializing";
 
 /** Go's time.Time{}: what the API shows as null. */
 const NO_TIME = null;

@@ -151,7 +151,7 @@ export class ObjectManager {
 }
 
 /** @throws the signal's reason as soon as it aborts; what was waited for goes on */
-export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -4,7 +4,7 @@ import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { forTerminalPhase } from "../status/generate.js";
 import { replaceOrAppend } from "../status/merge.js";
 
-export const DEADLINE_EXCEEDED = {
+const DEADLINE_EXCEEDED = {
   reason: "DeadlineExceeded",
   message: "Pod was active on the node longer than the specified deadline",
 } as const;

@@ -74,7 +74,7 @@ export class ContainerDeletor {
  * Mirrors getContainersToDeleteInPod. Pure.
  * @returns dead containers but the newest `containersToKeep`; with a filter only of the same name as that container
  */
-export function getContainersToDeleteInPod(
+function getContainersToDeleteInPod(
   filterContainerId: string | undefined,
   { containerStatuses }: PodStatus,
   containersToKeep: number,

@@ -3,7 +3,7 @@ import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
 import type { NodeImage } from "../nodestatus/setters.js";
 
 /** How often the runtime is asked for its images. Upstream: imageCache is filled every 30 s (pkg/kubelet/images/image_gc_manager.go). */
-export const IMAGES_PERIOD_MS = 30_000;
+const IMAGES_PERIOD_MS = 30_000;
 /** Mirrors nodeStatusMaxImages, and maxNamesPerImageInNodeStatus in pkg/kubelet/nodestatus/setters.go. */
 const MAX_IMAGES = 50;
 const MAX_NAMES_PER_IMAGE = 5;

@@ -3,9 +3,9 @@ import type { Clock } from "../../util/clock.js";
 /** How long the runtime may be silent before it counts as down. Mirrors maxWaitForContainerRuntime in pkg/kubelet/kubelet.go. */
 export const MAX_WAIT_FOR_CONTAINER_RUNTIME_MS = 30_000;
 /** Mirrors ErrNetworkUnknown in pkg/kubelet/errors.go. */
-export const NETWORK_STATE_UNKNOWN = "network state unknown";
+const NETWORK_STATE_UNKNOWN = "network state unknown";
 /** Before the runtime was asked for the first time. */
-export const RUNTIME_NOT_CHECKED_YET = "container runtime status check may not have completed yet";
+const RUNTIME_NOT_CHECKED_YET = "container runtime status check may not have completed yet";
 
 /** A check that asks nobody: it looks at what is known. */
 export type HealthCheck = () => { readonly healthy: true } | { readonly healthy: false; readonly message: string };

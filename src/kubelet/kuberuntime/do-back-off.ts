@@ -21,7 +21,7 @@ interface BackOffRequest {
 }
 
 /** What a container's waits are counted by: another spec begins anew. Mirrors getStableKey in kuberuntime/helpers.go. */
-export function stableKey({ metadata }: V1Pod, container: ContainerSpec, kubeVersion: string): string {
+function stableKey({ metadata }: V1Pod, container: ContainerSpec, kubeVersion: string): string {
   const { name, namespace, uid } = metadata;
   const hash = hashContainer(container, kubeVersion).toString(16);
   return `${name}_${namespace}_${uid}_${container.name}_${hash}`;

@@ -6,7 +6,7 @@ import { type ContainerSpec, containersOf, initContainersOf, isRestartableInitCo
 import type { ContainerToKill, PodActions, PodActionsDeps } from "./pod-actions.js";
 
 /** Mirrors isInitContainerFailed in pkg/kubelet/kuberuntime/helpers.go. */
-export function isInitContainerFailed({ state, exitCode }: ContainerStatus): boolean {
+function isInitContainerFailed({ state, exitCode }: ContainerStatus): boolean {
   return state === "unknown" || (state === "exited" && exitCode !== 0);
 }
 

@@ -14,7 +14,7 @@ export const RESTART_COUNT_ANNOTATION = "io.kubernetes.container.restartCount";
 export const TERMINATION_MESSAGE_PATH_ANNOTATION = "io.kubernetes.container.terminationMessagePath";
 export const TERMINATION_MESSAGE_POLICY_ANNOTATION = "io.kubernetes.container.terminationMessagePolicy";
 export const PRE_STOP_HANDLER_ANNOTATION = "io.kubernetes.container.preStopHandler";
-export const CONTAINER_PORTS_ANNOTATION = "io.kubernetes.container.ports";
+const CONTAINER_PORTS_ANNOTATION = "io.kubernetes.container.ports";
 export const DELETION_GRACE_PERIOD_ANNOTATION = "io.kubernetes.pod.deletionGracePeriod";
 export const TERMINATION_GRACE_PERIOD_ANNOTATION = "io.kubernetes.pod.terminationGracePeriod";
 

@@ -48,7 +48,7 @@ const MASKED_PATHS = [
 const READONLY_PATHS = ["/proc/asound", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /** The container's own settings over the pod's. Mirrors DetermineEffectiveSecurityContext in pkg/securitycontext/util.go. */
-export function effectiveSecurityContext(pod: V1Pod, container: ContainerSpec): SecurityContext {
+function effectiveSecurityContext(pod: V1Pod, container: ContainerSpec): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = podSpec(pod).securityContext ?? {};
   const own = Object.entries(container.securityContext ?? {}).filter(([, value]) => value !== null);
   return { ...definedOf({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }), ...Object.fromEntries(own) };
@@ -138,7 +138,7 @@ export function sandboxSecurityContext(
 }
 
 /** Mirrors NamespacesForPod in pkg/kubelet/kuberuntime/util/util.go. */
-export function namespacesForPod(pod: V1Pod): Init<typeof NamespaceOption> {
+function namespacesForPod(pod: V1Pod): Init<typeof NamespaceOption> {
   const { hostNetwork, hostIPC, hostPID, shareProcessNamespace } = podSpec(pod);
   const pid = shareProcessNamespace === true ? NamespaceMode.POD : NamespaceMode.CONTAINER;
   return {

@@ -105,7 +105,7 @@ function refuse(reason: string, message: string): PodAdmitResult {
  * All reasons why the pod cannot be on this node beside the others, in upstream's order. Pure.
  * Mirrors generalFilter, AdmissionCheck in pkg/scheduler/eventhandlers.go.
  */
-export function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
+function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
   const reasons = insufficientResources(pod, otherPods, node);
   const fail = (name: string, description: string) => reasons.push({ kind: "predicate", name, description });
   if (!matchesRequiredNodeAffinity(pod, node)) {

@@ -40,7 +40,7 @@ export function managedHostsFileContent(
 }
 
 /** @param nodeHosts the node's own file */
-export function nodeHostsFileContent(nodeHosts: string, aliases: readonly HostAlias[]): string {
+function nodeHostsFileContent(nodeHosts: string, aliases: readonly HostAlias[]): string {
   return `${MANAGED_HOSTS_HEADER_WITH_HOST_NETWORK}${nodeHosts}${hostsEntriesFromHostAliases(aliases)}`;
 }
 

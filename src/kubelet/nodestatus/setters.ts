@@ -25,7 +25,7 @@ export interface NodeImage {
 }
 
 /** Of a node without a runtime: what `kubelab bootstrap` makes. */
-export const NO_KUBELET: KubeletFacts = {
+const NO_KUBELET: KubeletFacts = {
   containerRuntimeVersion: "kubelab://0.1.0",
   kubeletPort: 10250,
   images: [],

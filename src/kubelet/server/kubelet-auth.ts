@@ -10,9 +10,9 @@ import { ExpiringCache } from "./expiring-cache.js";
 import { type AccessDecision, ReviewError, reviewAccess, reviewToken, type UserInfo } from "./reviews.js";
 
 /** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers hold */
-export const WEBHOOK_TOKEN_TTL_MS = 2 * 60_000;
-export const WEBHOOK_AUTHORIZED_TTL_MS = 5 * 60_000;
-export const WEBHOOK_UNAUTHORIZED_TTL_MS = 30_000;
+const WEBHOOK_TOKEN_TTL_MS = 2 * 60_000;
+const WEBHOOK_AUTHORIZED_TTL_MS = 5 * 60_000;
+const WEBHOOK_UNAUTHORIZED_TTL_MS = 30_000;
 
 export interface KubeletAuthDeps {
   /** asks about tokens and rights, as the node; undefined: tokens do not count, and only `AlwaysAllow` works */

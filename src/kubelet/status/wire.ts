@@ -33,7 +33,7 @@ export function marshalPodStatus(status: V1PodStatus): Fields {
   });
 }
 
-export function marshalCondition(condition: V1PodCondition): Fields {
+function marshalCondition(condition: V1PodCondition): Fields {
   const { type, status, lastProbeTime = null, lastTransitionTime = null, reason, message } = condition;
   return { type, status, lastProbeTime, lastTransitionTime, ...withoutEmpty({ reason, message }) };
 }

@@ -9,7 +9,7 @@ import { hasLabels, type VirtualContainer, type VirtualSandbox } from "./records
 import type { VirtualPods } from "./virtual-pods.js";
 
 /** What `Version` says, and what is in front of container IDs. */
-export const RUNTIME_NAME = "kubelab-handler";
+const RUNTIME_NAME = "kubelab-handler";
 const STATES = {
   created: ContainerState.CONTAINER_CREATED,
   running: ContainerState.CONTAINER_RUNNING,

@@ -38,7 +38,7 @@ export function acceptSpdy(request: IncomingMessage, socket: Duplex, supported: 
 }
 
 /** Whether a request asks for SPDY: as upstream, it is enough that its headers contain the words. */
-export function isSpdyRequest({ headers }: IncomingMessage): boolean {
+function isSpdyRequest({ headers }: IncomingMessage): boolean {
   return (
     (headers.connection ?? "").toLowerCase().includes("upgrade") &&
     (headers.upgrade ?? "").toLowerCase().includes(SPDY_31.toLowerCase())
@@ -46,7 +46,7 @@ export function isSpdyRequest({ headers }: IncomingMessage): boolean {
 }
 
 /** What a server says, with 400, to a request without them: the headers are printed as Go prints a map. */
-export function missingUpgradeHeaders(request: IncomingMessage): string {
+function missingUpgradeHeaders(request: IncomingMessage): string {
   const values = new Map<string, string[]>();
   for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
     const name = canonicalName(request.rawHeaders[at] ?? "");

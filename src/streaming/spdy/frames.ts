@@ -5,7 +5,7 @@ import type { HeaderCompressor, HeaderDecompressor, SpdyHeaders } from "./header
 export const SPDY_VERSION = 3;
 
 /** Mirrors github.com/moby/spdystream/spdy/types.go (ControlFrameType). */
-export const FRAME_TYPE = {
+const FRAME_TYPE = {
   SYN_STREAM: 1,
   SYN_REPLY: 2,
   RST_STREAM: 3,
@@ -39,9 +39,9 @@ export type GoAwayStatus = (typeof GOAWAY_STATUS)[keyof typeof GOAWAY_STATUS];
 /** The setting that says how many bytes a new stream may send before the first WINDOW_UPDATE. */
 export const SETTING_INITIAL_WINDOW_SIZE = 7;
 
-export const FLAG_FIN = 0x01;
+const FLAG_FIN = 0x01;
 /** of SYN_STREAM: the other side will not send anything */
-export const FLAG_UNIDIRECTIONAL = 0x02;
+const FLAG_UNIDIRECTIONAL = 0x02;
 export const FRAME_HEAD_BYTES = 8;
 const CONTROL_BIT = 0x80000000;
 const ID_MASK = 0x7fffffff;

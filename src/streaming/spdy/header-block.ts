@@ -24,7 +24,7 @@ export function encodeHeaders(headers: SpdyHeaders): Buffer {
  *
  * @throws StreamError when the lengths do not add up, a name comes twice or is not in lower case
  */
-export function decodeHeaders(block: Buffer): SpdyHeaders {
+function decodeHeaders(block: Buffer): SpdyHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>;
   let at = 0;
   const number = (): number => {

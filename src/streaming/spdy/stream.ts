@@ -17,7 +17,7 @@ export interface StreamHost {
 }
 
 /** Larger writes are cut, so that other streams get their turn. Upstream's io.Copy sends 32 KiB. */
-export const MAX_SENT_FRAME_BYTES = 64 * 1024;
+const MAX_SENT_FRAME_BYTES = 64 * 1024;
 
 const DONE = Promise.resolve();
 /** Mirrors github.com/moby/spdystream/connection.go (ErrWriteClosedStream). */

@@ -11,8 +11,8 @@ export const V5 = "v5.channel.k8s.io";
 export const V4 = "v4.channel.k8s.io";
 export const V4_BASE64 = "v4.base64.channel.k8s.io";
 /** the error channel carries text, and nothing on success */
-export const V1 = "channel.k8s.io";
-export const V1_BASE64 = "base64.channel.k8s.io";
+const V1 = "channel.k8s.io";
+const V1_BASE64 = "base64.channel.k8s.io";
 /** What a client that names no subprotocol gets: as `channel.k8s.io`. */
 export const UNNAMED = "";
 /** kubectl's port-forward since 1.31: SPDY, whose bytes travel in binary messages. */

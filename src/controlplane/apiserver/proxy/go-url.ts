@@ -1,7 +1,7 @@
 /** URLs as Go writes them: the kubelet's access log and the recordings hold them. */
 
 /** Mirrors net/url's QueryEscape. */
-export function queryEscape(text: string): string {
+function queryEscape(text: string): string {
   return encodeURIComponent(text)
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/%20/g, "+");

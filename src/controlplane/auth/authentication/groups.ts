@@ -1,7 +1,7 @@
 import type { UserInfo } from "../user.js";
 
-export const AUTHENTICATED_GROUP = "system:authenticated";
-export const UNAUTHENTICATED_GROUP = "system:unauthenticated";
+const AUTHENTICATED_GROUP = "system:authenticated";
+const UNAUTHENTICATED_GROUP = "system:unauthenticated";
 
 /** Adds `system:authenticated`. Mirrors k8s.io/apiserver/pkg/authentication/group/authenticated_group_adder.go. */
 export function asAuthenticated(user: UserInfo): UserInfo {

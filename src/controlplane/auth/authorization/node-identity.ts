@@ -1,7 +1,7 @@
 import type { UserInfo } from "../user.js";
 
-export const NODES_GROUP = "system:nodes";
-export const NODE_USER_PREFIX = "system:node:";
+const NODES_GROUP = "system:nodes";
+const NODE_USER_PREFIX = "system:node:";
 
 /**
  * Whose kubelet a user is: the node's name ("" for a nameless one), or undefined for everybody else.

@@ -172,7 +172,7 @@ export class RbacAuthorizer implements Authorizer {
 }
 
 /** `clusterrole.rbac.authorization.k8s.io "x" not found`: the kind in lower case, as upstream's listers say it. */
-export function roleNotFound(roleRef: RoleRef): string {
+function roleNotFound(roleRef: RoleRef): string {
   return `${roleRef.kind.toLowerCase()}.${RBAC_GROUP} ${goQuote(roleRef.name)} not found`;
 }
 

@@ -96,7 +96,7 @@ export class BootstrapSigner implements Controller {
 }
 
 /** The config map's data with one signature for each token, and none of others. Pure. */
-export function withSignatures(
+function withSignatures(
   data: Readonly<Record<string, string>>,
   tokens: readonly { readonly tokenId: string; readonly tokenSecret: string }[],
 ): Record<string, string> {
@@ -116,7 +116,7 @@ function sameData(a: Readonly<Record<string, string>>, b: Readonly<Record<string
 }
 
 /** A kubeconfig with a cluster and nothing else, as kubeadm writes it. */
-export function clusterInfoKubeconfig(serverUrl: string, caPem: string): string {
+function clusterInfoKubeconfig(serverUrl: string, caPem: string): string {
   const lines = [
     "apiVersion: v1",
     "clusters:",

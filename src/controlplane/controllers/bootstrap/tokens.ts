@@ -1,7 +1,7 @@
 import type { SecretObject } from "../support/objects.js";
 
 /** Mirrors k8s.io/cluster-bootstrap/token/api/types.go and its util/secrets. */
-export const TOKEN_NAMESPACE = "kube-system";
+const TOKEN_NAMESPACE = "kube-system";
 const SECRET_TYPE = "bootstrap.kubernetes.io/token";
 const SECRET_PREFIX = "bootstrap-token-";
 
@@ -10,7 +10,7 @@ export function isBootstrapToken(secret: SecretObject): boolean {
 }
 
 /** A value of the secret as text; "" when it is not there. */
-export function tokenField(secret: SecretObject, key: string): string {
+function tokenField(secret: SecretObject, key: string): string {
   const value = secret.data?.[key];
   return value === undefined ? "" : Buffer.from(value, "base64").toString("utf8");
 }

@@ -47,7 +47,7 @@ interface Verdict {
 }
 
 /** Why a request goes; undefined while it stays. Upstream's checks in upstream's order. */
-export function cleanupReason(csr: CertificateSigningRequest, nowMs: number, kubeVersion: string): Verdict | undefined {
+function cleanupReason(csr: CertificateSigningRequest, nowMs: number, kubeVersion: string): Verdict | undefined {
   const isOlder = (
     time: string | null | undefined,
     fact: "csrApprovedExpiration" | "csrDeniedExpiration" | "csrPendingExpiration",

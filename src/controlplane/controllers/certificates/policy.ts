@@ -7,9 +7,9 @@ const MINUTE_MS = 60_000;
 /** Certificates begin a little in the past, so that a node whose clock runs behind can use them at once. */
 export const BACKDATE_MS = 5 * MINUTE_MS;
 /** Shorter ones keep their full length from now on: five minutes would be a noticeable part of them. */
-export const SHORT_MS = 8 * 60 * MINUTE_MS;
+const SHORT_MS = 8 * 60 * MINUTE_MS;
 /** No shorter one is made, whatever the request says: twice the backdating. */
-export const MIN_TTL_MS = 10 * MINUTE_MS;
+const MIN_TTL_MS = 10 * MINUTE_MS;
 /** kube-controller-manager's --cluster-signing-duration. */
 export const DEFAULT_SIGNING_DURATION_MS = 365 * 24 * 60 * MINUTE_MS;
 

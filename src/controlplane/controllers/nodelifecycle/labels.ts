@@ -8,7 +8,7 @@ const FOLLOWERS = [
 ] as const;
 
 /** The labels to set; empty when all is well. Pure. */
-export function labelsToUpdate(node: NodeObject): Readonly<Record<string, string>> {
+function labelsToUpdate(node: NodeObject): Readonly<Record<string, string>> {
   const labels = node.metadata.labels ?? {};
   const update: Record<string, string> = {};
   for (const { primary, secondary } of FOLLOWERS) {

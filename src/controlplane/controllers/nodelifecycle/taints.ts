@@ -2,7 +2,7 @@ import { type NodeObject, rfc3339, type Taint } from "../support/objects.js";
 
 export const TAINT_NOT_READY = "node.kubernetes.io/not-ready";
 export const TAINT_UNREACHABLE = "node.kubernetes.io/unreachable";
-export const TAINT_UNSCHEDULABLE = "node.kubernetes.io/unschedulable";
+const TAINT_UNSCHEDULABLE = "node.kubernetes.io/unschedulable";
 
 /** Which condition in which status asks for which taint. Mirrors nodeConditionToTaintKeyStatusMap. */
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [

@@ -145,12 +145,12 @@ function renamed(event: KubeObject, names: ReadonlyMap<string, string>, apiVersi
 }
 
 /** A core event as events.k8s.io/v1 shows it. */
-export function fromCoreEvent(event: KubeObject): KubeObject {
+function fromCoreEvent(event: KubeObject): KubeObject {
   return renamed(event, FROM_STORED, "events.k8s.io/v1");
 }
 
 /** An event of events.k8s.io/v1 as it is stored. */
-export function toCoreEvent(event: KubeObject): KubeObject {
+function toCoreEvent(event: KubeObject): KubeObject {
   return renamed(event, TO_STORED, "v1");
 }
 

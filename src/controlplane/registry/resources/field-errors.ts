@@ -60,8 +60,3 @@ export function tooLong(field: string, maxLength: number): FieldError {
 }
 
 export const IMMUTABLE = "field is immutable";
-
-/** Nothing, or the one error that an immutable field's change is. */
-export function immutable(field: string, value: unknown, isSame: boolean): FieldError[] {
-  return isSame ? [] : [invalidValue(field, value, IMMUTABLE)];
-}

@@ -10,7 +10,7 @@ import { row, special, statusOf } from "./rows.js";
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go: the path says metadata, though taints are in the spec. */
-export function validateTaints(taints: unknown): FieldError[] {
+function validateTaints(taints: unknown): FieldError[] {
   const seen = new Set<string>();
   return items(taints).flatMap((one, index) => {
     const taint = fields(one);

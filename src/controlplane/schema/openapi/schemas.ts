@@ -47,7 +47,7 @@ const FORMATS: Partial<Record<ScalarType, OpenApiSchema>> = {
 };
 
 /** `io.k8s.api.core.v1.Pod` */
-export function definitionName({ package: packageName, goName }: TypeSchema): string {
+function definitionName({ package: packageName, goName }: TypeSchema): string {
   return `${packageName}.${goName}`;
 }
 

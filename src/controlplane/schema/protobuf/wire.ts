@@ -1,9 +1,9 @@
 /** The wire format of protocol buffers: as much of it as Kubernetes' messages need. */
 
-export const VARINT = 0;
-export const FIXED64 = 1;
+const VARINT = 0;
+const FIXED64 = 1;
 export const BYTES = 2;
-export const FIXED32 = 5;
+const FIXED32 = 5;
 
 /** The bytes end in the middle of a value, or make none. In the words of Go's decoders. */
 export class ProtobufError extends Error {

@@ -52,7 +52,7 @@ export async function* getKubeletContainerLogs(
  * @param typedId `containerd://4f0c…`
  * @throws LogError; of a container that has been removed: `unable to retrieve container logs for containerd://4f0c…`
  */
-export async function* getContainerLogs(
+async function* getContainerLogs(
   deps: ContainerLogsDeps,
   typedId: string,
   options: PodLogOptions,

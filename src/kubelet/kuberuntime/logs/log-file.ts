@@ -7,7 +7,7 @@ import { findTailLineStart } from "./tail.js";
 
 const BLOCK_BYTES = 64 * 1024;
 /** logForceCheckPeriod: so often the file is looked at, whatever the watch says. */
-export const LOG_FORCE_CHECK_PERIOD_MS = 1000;
+const LOG_FORCE_CHECK_PERIOD_MS = 1000;
 
 /** Mirrors the beginning of ReadLogs: links are followed, as a watch does not. @throws LogError */
 export async function resolveLogPath(path: string): Promise<string> {

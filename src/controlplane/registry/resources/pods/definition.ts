@@ -43,7 +43,7 @@ const strategy: Strategy = {
  * How long a pod lingers: what was asked for, else what it says itself; not at all while no kubelet knows of it or when it
  * has ended. Mirrors podStrategy.CheckGracefulDelete.
  */
-export function gracePeriodSeconds(pod: KubeObject, asked: number | undefined): number {
+function gracePeriodSeconds(pod: KubeObject, asked: number | undefined): number {
   const spec = fields(pod.spec);
   const phase = fields(pod.status).phase;
   if (text(spec.nodeName) === "" || phase === "Succeeded" || phase === "Failed") return 0;

@@ -95,7 +95,7 @@ function keptHealth(status: Fields): Health {
 }
 
 /** Mirrors pkg/controller/disruption/disruption.go (getExpectedPodCount, countHealthyPods). */
-export function countedHealth(budget: KubeObject, pods: readonly KubeObject[]): Health {
+function countedHealth(budget: KubeObject, pods: readonly KubeObject[]): Health {
   const { selector, minAvailable, maxUnavailable } = fields(budget.spec);
   const own = pods.filter((pod) => matchesSelector(selector, pod.metadata.labels) && !hasEnded(pod));
   const expected = own.length;
