@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { languageOf, type MessageKey, sayIn } from "../labs/catalogue.js";
+import type { Lab } from "../labs/lab.js";
 import { findLab } from "../labs/library.js";
 import { inLanguageOf, SpokenError } from "../labs/said-error.js";
 import type { Language } from "../labs/text.js";
@@ -186,7 +187,7 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
   const others = embeddedOnly(given);
   const target = realTarget(given);
   const flags = target === undefined ? others : { ...others, real: target };
-  if (target !== undefined) await mayBeReal(env, lab.id);
+  const onReal = target === undefined ? undefined : { target, lab: await mayBeReal(env, lab.id) };
   if (flags.yes === true) {
     const { runUnattended } = await import("./learn/unattended.js");
     const options: UnattendedOptions = flags.answers === undefined ? flags : { ...flags, answersFile: flags.answers };
@@ -196,8 +197,9 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
     throw new SpokenError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
   const { canAsk } = await import("./learn/prompt.js");
-  if (target !== undefined && (flags.detach === true || !canAsk(env))) {
-    throw new SpokenError("USAGE", env.say("realNeedsTerminal"), env.say("needsEmbeddedHint", { id: lab.id }));
+  if (onReal !== undefined && (flags.detach === true || !canAsk(env))) {
+    const { needsTerminal } = await import("./learn/unattended.js");
+    throw needsTerminal(env, onReal.lab, onReal.target, canAsk(env));
   }
   if (flags.detach === true || !canAsk(env)) {
     const { startInBackground } = await import("./learn/background.js");
@@ -210,9 +212,10 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */
-async function mayBeReal({ library, say, language }: LearnEnvironment, id: string): Promise<void> {
+async function mayBeReal({ library, say, language }: LearnEnvironment, id: string): Promise<Lab> {
   const lab = await library.load(id);
-  if (lab === undefined || lab.definition.cluster === "any") return;
+  if (lab === undefined) throw new SpokenError("USAGE", say("noLab", { id }), say("noLabHint"));
+  if (lab.definition.cluster === "any") return lab;
   throw (await import("./learn/real-place.js")).embeddedOnly(lab.definition, language, say);
 }
 

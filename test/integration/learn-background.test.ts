@@ -145,7 +145,7 @@ describe("without a terminal, nothing ends silently", () => {
       "start heartbeats --yes",
       undefined,
       2,
-      /no answer for step [\w-]+, [\w-]+[\s\S]*Add a line to the --answers file/,
+      /no answer for step [\w-]+, [\w-]+\nAdd a line to the --answers file for each.*\n[\w-]+: [\w-]+ \| /,
     ],
     ["start heartbeats --yes --answers missing.yaml", undefined, 2, /cannot read missing\.yaml/],
     ["start heartbeats --yes --answers answers.yaml", "- a", 2, /no file of answers/],

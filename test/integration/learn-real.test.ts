@@ -216,9 +216,22 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     assert.match(stderr, /rights that you do not have there: create secrets, delete secrets/);
   });
 
-  test("without a terminal and without --yes it does not begin", async () => {
-    const { code, stderr } = await learn("start", "tokens", "--kubeconfig", kubeconfig);
+  test("without a terminal and without --yes it does not begin; the line that it names does", async () => {
+    const { code, stderr } = await learn("start", "tokens", "--kubeconfig", "admin.conf");
     assert.equal(code, 2);
-    assert.match(stderr, /on a terminal, or with --yes/);
+    const [message, hint = "", ...answers] = stderr.trimEnd().split("\n");
+    assert.match(message ?? "", /on a terminal, or with --yes/);
+    const [, command = ""] =
+      /: kubelab (learn start tokens --kubeconfig .* --yes --answers answers\.yaml)$/.exec(hint) ?? [];
+    const lines = answers.map((line) => line.replace(/ \|.*/, ""));
+    assert.deepEqual(
+      lines.map((line) => line.split(":")[0]),
+      ["secrets", "wrong-half"],
+    );
+    writeFileSync(join(home, "answers.yaml"), lines.join("\n"));
+    const named = await new CliProcess(home, command.split(" "), { TMPDIR: tmpdir() }).ended;
+    assert.equal(named.code, 0, named.stderr);
+    const without = await learn("start", "csr", "--context", "my cluster", "--kubeconfig", "admin.conf");
+    assert.match(without.stderr, /\/admin\.conf --context 'my cluster' --yes/);
   });
 });

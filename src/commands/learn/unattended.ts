@@ -6,11 +6,13 @@ import type { Lab } from "../../labs/lab.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { SpokenError, spoken } from "../../labs/said-error.js";
+import type { LabDefinition, PredictStep } from "../../labs/schema.js";
 import { checkChoice } from "../../labs/steps.js";
 import { nearest } from "../../util/nearest.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { openSession } from "./open-session.js";
+import { flagsOf, type RealTarget } from "./own-cluster.js";
 import { Teller } from "./teller.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
@@ -60,7 +62,7 @@ export async function runUnattended(
 /** Every question has an answer that is one of its choices, and every answer a question. @throws LabError USAGE */
 function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: Answers): void {
   const { id } = definition;
-  const questions = definition.steps.flatMap((step) => ("predict" in step ? [step] : []));
+  const questions = questionsOf(definition);
   const names = questions.map((step) => step.id);
   for (const step of Object.keys(answers)) {
     if (names.includes(step)) continue;
@@ -70,16 +72,41 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
     throw new SpokenError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
   }
   const open = questions.filter((step) => answers[step.id] === undefined);
-  const [first] = open;
-  if (first !== undefined) {
-    const choices = open.map(
-      ({ id: step, predict }) => `${step === first.id ? "" : `${step}: `}${predict.join(" | ")}`,
-    );
+  if (open.length > 0) {
     const missing = open.map((step) => step.id).join(", ");
-    const hint = say("noAnswerHint", { step: first.id, choices: choices.join("\n") });
-    throw new SpokenError("USAGE", say("noAnswer", { id, step: missing }), hint);
+    throw new SpokenError(
+      "USAGE",
+      say("noAnswer", { id, step: missing }),
+      [say("noAnswerHint"), ...linesFor(open)].join("\n"),
+    );
   }
   for (const step of questions) checkChoice(step, answers[step.id] ?? "");
+}
+
+function questionsOf({ steps }: LabDefinition): readonly PredictStep[] {
+  return steps.flatMap((step) => ("predict" in step ? [step] : []));
+}
+
+/** Of a file of answers, with every choice: `levels: requests | bodies`. */
+function linesFor(questions: readonly PredictStep[]): readonly string[] {
+  return questions.map(({ id, predict }) => `${id}: ${predict.join(" | ")}`);
+}
+
+/** Why a lab cannot be played on a cluster of the learner's own just so, and a line that plays it there. */
+export function needsTerminal(
+  { context, say }: LearnEnvironment,
+  { definition }: Lab,
+  target: RealTarget,
+  canAsk: boolean,
+): SpokenError {
+  const start = `kubelab learn start ${definition.id} ${flagsOf(context, target)}`;
+  const questions = questionsOf(definition);
+  const unattended =
+    questions.length === 0
+      ? [say("realNeedsTerminalHint", { command: `${start} --yes` })]
+      : [say("realNeedsAnswersHint", { command: `${start} --yes --answers answers.yaml` }), ...linesFor(questions)];
+  const hint = canAsk ? say("realDetachHint", { command: start }) : unattended.join("\n");
+  return new SpokenError("USAGE", say("realNeedsTerminal"), hint);
 }
 
 async function readAnswers({ say, context }: LearnEnvironment, file: string): Promise<Answers> {

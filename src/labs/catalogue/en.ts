@@ -98,7 +98,7 @@ export const EN = {
   answersNeedYes: "--answers is for a run without questions",
   answersNeedYesHint: "Add --yes.",
   noAnswer: "{id}: no answer for step {step}",
-  noAnswerHint: "Add a line to the --answers file: {step}: {choices}",
+  noAnswerHint: "Add a line to the --answers file for each, with one choice:",
   unknownStep: "{id} has no step {step} that asks a question",
   unknownStepNearest: "{id} has no step {step} that asks a question; did you mean {nearest}?",
   unknownStepHint: "Its questions: {steps}",
@@ -144,6 +144,10 @@ export const EN = {
   rightsMissingHint:
     "Ask for them, or play the lab on the embedded cluster: leave out --kubeconfig, --context and --real.",
   realNeedsTerminal: "on a cluster of your own a lab is played on a terminal, or with --yes",
+  realNeedsTerminalHint: "Without a terminal: {command}",
+  realNeedsAnswersHint:
+    "Without a terminal, put these lines into a file answers.yaml, with one choice each, and: {command}",
+  realDetachHint: "Leave out --detach: {command}",
   notCleaned: "could not be taken away: {what}",
   labBroken: "the lab itself is broken",
   progressFileNewer: "{file} was written by a newer kubelab: its format is {found}, known is {known}",
