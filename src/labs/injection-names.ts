@@ -9,7 +9,7 @@ const NODE = { node: "text" } as const;
 const CONTAINER = { ...NODE, pod: "text!", container: "text" } as const;
 
 /** What a definition's `inject` may name, and what its `with` takes. What happens to nodes needs `nodes:`. */
-export const INJECTIONS: Readonly<Record<string, Readonly<Record<string, ArgumentKind>>>> = {
+const INJECTIONS: Readonly<Record<string, Readonly<Record<string, ArgumentKind>>>> = {
   /** `minutes` of the lab's clock go by */
   "time-passes": { minutes: "number!" },
   /** time runs so many times as fast from now on */

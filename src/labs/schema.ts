@@ -276,4 +276,3 @@ export const definition = z.strictObject({
 });
 
 export type LabDefinition = z.infer<typeof definition>;
-export type VariableSpec = z.infer<typeof variable>;

@@ -203,7 +203,7 @@ export class EventedPleg {
 }
 
 /** What pod workers are told of an event of the runtime. Mirrors processCRIEvent. */
-export function lifecycleTypes(type: number): readonly PodLifecycleEventType[] {
+function lifecycleTypes(type: number): readonly PodLifecycleEventType[] {
   switch (type) {
     case ContainerEventType.CONTAINER_STARTED_EVENT:
       return ["ContainerStarted"];

@@ -36,8 +36,6 @@ export interface GenericPlegOptions extends RelistDuration {
   readonly inspectionsInFlight?: number;
 }
 
-/** The kubelet's channel of lifecycle events takes so many; what comes when it is full is lost. */
-export const PLEG_CHANNEL_CAPACITY = 1000;
 const INSPECTIONS_IN_FLIGHT = 32;
 /** From so many changed pods in one relist on, each is inspected by what the list has shown, without listing it again. */
 const MANY_PODS = 32;

@@ -67,7 +67,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** As Go prints a time.Duration of whole milliseconds: `3m0.001s`, `1h2m3s`, `15ms`, `0s`. */
-export function goDuration(ms: number): string {
+function goDuration(ms: number): string {
   const rounded = Math.round(Math.abs(ms));
   const sign = ms < 0 ? "-" : "";
   if (rounded === 0) return "0s";

@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import { PodCache } from "../../../src/kubelet/container/cache.js";
 import type { Pod, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
-import { GenericPleg, PLEG_CHANNEL_CAPACITY } from "../../../src/kubelet/pleg/generic.js";
+import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { emptyStatus, FakeRuntime, podOf } from "./fake-runtime.js";
 
-function setUp({ capacity = PLEG_CHANNEL_CAPACITY, runtime = new FakeRuntime() } = {}) {
+function setUp({ capacity = 1000, runtime = new FakeRuntime() } = {}) {
   const clock = new FakeClock();
   const { trace, events: facts } = recordingTrace(clock);
   const cache = new PodCache();
