@@ -1,4 +1,5 @@
 import type { V1Container, V1Pod } from "../../api/pod.js";
+import { parseImageName } from "../images/image-name.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,22 +16,22 @@ const PROBE_DEFAULTS = { timeoutSeconds: 1, periodSeconds: 10, successThreshold:
 export function setPodDefaults(pod: V1Pod): V1Pod {
   const { spec } = pod;
   const hostNetwork = spec.hostNetwork === true;
-  const containersOf = (list: readonly V1Container[] | null | undefined) =>
-    (list ?? []).map((container) => setContainerDefaults(container, hostNetwork));
-  const inits = spec.initContainers ?? [];
-  const volumes = spec["volumes"];
+  const containersOf = (list: readonly V1Container[]) =>
+    list.map((container) => setContainerDefaults(container, hostNetwork));
+  const { initContainers: inits, volumes } = spec;
   return {
     ...pod,
     spec: {
-      restartPolicy: "Always",
-      terminationGracePeriodSeconds: 30,
-      dnsPolicy: "ClusterFirst",
-      securityContext: {},
-      schedulerName: "default-scheduler",
-      enableServiceLinks: true,
-      ...spec,
-      containers: containersOf(spec.containers),
-      ...(inits.length === 0 ? {} : { initContainers: containersOf(inits) }),
+      ...fill(spec, {
+        restartPolicy: "Always",
+        terminationGracePeriodSeconds: 30,
+        dnsPolicy: "ClusterFirst",
+        securityContext: {},
+        schedulerName: "default-scheduler",
+        enableServiceLinks: true,
+      }),
+      containers: containersOf(spec.containers ?? []),
+      ...(Array.isArray(inits) ? { initContainers: containersOf(inits) } : {}),
       ...(Array.isArray(volumes) ? { volumes: volumes.map(setVolumeDefaults) } : {}),
     },
   };
@@ -40,10 +41,11 @@ function setContainerDefaults(container: V1Container, hostNetwork: boolean): V1C
   const { ports, env, resources, lifecycle } = container;
   const probes = PROBES.filter((name) => isFields(container[name])).map((name) => [name, probe(container[name])]);
   return {
-    terminationMessagePath: "/dev/termination-log",
-    terminationMessagePolicy: "File",
-    imagePullPolicy: imagePullPolicy(container.image ?? ""),
-    ...container,
+    ...fill(container, {
+      terminationMessagePath: "/dev/termination-log",
+      terminationMessagePolicy: "File",
+      imagePullPolicy: imagePullPolicy(container.image ?? ""),
+    }),
     resources: withRequests(isFields(resources) ? resources : {}),
     ...(Array.isArray(ports) ? { ports: ports.map((port) => setPortDefaults(port, hostNetwork)) } : {}),
     ...(Array.isArray(env) ? { env: env.map(setEnvDefaults) } : {}),
@@ -52,11 +54,10 @@ function setContainerDefaults(container: V1Container, hostNetwork: boolean): V1C
   };
 }
 
-/** `latest`, or no tag at all, is pulled each time. Mirrors SetDefaults_Container. */
+/** `latest`, or neither tag nor digest, is pulled each time; what is no name is not. Mirrors SetDefaults_Container. */
 export function imagePullPolicy(image: string): "Always" | "IfNotPresent" {
-  if (image.includes("@")) return "IfNotPresent";
-  const [, tag = "latest"] = /:([^/:]+)$/.exec(image) ?? [];
-  return tag === "latest" ? "Always" : "IfNotPresent";
+  const parsed = parseImageName(image);
+  return parsed.outcome === "ok" && /:latest(@|$)/.test(parsed.name.image) ? "Always" : "IfNotPresent";
 }
 
 /** What is limited and not asked for is asked for as far as it is limited. */
@@ -68,7 +69,7 @@ function withRequests(resources: Fields): Fields {
 
 function setPortDefaults(port: unknown, hostNetwork: boolean): unknown {
   if (!isFields(port)) return port;
-  return { protocol: "TCP", ...(hostNetwork ? { hostPort: port["containerPort"] } : {}), ...port };
+  return fillZero(port, { protocol: "TCP", ...(hostNetwork ? { hostPort: port["containerPort"] } : {}) });
 }
 
 function setEnvDefaults(env: unknown): unknown {
@@ -78,11 +79,14 @@ function setEnvDefaults(env: unknown): unknown {
 
 function withFieldRef(holder: Fields): Fields {
   const { fieldRef } = holder;
-  return isFields(fieldRef) ? { ...holder, fieldRef: { apiVersion: "v1", ...fieldRef } } : holder;
+  return isFields(fieldRef) ? { ...holder, fieldRef: fill(fieldRef, { apiVersion: "v1" }) } : holder;
 }
 
 function probe(value: unknown): unknown {
-  return isFields(value) ? { ...PROBE_DEFAULTS, ...withHttpGet(value) } : value;
+  if (!isFields(value)) return value;
+  const { grpc } = value;
+  const filled = fillZero(withHttpGet(value), PROBE_DEFAULTS);
+  return isFields(grpc) ? { ...filled, grpc: fill(grpc, { service: "" }) } : filled;
 }
 
 function setLifecycleDefaults(lifecycle: Fields): Fields {
@@ -93,12 +97,12 @@ function setLifecycleDefaults(lifecycle: Fields): Fields {
 
 function withHttpGet(handler: Fields): Fields {
   const { httpGet } = handler;
-  return isFields(httpGet) ? { ...handler, httpGet: { path: "/", scheme: "HTTP", ...httpGet } } : handler;
+  return isFields(httpGet) ? { ...handler, httpGet: fill(httpGet, { path: "/", scheme: "HTTP" }) } : handler;
 }
 
 function setVolumeDefaults(volume: unknown): unknown {
   if (!isFields(volume)) return volume;
-  if (Object.keys(volume).every((key) => key === "name")) return { ...volume, emptyDir: {} };
+  if (Object.keys(volume).every((key) => key === "name" || isAbsent(volume[key]))) return { ...volume, emptyDir: {} };
   const defaults: Readonly<Record<string, Fields>> = {
     secret: { defaultMode: FILE_MODE },
     configMap: { defaultMode: FILE_MODE },
@@ -109,7 +113,7 @@ function setVolumeDefaults(volume: unknown): unknown {
   return Object.fromEntries(
     Object.entries(volume).map(([kind, source]) => {
       const own = defaults[kind];
-      return [kind, own !== undefined && isFields(source) ? withSources({ ...own, ...source }) : source];
+      return [kind, own !== undefined && isFields(source) ? withSources(fill(source, own)) : source];
     }),
   );
 }
@@ -130,10 +134,24 @@ function setProjectionDefaults(projection: unknown): unknown {
   return {
     ...projection,
     ...(isFields(serviceAccountToken)
-      ? { serviceAccountToken: { expirationSeconds: 3600, ...serviceAccountToken } }
+      ? { serviceAccountToken: fill(serviceAccountToken, { expirationSeconds: 3600 }) }
       : {}),
     ...(isFields(downwardAPI) ? { downwardAPI: withSources(downwardAPI) } : {}),
   };
+}
+
+/** What is null or an empty text counts as not given: Go's decoder makes no difference. */
+function fill<T extends Fields>(given: T, defaults: Fields, isGiven = (value: unknown) => !isAbsent(value)): T {
+  return { ...given, ...Object.fromEntries(Object.entries(defaults).filter(([key]) => !isGiven(given[key]))) };
+}
+
+/** So does a zero, where the field is no pointer in Go. */
+function fillZero<T extends Fields>(given: T, defaults: Fields): T {
+  return fill(given, defaults, (value) => !isAbsent(value) && value !== 0);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || value === "";
 }
 
 function isFields(value: unknown): value is Fields {

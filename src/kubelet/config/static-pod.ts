@@ -1,14 +1,6 @@
-import { createHash } from "node:crypto";
 import type { V1Pod, V1Toleration } from "../../api/pod.js";
 import { CONFIG_HASH_ANNOTATION } from "../types/pod-update.js";
-
-/** Where a manifest was read, and for which node. */
-export interface PodOrigin {
-  /** path of the file, or the URL */
-  readonly source: string;
-  readonly isFile: boolean;
-  readonly nodeName: string;
-}
+import { type PodOrigin, staticPodUid } from "./static-pod-uid.js";
 
 /**
  * Makes a pod of this node out of what a manifest says: a uid that follows from its content, a name that is unique in the
@@ -35,29 +27,8 @@ export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
 }
 
 /** `web` on node `N1` is `web-n1`. Mirrors generatePodName. */
-export function generatePodName(name: string, nodeName: string): string {
+function generatePodName(name: string, nodeName: string): string {
   return `${name}-${nodeName.toLowerCase()}`;
-}
-
-/**
- * 32 hexadecimal digits: the same for the same content from the same place on the same node, and another one as soon as
- * anything of it changes, so that a changed file is another pod.
- *
- * Differs: upstream hashes Go's picture of its internal pod type, which only Go with those very types can make. So the
- * digits are not those of a real kubelet with the same file; all else that upstream says of them holds.
- */
-function staticPodUid(pod: V1Pod, { source, isFile, nodeName }: PodOrigin): string {
-  const hash = createHash("md5").update(JSON.stringify(sorted(pod)));
-  hash.update(isFile ? `host:${nodeName}file:${source}` : `url:${source}`);
-  return hash.digest("hex");
-}
-
-/** The order of members in a file means nothing. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }
 
 /** Mirrors AddOrUpdateTolerationInPodSpec in pkg/apis/core/v1/helper/helpers.go. */

@@ -21,13 +21,14 @@ export function validatePod({ metadata, spec }: V1Pod): string[] {
   check(DNS_SUBDOMAIN.test(metadata.name), invalid("metadata.name", metadata.name, "a DNS subdomain in lower case"));
   const { namespace } = metadata;
   check(namespace === "" || DNS_LABEL.test(namespace), invalid("metadata.namespace", namespace, "a DNS label"));
-  const { restartPolicy, terminationGracePeriodSeconds: grace } = spec;
+  const { restartPolicy } = spec;
+  const grace = spec.terminationGracePeriodSeconds ?? 0;
   check(
-    restartPolicy === undefined || RESTART_POLICIES.includes(restartPolicy),
+    !restartPolicy || RESTART_POLICIES.includes(restartPolicy),
     `spec.restartPolicy: Unsupported value: ${JSON.stringify(restartPolicy)}`,
   );
   check(
-    grace === undefined || (Number.isInteger(grace) && grace >= 0),
+    Number.isInteger(grace) && grace >= 0,
     invalid("spec.terminationGracePeriodSeconds", grace, "a whole number that is not negative"),
   );
   check((spec.containers ?? []).length > 0, "spec.containers: Required value");
