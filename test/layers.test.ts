@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "vitest";
+import { importsOf, sourceFiles } from "./support/source-files.js";
 
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 
@@ -57,29 +58,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Packages that draw on the terminal: only the rooms that face it may know them. */
 const TERMINAL_PACKAGES = /^(chalk|ora|inquirer|@inquirer\/\w+|commander)$/;
 const TERMINAL_ROOMS = new Set(["cli", "commands", "cli.ts"]);
-
-interface Import {
-  readonly file: string;
-  readonly specifier: string;
-  readonly isType: boolean;
-}
-
-function sourceFiles(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? sourceFiles(path) : path.endsWith(".ts") ? [path] : [];
-  });
-}
-
-function importsOf(file: string): Import[] {
-  const text = readFileSync(file, "utf8");
-  const found = text.matchAll(/^\s*(import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm);
-  return [...found].map((match) => ({
-    file,
-    specifier: match[3] ?? match[4] ?? "",
-    isType: match[2] !== undefined,
-  }));
-}
 
 function roomOf(path: string): string {
   return relative(SRC, path).split("/")[0] ?? "";

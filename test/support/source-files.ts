@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** What one file imports from another: by name, or with `import()` as a whole. */
+export interface Import {
+  readonly file: string;
+  /** as it is written: `../util/clock.js`, `chalk` */
+  readonly specifier: string;
+  /** the file, where it is one of ours */
+  readonly target: string | undefined;
+  readonly isType: boolean;
+  /** undefined for `import()`, which may take any */
+  readonly names: readonly string[] | undefined;
+}
+
+export function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? sourceFiles(path) : /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+export function importsOf(file: string): Import[] {
+  const text = readFileSync(file, "utf8");
+  const found = text.matchAll(/^\s*(import|export)\s+(type\s)?([^"';]*?)from\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm);
+  return [...found].map(([, , type, clause, named, whole]) => {
+    const specifier = named ?? whole ?? "";
+    return {
+      file,
+      specifier,
+      target: specifier.startsWith(".") ? join(dirname(file), specifier.replace(/\.js$/, ".ts")) : undefined,
+      isType: type !== undefined,
+      names: clause === undefined ? undefined : namesIn(clause),
+    };
+  });
+}
+
+/** `{ a, type B, c as d }` */
+function namesIn(clause: string): string[] {
+  return [...clause.matchAll(/(?:type\s+)?(\w+)(?:\s+as\s+\w+)?/g)].map(([, name = ""]) => name);
+}
