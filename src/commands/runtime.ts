@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseDuration, parseSpeed } from "../cli/options.js";
@@ -8,6 +8,8 @@ import { parseReference } from "../runtime/images/reference.js";
 import type { RunningRuntime } from "../runtime/start.js";
 import { parseCidr } from "../runtime/state/cidr.js";
 import type { Trace } from "../trace/trace.js";
+import { LabError } from "../util/errors.js";
+import { describeFileError, makeFolder } from "../util/files.js";
 import { allUntilOneEnds, untilAborted } from "../util/loops.js";
 import { serveKeys } from "./pleg/keys.js";
 import { hasKeys } from "./window/terminal-keys.js";
@@ -93,7 +95,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
   const { startRuntime } = await import("../runtime/start.js");
   const listen = options.listen ?? defaultEndpoint(context.env);
-  if (options.listen === undefined) await makeFolder(listen.slice("unix://".length));
+  if (options.listen === undefined) await makeSocketFolder(dirname(listen.slice("unix://".length)));
   await using runtime = await startRuntime({
     clock,
     trace,
@@ -111,10 +113,13 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   await allUntilOneEnds(context.signal, [untilAborted, ...(await keysOf(context, trace, runtime))]);
 }
 
-async function makeFolder(socket: string): Promise<void> {
-  const { mkdir } = await import("node:fs/promises");
-  const { dirname } = await import("node:path");
-  await mkdir(dirname(socket), { recursive: true, mode: 0o700 });
+async function makeSocketFolder(folder: string): Promise<void> {
+  try {
+    await makeFolder(folder, 0o700);
+  } catch (cause) {
+    const hint = "Name another with XDG_STATE_HOME, or an endpoint with --listen.";
+    throw new LabError("BAD_FILE", `cannot make the folder ${folder}: ${describeFileError(cause)}`, hint, { cause });
+  }
 }
 
 async function openControl(runtime: RunningRuntime, { control }: UpOptions) {

@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallContext } from "../cri/served-call.js";
 import { type CriHandlers, serveCri } from "../cri/server.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import { describeFileError, makeFolder } from "../util/files.js";
 import type { Random } from "../util/random.js";
 import { SeededRandom } from "../util/seeded-random.js";
 import { imageCalls } from "./calls/image-calls.js";
@@ -60,12 +62,12 @@ const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";
 
 /**
  * Starts the embedded container runtime: a CRI server whose containers are functions of this process.
- * @throws LabError USAGE, BAD_FILE where it cannot listen; USAGE for a streaming address that others could reach
+ * @throws LabError USAGE, BAD_FILE where it cannot listen or make its folder; USAGE for a streaming address that others could reach
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const ownRoot = options.rootDir === undefined;
   const rootDir = options.rootDir ?? (await mkdtemp(join(tmpdir(), "kubelab-runtime-")));
-  if (!ownRoot) await mkdir(rootDir, { recursive: true });
+  if (!ownRoot) await makeRoot(rootDir);
   const runtime = createRuntime(options, rootDir);
   try {
     const server = await serveCri(runtime.handlers, options.listen ?? `unix://${join(rootDir, "runtime.sock")}`);
@@ -85,6 +87,17 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   } catch (error) {
     if (ownRoot) await rm(rootDir, { recursive: true, force: true });
     throw error;
+  }
+}
+
+async function makeRoot(rootDir: string): Promise<void> {
+  try {
+    await makeFolder(rootDir);
+  } catch (cause) {
+    const why = describeFileError(cause);
+    throw new LabError("BAD_FILE", `cannot make the folder ${rootDir}: ${why}`, "Name another with --root-dir.", {
+      cause,
+    });
   }
 }
 

@@ -61,13 +61,14 @@ export async function readIfThere(path: string): Promise<string | undefined> {
  * @throws the file system's error
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
-  makeFolderNow(path, mode);
+  makeFolderSync(path, mode);
 }
 
-function makeFolderNow(path: string, mode: number): void {
+/** The same for who cannot wait. */
+export function makeFolderSync(path: string, mode = 0o777): void {
   if (isFolder(path)) return;
   const parent = dirname(path);
-  if (parent !== path && !existsSync(parent)) makeFolderNow(parent, mode);
+  if (parent !== path && !existsSync(parent)) makeFolderSync(parent, mode);
   try {
     mkdirSync(path, mode);
   } catch (error) {

@@ -69,6 +69,9 @@ const REFUSED: readonly (readonly [readonly string[], number, RegExp])[] = [
     2,
     /its folder does not exist/,
   ],
+  // Node 20's own way of making folders turns in circles below /proc.
+  [["--root-dir", "/proc/no/such", "--listen", "tcp://127.0.0.1:0"], 2, /cannot make the folder \/proc\/no\/such: /],
+  [["--root-dir", "/dev/null/x", "--listen", "tcp://127.0.0.1:0"], 2, /a part of the path is a file/],
   [["--control", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /no address of this machine/],
   [["--streaming-address", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /no address of this machine for streams/],
   [["--pod-cidr", "10.0.0.0/33", "--listen", "tcp://127.0.0.1:0"], 2, /pod CIDR/],
@@ -83,3 +86,9 @@ for (const [args, code, message] of REFUSED) {
     assert.doesNotMatch(run.stderr, /\n\s+at /, "no stack trace");
   });
 }
+
+test("runtime up: a state folder that cannot be made", async () => {
+  const run = await runInProcess(["runtime", "up"], { env: { XDG_STATE_HOME: "/dev/null/x" } });
+  assert.match(run.stderr, /cannot make the folder \/dev\/null\/x\/kubelab: .*\nName another with XDG_STATE_HOME/);
+  assert.equal(run.code, 2);
+});

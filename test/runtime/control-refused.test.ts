@@ -165,6 +165,13 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
     409,
     /\/no\/such/,
   ],
+  [
+    "POST",
+    "/pods",
+    { ...POD, logDirectory: "/proc/no/such", containers: [{ ...main, logPath: "x.log" }] },
+    409,
+    /\/proc\/no/,
+  ],
   ["POST", "/pods", { name: "web", namespace: "default", uid: "u1" }, 409, /is reserved for/],
   ["POST", "/sandboxes/5a1d/containers", { name: "n", image: "quay.io/a/b", command: ["/no/such"] }, 409, /\/no\/such/],
   ["POST", "/sandboxes/5a1d/containers", { name: "n", image: "A B" }, 400, /image "A B" is not valid/],

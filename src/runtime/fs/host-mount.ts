@@ -1,4 +1,5 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
+import { makeFolderSync } from "../../util/files.js";
 import { fromHost } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 import { resolvePath } from "./paths.js";
@@ -29,7 +30,7 @@ function realPath(path: string): string {
     return realpathSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    mkdirSync(path, { recursive: true });
+    makeFolderSync(path);
     return realpathSync(path);
   }
 }

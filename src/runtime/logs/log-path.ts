@@ -1,5 +1,6 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { makeFolderSync } from "../../util/files.js";
 import { invalid } from "../state/errors.js";
 
 /**
@@ -28,7 +29,7 @@ export function containerLogPath(logDirectory: string, logPath: string): string 
  */
 export function prepareLogFolder(logDirectory: string, path: string): void {
   const folder = dirname(path);
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   const root = realpathSync(logDirectory);
   const real = realpathSync(folder);
   if (real === root || real.startsWith(root === "/" ? root : `${root}/`)) return;
