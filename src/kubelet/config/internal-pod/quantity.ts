@@ -1,3 +1,5 @@
+import { BINARY_SHIFTS, DECIMAL_EXPONENTS, QUANTITY } from "../../../util/quantity.js";
+
 /** A quantity as Go has it in memory, which says more than its amount: two ways of writing 1 are not the same. */
 export interface GoQuantity {
   /** value * 10^scale, when `dec` is undefined; else both are 0 */
@@ -11,19 +13,6 @@ export interface GoQuantity {
 }
 
 const ZERO: GoQuantity = { value: 0n, scale: 0, dec: undefined, text: "", format: "" };
-const QUANTITY = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:([numkMGTPE]?|[KMGTPE]i)|[eE]([+-]?\d+))$/;
-const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
-const BINARY_SHIFTS: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 const MAX_INT64 = 2n ** 63n - 1n;
 /** So many decimal digits fit into 64 bits in any case; of a binary amount fewer are taken. */
 const MAX_DIGITS = 18;
@@ -46,13 +35,14 @@ export function goQuantity(given: unknown, precision?: "milli"): GoQuantity | un
   if (typeof given !== "string" && typeof given !== "number") return undefined;
   const text = String(given).trim();
   if (text === "0") return { ...ZERO, text, format: "DecimalSI" };
-  const [whole, sign = "", digits = "", decimals = "", suffix = "", exponent] = QUANTITY.exec(text) ?? [];
+  const [whole, sign = "", number = "", decimals = "", suffix = "", exponent] = QUANTITY.exec(text) ?? [];
   if (whole === undefined || !/\d/.test(text) || Math.abs(Number(exponent ?? 0)) > MAX_EXPONENT) return undefined;
   const shift = BINARY_SHIFTS[suffix];
   const format = shift !== undefined ? "BinarySI" : exponent !== undefined ? "DecimalExponent" : "DecimalSI";
-  const number = { isNegative: sign === "-", digits: digits === "" ? "0" : digits, decimals, format, text } as const;
+  const digits = number.replace(/^0+/, "") || "0";
+  const written = { isNegative: sign === "-", digits, decimals, format, text } as const;
   const tens = exponent === undefined ? (DECIMAL_EXPONENTS[suffix] ?? 0) : Number(exponent);
-  const quantity = fast(number, tens, shift) ?? slow(number, tens, shift ?? 0);
+  const quantity = fast(written, tens, shift) ?? slow(written, tens, shift ?? 0);
   return precision === "milli" ? roundUp(quantity) : quantity;
 }
 
