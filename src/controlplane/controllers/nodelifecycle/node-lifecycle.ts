@@ -1,19 +1,20 @@
-import { constantsFor, factFor } from "../../../release/facts.js";
+import { factFor } from "../../../release/facts.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
 import type { EventRecorder } from "../support/event-recorder.js";
-import { keyOf, type LeaseObject, type NodeObject, nameOf, nodeCondition, type PodObject } from "../support/objects.js";
+import { keyOf, type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { WorkQueue } from "../support/work-queue.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
+import { HealthReport } from "./health-report.js";
 import { reconcileLabels } from "./labels.js";
 import { NoExecuteTainter } from "./no-execute-tainter.js";
+import { doNoScheduleTaintingPass } from "./no-schedule-taints.js";
 import { markPodsNotReady } from "./pods-not-ready.js";
-import { noScheduleChange, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } from "./taints.js";
+import { TAINT_NOT_READY, TAINT_UNREACHABLE } from "./taints.js";
 import { zoneKey } from "./zones.js";
 
-const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 /** Excludes a node from the count that tells a disrupted zone. */
 const EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption";
 
@@ -43,6 +44,7 @@ export class NodeLifecycleController implements Controller {
 class LifecycleRun {
   readonly #deps: SharedDeps;
   readonly #recorder: EventRecorder;
+  readonly #report: HealthReport;
   readonly #nodes: SharedReflector<NodeObject>;
   readonly #pods: SharedReflector<PodObject>;
   readonly #leases: SharedReflector<LeaseObject>;
@@ -57,6 +59,7 @@ class LifecycleRun {
   constructor(deps: SharedDeps, recorder: EventRecorder) {
     this.#deps = deps;
     this.#recorder = recorder;
+    this.#report = new HealthReport(deps);
     this.#nodes = deps.reflectors.of<NodeObject>("nodes");
     this.#pods = deps.reflectors.of<PodObject>("pods");
     this.#leases = deps.reflectors.of<LeaseObject>("leases.coordination.k8s.io");
@@ -108,33 +111,8 @@ class LifecycleRun {
   async #processNode(name: string): Promise<void> {
     const node = this.#nodes.byKey(name);
     if (node === undefined) return;
-    await this.#doNoScheduleTaintingPass(node);
+    await doNoScheduleTaintingPass(this.#deps, node);
     await reconcileLabels(this.#deps, node);
-  }
-
-  async #doNoScheduleTaintingPass(node: NodeObject): Promise<void> {
-    const { client, clock, trace } = this.#deps;
-    const change = noScheduleChange(node);
-    if (change.add.length === 0 && change.remove.length === 0) return;
-    const name = nameOf(node);
-    const words = [
-      ...change.add.map((taint) => `add ${taintText(taint)}`),
-      ...change.remove.map((taint) => `remove ${taintText(taint)}`),
-    ];
-    const ready = nodeCondition(node, "Ready");
-    trace.emit(
-      {
-        kind: "decision",
-        what: `node ${name}: ${words.join(", ")}`,
-        why:
-          ready === undefined
-            ? "the node has reported no conditions"
-            : `taints follow conditions at once: Ready is ${ready.status}`,
-        upstream: { file: FILE, func: "doNoScheduleTaintingPass" },
-      },
-      AS_CONTROLLER,
-    );
-    await client.modify<NodeObject>("nodes", undefined, name, (current) => withTaints(current, change, clock.now()));
   }
 
   /** Mirrors processPod: a pod that is bound to a node which is not ready is not ready either. */
@@ -200,12 +178,12 @@ class LifecycleRun {
 
   /** Mirrors tryUpdateNodeHealth. @returns undefined when the node is gone */
   async #updateNodeHealth(node: NodeObject): Promise<HealthVerdict | undefined> {
-    const { client, kubeVersion } = this.#deps;
+    const { client } = this.#deps;
     const name = nameOf(node);
     let verdict = this.#judge(node);
     if (verdict.conditions === undefined) {
-      this.#reportChange(name, this.#health.get(name)?.ready?.status, verdict.health.ready?.status);
-      this.#reportSilence(name, verdict);
+      this.#report.change(name, this.#health.get(name)?.ready?.status, verdict.health.ready?.status);
+      this.#report.silence(name, verdict);
       this.#health.set(name, verdict.health);
       return verdict;
     }
@@ -223,7 +201,7 @@ class LifecycleRun {
     );
     if (written === undefined) return undefined;
     this.#health.set(name, verdict.health);
-    if (verdict.conditions !== undefined) this.#reportLapse(name, verdict, kubeVersion);
+    if (verdict.conditions !== undefined) this.#report.lapse(name, verdict);
     return verdict;
   }
 
@@ -235,64 +213,6 @@ class LifecycleRun {
       monitorGraceMs: factFor("nodeMonitorGracePeriod", kubeVersion),
       startupGraceMs: factFor("nodeStartupGracePeriod", kubeVersion),
     });
-  }
-
-  #reportLapse(name: string, verdict: HealthVerdict, kubeVersion: string): void {
-    const { trace } = this.#deps;
-    const neverReported = verdict.observedReady.reason === undefined && verdict.observedReady.status === "Unknown";
-    const upstream = { file: FILE, func: "tryUpdateNodeHealth" };
-    trace.emit(
-      {
-        kind: "decision",
-        what: `node ${name}: the conditions become Unknown`,
-        why: neverReported
-          ? `${seconds(verdict.silentMs)} since its creation, and the kubelet never posted a status or renewed a lease`
-          : `${seconds(verdict.silentMs)} since the controller last saw the lease renewed or a status posted`,
-        constants: constantsFor(
-          kubeVersion,
-          neverReported ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
-          "nodeMonitorPeriod",
-        ),
-        upstream,
-      },
-      AS_CONTROLLER,
-    );
-    this.#reportChange(name, verdict.observedReady.status, "Unknown");
-  }
-
-  #reportChange(name: string, from: string | undefined, to: string | undefined): void {
-    if (from === undefined || to === undefined || from === to) return;
-    this.#deps.trace.emit(
-      {
-        kind: "state",
-        subject: `node ${name}`,
-        what: "Ready",
-        from,
-        to,
-        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
-      },
-      AS_CONTROLLER,
-    );
-  }
-
-  /** A node that misses a renewal is mentioned in each pass, so that a learner can watch the grace period run. */
-  #reportSilence(name: string, { silentMs, graceMs, currentReady }: HealthVerdict): void {
-    const { kubeVersion, trace } = this.#deps;
-    const isOverdue = silentMs > factFor("leaseRenewInterval", kubeVersion) * 1.5;
-    if (!isOverdue || currentReady?.status === "Unknown") return;
-    trace.emit(
-      {
-        kind: "decision",
-        what: `node ${name}: still counts as ${currentReady?.status === "True" ? "Ready" : "starting"}`,
-        why: `no heartbeat for ${seconds(silentMs)}, ${seconds(graceMs - silentMs)} of the grace period left`,
-        constants: constantsFor(
-          kubeVersion,
-          currentReady === undefined ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
-        ),
-        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
-      },
-      { ...AS_CONTROLLER, level: 2 },
-    );
   }
 
   /** What follows from a verdict: taints, the event, the pods. Mirrors the second half of monitorNodeHealth. */
@@ -331,8 +251,4 @@ class LifecycleRun {
 function nodeReference(node: NodeObject) {
   const { uid } = node.metadata;
   return { apiVersion: "v1", kind: "Node", name: nameOf(node), ...(uid === undefined ? {} : { uid }) };
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -1,0 +1,74 @@
+import { constantsFor, factFor } from "../../../release/facts.js";
+import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
+import type { HealthVerdict } from "./health.js";
+
+const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
+
+/** Tells what the controller sees of a node's heartbeats, and by which constants it judges them. */
+export class HealthReport {
+  constructor(readonly deps: Pick<SharedDeps, "trace" | "kubeVersion">) {}
+
+  /** The conditions were set to Unknown. */
+  lapse(name: string, verdict: HealthVerdict): void {
+    const { trace, kubeVersion } = this.deps;
+    const neverReported = verdict.observedReady.reason === undefined && verdict.observedReady.status === "Unknown";
+    const upstream = { file: FILE, func: "tryUpdateNodeHealth" };
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${name}: the conditions become Unknown`,
+        why: neverReported
+          ? `${seconds(verdict.silentMs)} since its creation, and the kubelet never posted a status or renewed a lease`
+          : `${seconds(verdict.silentMs)} since the controller last saw the lease renewed or a status posted`,
+        constants: constantsFor(
+          kubeVersion,
+          neverReported ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
+          "nodeMonitorPeriod",
+        ),
+        upstream,
+      },
+      AS_CONTROLLER,
+    );
+    this.change(name, verdict.observedReady.status, "Unknown");
+  }
+
+  /** Ready is another one than before. */
+  change(name: string, from: string | undefined, to: string | undefined): void {
+    if (from === undefined || to === undefined || from === to) return;
+    this.deps.trace.emit(
+      {
+        kind: "state",
+        subject: `node ${name}`,
+        what: "Ready",
+        from,
+        to,
+        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
+      },
+      AS_CONTROLLER,
+    );
+  }
+
+  /** A node that misses a renewal is mentioned in each pass, so that a learner can watch the grace period run. */
+  silence(name: string, { silentMs, graceMs, currentReady }: HealthVerdict): void {
+    const { kubeVersion, trace } = this.deps;
+    const isOverdue = silentMs > factFor("leaseRenewInterval", kubeVersion) * 1.5;
+    if (!isOverdue || currentReady?.status === "Unknown") return;
+    trace.emit(
+      {
+        kind: "decision",
+        what: `node ${name}: still counts as ${currentReady?.status === "True" ? "Ready" : "starting"}`,
+        why: `no heartbeat for ${seconds(silentMs)}, ${seconds(graceMs - silentMs)} of the grace period left`,
+        constants: constantsFor(
+          kubeVersion,
+          currentReady === undefined ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
+        ),
+        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
+      },
+      { ...AS_CONTROLLER, level: 2 },
+    );
+  }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,35 @@
+import { type NodeObject, nameOf, nodeCondition } from "../support/objects.js";
+import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
+import { noScheduleChange, taintText, withTaints } from "./taints.js";
+
+const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
+
+/**
+ * Gives a node the NoSchedule taints that its conditions ask for, at once, and takes back those that they do not.
+ *
+ * Mirrors pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass).
+ */
+export async function doNoScheduleTaintingPass(deps: SharedDeps, node: NodeObject): Promise<void> {
+  const { client, clock, trace } = deps;
+  const change = noScheduleChange(node);
+  if (change.add.length === 0 && change.remove.length === 0) return;
+  const name = nameOf(node);
+  const words = [
+    ...change.add.map((taint) => `add ${taintText(taint)}`),
+    ...change.remove.map((taint) => `remove ${taintText(taint)}`),
+  ];
+  const ready = nodeCondition(node, "Ready");
+  trace.emit(
+    {
+      kind: "decision",
+      what: `node ${name}: ${words.join(", ")}`,
+      why:
+        ready === undefined
+          ? "the node has reported no conditions"
+          : `taints follow conditions at once: Ready is ${ready.status}`,
+      upstream: { file: FILE, func: "doNoScheduleTaintingPass" },
+    },
+    AS_CONTROLLER,
+  );
+  await client.modify<NodeObject>("nodes", undefined, name, (current) => withTaints(current, change, clock.now()));
+}
