@@ -115,11 +115,11 @@ function goMap(value: unknown, print: (item: unknown) => string): string {
   return `map[${entries.map(([key, item]) => `${key}:${print(item)}`).join(" ")}]`;
 }
 
-/** As Go has it in memory: words of 64 bits, the lowest first. */
+/** As Go has it in memory: words of 64 bits, the lowest first; none for zero. */
 function bigInt(value: bigint): string {
   const words: bigint[] = [];
   for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 64n) words.push(rest & 0xffff_ffff_ffff_ffffn);
-  return `{neg:(bool)${value < 0n} abs:(big.nat)[${words.join(" ")}]}`;
+  return `{neg:(bool)${value < 0n} abs:(big.nat)${value === 0n ? "<nil>" : `[${words.join(" ")}]`}}`;
 }
 
 function intOf(value: unknown): string {
