@@ -1,9 +1,7 @@
 import type { Clock } from "../../util/clock.js";
 import type { DialOptions, RefusedUpgrade } from "../dial.js";
 import type { FrameObserver } from "../frame-report.js";
-import { connectWebSocket } from "../websocket/connect.js";
 import { PORT_FORWARD_TUNNEL } from "../websocket/subprotocols.js";
-import { webSocketTunnel } from "../websocket/tunnel.js";
 import type { PortForwardClientSession } from "./session.js";
 import { connectSpdyPortForward, spdyPortForward } from "./spdy-client.js";
 
@@ -55,6 +53,10 @@ async function connectTunnel(
   connect: Omit<ConnectPortForwardOptions, "protocols">,
   signal: AbortSignal,
 ): Promise<{ readonly outcome: "connected"; readonly session: PortForwardClientSession } | RefusedUpgrade> {
+  const [{ connectWebSocket }, { webSocketTunnel }] = await Promise.all([
+    import("../websocket/connect.js"),
+    import("../websocket/tunnel.js"),
+  ]);
   const result = await connectWebSocket(url, { ...connect, subprotocols: [PORT_FORWARD_TUNNEL] }, signal);
   if (result.outcome === "refused") return result;
   const { clock } = connect;

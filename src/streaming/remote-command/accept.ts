@@ -5,7 +5,6 @@ import type { FrameObserver } from "../frame-report.js";
 import { isWebSocketRequest } from "../websocket/subprotocols.js";
 import type { RemoteCommandOptions, RemoteCommandServerSession } from "./session.js";
 import { acceptSpdyRemoteCommand } from "./spdy-server.js";
-import { acceptWebSocketRemoteCommand } from "./websocket-server.js";
 
 export interface AcceptRemoteCommandOptions {
   readonly options: RemoteCommandOptions;
@@ -26,12 +25,15 @@ export interface AcceptRemoteCommandOptions {
  *
  * @throws StreamError when the upgrade was refused: the client has its answer then
  */
-export function acceptRemoteCommand(
+export async function acceptRemoteCommand(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   accept: AcceptRemoteCommandOptions,
 ): Promise<RemoteCommandServerSession> {
-  if (isWebSocketRequest(request)) return acceptWebSocketRemoteCommand(request, socket, head, accept);
+  if (isWebSocketRequest(request)) {
+    const { acceptWebSocketRemoteCommand } = await import("./websocket-server.js");
+    return acceptWebSocketRemoteCommand(request, socket, head, accept);
+  }
   return acceptSpdyRemoteCommand(request, socket, head, accept);
 }

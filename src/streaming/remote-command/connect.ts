@@ -1,11 +1,9 @@
 import type { Clock } from "../../util/clock.js";
 import type { DialOptions, RefusedUpgrade } from "../dial.js";
 import type { FrameObserver } from "../frame-report.js";
-import { connectWebSocket } from "../websocket/connect.js";
 import { V4, V4_BASE64, V5 } from "../websocket/subprotocols.js";
 import type { RemoteCommandClientSession, RemoteCommandOptions } from "./session.js";
 import { connectSpdyRemoteCommand } from "./spdy-client.js";
-import { webSocketRemoteCommand } from "./websocket-client.js";
 
 /** `v5`, `v4` and `v4-base64` are WebSockets. */
 export type RemoteCommandProtocol = "v5" | "v4" | "v4-base64" | "spdy";
@@ -63,6 +61,11 @@ async function tryProtocol(
   signal: AbortSignal,
 ): Promise<{ readonly session: RemoteCommandClientSession } | RefusedUpgrade> {
   if (protocol === "spdy") return connectSpdyRemoteCommand(url, connect, signal);
+  // Loaded by who needs it: the library is a tenth of what a cluster with SPDY only reads when it starts.
+  const [{ connectWebSocket }, { webSocketRemoteCommand }] = await Promise.all([
+    import("../websocket/connect.js"),
+    import("./websocket-client.js"),
+  ]);
   const result = await connectWebSocket(url, { ...connect, subprotocols: [SUBPROTOCOLS[protocol]] }, signal);
   return result.outcome === "refused" ? result : { session: webSocketRemoteCommand(result, connect) };
 }

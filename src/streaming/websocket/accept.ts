@@ -57,6 +57,8 @@ export function acceptWebSocket(
   }
   return new Promise((resolve, reject) => {
     const gone = () => reject(new StreamError("the client was gone before the handshake"));
+    // Before anybody listened, too: the library says nothing then.
+    if (socket.destroyed) return gone();
     socket.once("close", gone);
     server.handleUpgrade(withoutSubprotocol(request), socket, head, (ws) => {
       socket.off("close", gone);

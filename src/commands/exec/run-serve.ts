@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CliContext } from "../../cli/context.js";
+import type { RestConfig } from "../../client/client.js";
+import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
+import { parseKubeVersion } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { untilAborted } from "../../util/loops.js";
+import { PLAYED_PODS } from "./played-pods.js";
+import type { ServeOptions } from "./serve.js";
+import { startTwoServers, type TwoServers } from "./two-servers.js";
+
+/**
+ * Starts the two servers of the chain, says where they are, and keeps them up until Ctrl-C.
+ * @throws LabError as `startTwoServers`
+ */
+export async function runServe(context: CliContext, options: ServeOptions): Promise<void> {
+  const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const { clock, trace } = context.session({});
+  const { random, signal } = context;
+  await using runtime = options.cri === undefined ? await startPlayedRuntime(context, clock, trace) : undefined;
+  const endpoint = options.cri ?? runtime?.endpoint ?? "";
+  await using cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
+  const { apiserverPort: apiServerPort, kubeletPort, plainHttp = false } = options;
+  await using servers = await startTwoServers(
+    { clock, random, trace, cri },
+    { kubeVersion, apiServerPort, kubeletPort, plainHttp },
+    signal,
+  );
+  await using kubeconfig = await writeKubeconfig(servers, plainHttp);
+  announce(context, trace, servers, kubeconfig.path, plainHttp);
+  await untilAborted(signal);
+}
+
+/** The embedded runtime with the pods that are known by name, made behind everybody's back. */
+async function startPlayedRuntime(context: CliContext, clock: Clock, trace: Trace) {
+  const { startRuntime } = await import("../../runtime/start.js");
+  const { random } = context;
+  const logs = await mkdtemp(join(tmpdir(), "kubelab-serve-logs-"));
+  const runtime = await startRuntime({ clock, trace, random, traceLevel: 2 });
+  for (const [name, { containers }] of PLAYED_PODS) {
+    const seeds = (containers ?? []).map(({ name: container, image = name }) => {
+      return { name: container, image, logPath: `${container}.log` };
+    });
+    const logDirectory = join(logs, name);
+    await makeFolder(logDirectory);
+    runtime.control.runPod({ name, namespace: "default", uid: random.uuid(), logDirectory, containers: seeds });
+  }
+  const close = async () => {
+    await runtime.close();
+    await rm(logs, { recursive: true, force: true });
+  };
+  return { endpoint: runtime.endpoint, [Symbol.asyncDispose]: close };
+}
+
+/** For kubectl: goes with the servers. */
+async function writeKubeconfig({ controlPlane, url }: TwoServers, plainHttp: boolean) {
+  const folder = await mkdtemp(join(tmpdir(), "kubelab-serve-"));
+  const path = join(folder, "kubeconfig");
+  const config: RestConfig = plainHttp ? { server: url } : controlPlane.admin;
+  const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
+  await writeFileAtomic(path, kubeconfigText(config, names), { mode: 0o600 });
+  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+function announce(
+  context: CliContext,
+  trace: Trace,
+  { url, kubeletUrl, pods }: TwoServers,
+  kubeconfig: string,
+  plainHttp: boolean,
+): void {
+  const say = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  if (plainHttp) say("No TLS: whoever can connect on this machine may do everything there.");
+  const names = pods.map(({ namespace, name }) => `${namespace}/${name}`);
+  say(`API server ${url}, kubelet ${kubeletUrl}, pods: ${names.length === 0 ? "none" : names.join(", ")}`);
+  say("Until Ctrl-C.");
+  context.print({
+    text: `kubectl --kubeconfig ${kubeconfig}`,
+    json: { server: url, kubelet: kubeletUrl, kubeconfig, pods: names },
+  });
+}

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { loadedBy } from "../../support/loaded-by.js";
+
+/** Whatever a cluster and a command in it go through where SPDY is asked for. */
+const ENTRIES = [
+  "src/commands/exec.ts",
+  "src/commands/exec/run-exec.ts",
+  "src/commands/exec/scenery.ts",
+  "src/controlplane/start.ts",
+  "src/controlplane/apiserver/proxy/upgrade.ts",
+  "src/runtime/start.ts",
+  "src/runtime/streaming/exec.ts",
+  "src/streaming/remote-command/accept.ts",
+];
+const UNUSED =
+  /node_modules\/ws\/|^src\/streaming\/websocket\/(?!subprotocols)|^src\/commands\/exec\/(two-servers|run-serve)/;
+
+test("a command over SPDY loads no WebSockets, and no servers of another command", async () => {
+  const { inputs } = await loadedBy(ENTRIES);
+  assert.ok(inputs.has("src/streaming/remote-command/spdy-server.ts"));
+  assert.deepEqual(
+    [...inputs].filter((name) => UNUSED.test(name)),
+    [],
+  );
+});

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { StreamError } from "../../../src/streaming/bytes.js";
+import { acceptWebSocket } from "../../../src/streaming/websocket/accept.js";
+import { connectWebSocket } from "../../../src/streaming/websocket/connect.js";
+import { deferred, startUpgradeServer } from "../support/upgrade-server.js";
+
+test("a client that is gone before the handshake is not waited for", async () => {
+  const accepted = deferred<unknown>();
+  await using server = await startUpgradeServer(async (request, socket, head) => {
+    socket.destroy();
+    await new Promise((resolve) => socket.once("close", resolve));
+    accepted.resolve(await acceptWebSocket(request, socket, head, [""]).catch((error: unknown) => error));
+  });
+  const signal = new AbortController().signal;
+  await assert.rejects(connectWebSocket(server.url, { subprotocols: [] }, signal), StreamError);
+  const error = await accepted.promise;
+  assert.ok(error instanceof StreamError);
+  assert.equal(error.message, "the client was gone before the handshake");
+});
