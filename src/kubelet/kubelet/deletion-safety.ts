@@ -1,7 +1,7 @@
 import type { V1Pod, V1PodStatus } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodCache } from "../container/cache.js";
-import type { PodDeletionSafetyProvider } from "../status/manager.js";
+import type { PodDeletionSafetyProvider } from "../status/status-writer.js";
 import { podText } from "../types/pod-update.js";
 import type { PodVolumes } from "./ports.js";
 

@@ -1,5 +1,5 @@
 import type { V1Pod, V1PodStatus } from "../../api/pod.js";
-import type { PodDeletionSafetyProvider } from "../status/manager.js";
+import type { PodDeletionSafetyProvider } from "../status/status-writer.js";
 
 export interface ReclaimedPodsDeps {
   readonly podManager: { getPodByUid(podUid: string): V1Pod | undefined };

@@ -1,57 +1,31 @@
-import type { KubeObject } from "../../api/meta.js";
-import { asPod, type V1ContainerStatus, type V1Pod, type V1PodStatus } from "../../api/pod.js";
-import { isSuccess, statusMessage } from "../../client/answers.js";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../client/client.js";
-import { objectPath, PODS } from "../../client/paths.js";
+import type { V1Pod, V1PodStatus } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
-import type { Clock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
 import { allUntilOneEnds } from "../../util/loops.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodManager } from "../pod/pod-manager.js";
-import { isMirrorPod, isStaticPod, podText } from "../types/pod-update.js";
+import { podText } from "../types/pod-update.js";
+import { withAllTerminated, withContainer } from "./container-states.js";
 import { generateContainersReadyCondition, generatePodReadyCondition } from "./generate.js";
 import {
   checkContainerStateTransition,
-  hasPodInitialized,
-  initializedContainers,
   isPodStatusByKubeletEqual,
-  mergePodStatus,
   type OwnedConditions,
   ownedConditions,
   replaceOrAppend,
   updateLastTransitionTimes,
 } from "./merge.js";
+import { StatusNarrator } from "./narrator.js";
 import { normalizeStatus, rfc3339 } from "./normalize.js";
-import { podStatusPatch } from "./patch.js";
+import { isDeleting, StatusWriter, type StatusWriterDeps, type VersionedPodStatus } from "./status-writer.js";
 
-const FILE = "pkg/kubelet/status/status_manager.go";
 /** All statuses are looked through so often: what got lost on the way is sent again. */
 export const STATUS_SYNC_PERIOD_MS = 10_000;
 /** So many updates may wait to be sent; what does not fit is left to the next look through all. */
 export const STATUS_CHANNEL_CAPACITY = 1_000;
 
-/** A status with its version, so that an older one never overwrites a newer one. Mirrors versionedPodStatus. */
-export interface VersionedPodStatus {
-  readonly version: number;
-  readonly podName: string;
-  readonly podNamespace: string;
-  readonly status: V1PodStatus;
-}
-
-/** May a pod be taken out of the API, and its phase be final? Mirrors PodDeletionSafetyProvider. */
-export interface PodDeletionSafetyProvider {
-  /** nothing of the pod is left on the node */
-  podResourcesAreReclaimed(pod: V1Pod, status: V1PodStatus): boolean;
-  podCouldHaveRunningContainers(pod: V1Pod): boolean;
-}
-
-export interface StatusManagerDeps {
-  readonly client: KubeClient;
+export interface StatusManagerDeps extends StatusWriterDeps {
   readonly podManager: Pick<PodManager, "getPodByUid" | "getMirrorPodByPod" | "translatePodUid" | "getUidTranslations">;
-  readonly podDeletionSafety: PodDeletionSafetyProvider;
-  readonly clock: Clock;
   readonly trace: Trace;
 }
 
@@ -72,8 +46,8 @@ export class StatusManager {
   readonly #own: OwnedConditions;
   readonly #statuses = new Map<string, VersionedPodStatus>();
   readonly #channel = new AsyncQueue<SyncRequest>(STATUS_CHANNEL_CAPACITY);
-  /** by the uid in the API (a mirror pod's for a static pod): the version that was written last */
-  readonly #apiStatusVersions = new Map<string, number>();
+  readonly #narrator: StatusNarrator;
+  readonly #writer: StatusWriter;
   readonly #sending = new Mutex();
 
   constructor(
@@ -81,6 +55,8 @@ export class StatusManager {
     readonly options: { readonly kubeVersion: string },
   ) {
     this.#own = ownedConditions(options.kubeVersion);
+    this.#narrator = new StatusNarrator(deps.trace);
+    this.#writer = new StatusWriter(deps, this.#own, this.#narrator);
   }
 
   /** Updates that wait to be sent. */
@@ -95,7 +71,7 @@ export class StatusManager {
 
   /** The version last written, by uid in the API. */
   sentVersions(): ReadonlyMap<string, number> {
-    return this.#apiStatusVersions;
+    return this.#writer.versions;
   }
 
   /** @param podUid a mirror pod's will do as well */
@@ -135,14 +111,7 @@ export class StatusManager {
    */
   terminatePod(pod: V1Pod): void {
     const old = this.#statuses.get(pod.metadata.uid)?.status ?? pod.status;
-    const { containerStatuses, initContainerStatuses } = old;
-    const tried = initializedContainers(initContainerStatuses ?? []).length;
-    const status = {
-      ...old,
-      ...(hasPodInitialized(pod) ? { containerStatuses: (containerStatuses ?? []).map(asTerminated) } : {}),
-      initContainerStatuses: (initContainerStatuses ?? []).map((one, i) => (i < tried ? asTerminated(one) : one)),
-    };
-    this.#update(pod, status, true, "TerminatePod");
+    this.#update(pod, withAllTerminated(pod, old), true, "TerminatePod");
   }
 
   /** Forgets the statuses of all other pods. */
@@ -190,19 +159,23 @@ export class StatusManager {
     });
   }
 
+  async #syncPod(podUid: string, status: VersionedPodStatus, signal: AbortSignal): Promise<void> {
+    if ((await this.#writer.syncPod(podUid, status, signal)) === "forget") this.#statuses.delete(podUid);
+  }
+
   #toBeSent(): SyncRequest[] {
     const { podToMirror, mirrorToPod } = this.deps.podManager.getUidTranslations();
-    for (const apiUid of this.#apiStatusVersions.keys()) {
-      if (!this.#statuses.has(apiUid) && !mirrorToPod.has(apiUid)) this.#apiStatusVersions.delete(apiUid);
+    for (const apiUid of this.#writer.versions.keys()) {
+      if (!this.#statuses.has(apiUid) && !mirrorToPod.has(apiUid)) this.#writer.forget(apiUid);
     }
     const requests: SyncRequest[] = [];
     for (const [podUid, status] of this.#statuses) {
       const apiUid = podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
       // A static pod without a mirror pod: nobody could be told.
       if (apiUid === undefined) continue;
-      if (this.#needsUpdate(apiUid, status)) requests.push({ podUid, status });
-      else if (this.#needsReconcile(podUid, status.status)) {
-        this.#apiStatusVersions.delete(apiUid);
+      if (this.#writer.needsUpdate(apiUid, status)) requests.push({ podUid, status });
+      else if (this.#writer.needsReconcile(podUid, status.status)) {
+        this.#writer.forget(apiUid);
         requests.push({ podUid, status });
       }
     }
@@ -214,7 +187,12 @@ export class StatusManager {
     const pod = this.deps.podManager.getPodByUid(podUid);
     if (pod === undefined) return undefined;
     const ignored = (why: string) => {
-      this.#decided(`ignore the ${what} of ${containerId} in ${podText(pod)}`, why, `SetContainer${capital(what)}`, 2);
+      this.#narrator.decided(
+        `ignore the ${what} of ${containerId} in ${podText(pod)}`,
+        why,
+        `SetContainer${capital(what)}`,
+        2,
+      );
       return undefined;
     };
     const cached = this.#statuses.get(podUid);
@@ -244,7 +222,7 @@ export class StatusManager {
         pod.spec.restartPolicy,
       );
     if (illegal !== undefined) {
-      this.#failed(`the status of ${podText(pod)} is not taken: ${illegal}`);
+      this.#narrator.failed(`the status of ${podText(pod)} is not taken: ${illegal}`);
       return;
     }
     const nowMs = this.deps.clock.now();
@@ -256,131 +234,18 @@ export class StatusManager {
     const version = (cached?.version ?? 0) + 1;
     const next = { version, podName: name, podNamespace: namespace, status };
     this.#statuses.set(uid, next);
-    this.#tellPhase(pod, cached?.status.phase, status.phase, func);
-    this.#decided(`version ${version} of the status of ${podText(pod)}`, "it differs from the one before", func, 2);
+    this.#narrator.phase(pod, cached?.status.phase, status.phase, func);
+    this.#narrator.decided(
+      `version ${version} of the status of ${podText(pod)}`,
+      "it differs from the one before",
+      func,
+      2,
+    );
     // A full channel is no loss: the next look through all finds the status.
     if (!this.#channel.push({ podUid: uid, status: next })) {
-      this.#decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
+      this.#narrator.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
     }
   }
-
-  /** Mirrors syncPod: reads the pod, patches what differs, and takes a pod that is over out of the API. */
-  async #syncPod(podUid: string, versioned: VersionedPodStatus, signal: AbortSignal): Promise<void> {
-    const { version, podName, podNamespace, status } = versioned;
-    if (signal.aborted || !this.#needsUpdate(podUid, versioned)) return;
-    const ref = { ...PODS, namespace: podNamespace };
-    const what = `${podNamespace}/${podName}`;
-    const found = await this.#request<KubeObject>({ method: "GET", path: objectPath(ref, podName) }, what, signal);
-    const pod = found === undefined ? undefined : asPod(found);
-    if (pod === undefined) return;
-    const { uid } = pod.metadata;
-    const translated = this.deps.podManager.translatePodUid(uid);
-    if (translated !== podUid) {
-      const why = `the API has another pod of that name (uid ${uid})`;
-      this.#decided(`forget the status of ${what} (uid ${podUid})`, why, "syncPod");
-      this.#statuses.delete(podUid);
-      return;
-    }
-    const couldRun = this.deps.podDeletionSafety.podCouldHaveRunningContainers(pod);
-    const merged = mergePodStatus(this.#own, pod.status, status, couldRun, this.deps.clock.now());
-    const body = podStatusPatch(uid, pod.status, merged);
-    let latest = pod;
-    if (body !== undefined) {
-      const path = objectPath(ref, podName, "status");
-      const contentType = "application/strategic-merge-patch+json";
-      const patched = await this.#request<KubeObject>({ method: "PATCH", path, body, contentType }, what, signal);
-      if (patched === undefined) return;
-      latest = asPod(patched) ?? pod;
-    }
-    this.#apiStatusVersions.set(uid, version);
-    if (!this.#canBeDeleted(latest, status)) return;
-    this.#decided(`delete ${what} from the API`, "it has ended, and nothing of it is left on the node", "syncPod");
-    const options = { gracePeriodSeconds: 0, preconditions: { uid } };
-    const deletion = { method: "DELETE", path: objectPath(ref, podName), body: options } as const;
-    if ((await this.#request(deletion, what, signal)) !== undefined) this.#statuses.delete(podUid);
-  }
-
-  /** @returns undefined when it failed: the next batch tries again */
-  async #request<T>(request: KubeRequest, what: string, signal: AbortSignal): Promise<T | undefined> {
-    let answer: KubeResponse<T>;
-    try {
-      answer = await this.deps.client.request<T>({ ...request, signal });
-    } catch (error) {
-      if (signal.aborted || !(error instanceof LabError)) throw error;
-      this.#failed(`the status of ${what} was not sent: ${error.message}`);
-      return undefined;
-    }
-    if (isSuccess(answer)) return answer.body;
-    // Its status is forgotten with the other orphans.
-    if (answer.status === 404 && request.method === "GET") {
-      this.#decided(`do not send the status of ${what}`, "the API has no such pod any more", "syncPod", 2);
-    } else this.#failed(`${request.method} for the status of ${what} was refused: ${statusMessage(answer)}`);
-    return undefined;
-  }
-
-  #needsUpdate(apiUid: string, { version, status }: VersionedPodStatus): boolean {
-    const sent = this.#apiStatusVersions.get(apiUid);
-    if (sent === undefined || sent < version) return true;
-    const pod = this.deps.podManager.getPodByUid(apiUid);
-    return pod !== undefined && this.#canBeDeleted(pod, status);
-  }
-
-  /** Has somebody else changed what the kubelet wrote? Mirrors needsReconcile. */
-  #needsReconcile(podUid: string, status: V1PodStatus): boolean {
-    let pod = this.deps.podManager.getPodByUid(podUid);
-    if (pod !== undefined && isStaticPod(pod)) pod = this.deps.podManager.getMirrorPodByPod(pod);
-    if (pod === undefined) return false;
-    if (isPodStatusByKubeletEqual(this.#own, normalizeStatus(pod, pod.status), status)) return false;
-    const why = "the API server has another status than the one that was sent: the kubelet's is the true one";
-    this.#decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
-    return true;
-  }
-
-  #canBeDeleted(pod: V1Pod, status: V1PodStatus): boolean {
-    if (!isDeleting(pod) || isMirrorPod(pod)) return false;
-    return this.deps.podDeletionSafety.podResourcesAreReclaimed(pod, status);
-  }
-
-  #tellPhase(pod: V1Pod, from: V1PodStatus["phase"], to: V1PodStatus["phase"], func: string): void {
-    if (to === undefined || from === to) return;
-    const before = from === undefined ? {} : { from };
-    const subject = `pod ${podText(pod)}`;
-    const upstream = { file: FILE, func };
-    this.deps.trace.emit({ kind: "state", subject, what: "phase", ...before, to, upstream }, { actor: "kubelet" });
-  }
-
-  #decided(what: string, why: string, func: string, level: 1 | 2 = 1): void {
-    const upstream = { file: FILE, func };
-    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level });
-  }
-
-  #failed(message: string): void {
-    this.deps.trace.emit({ kind: "error", message, hint: "It is tried again." }, { actor: "kubelet", level: 1 });
-  }
-}
-
-function isDeleting({ metadata }: V1Pod): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null;
-}
-
-function asTerminated(status: V1ContainerStatus): V1ContainerStatus {
-  if (status.state?.terminated !== undefined && status.state.terminated !== null) return status;
-  const message = "The container could not be located when the pod was terminated";
-  return { ...status, state: { terminated: { reason: "ContainerStatusUnknown", message, exitCode: 137 } } };
-}
-
-function withContainer(status: V1PodStatus, containerId: string, change: Partial<V1ContainerStatus>): V1PodStatus {
-  const changed = (statuses: V1PodStatus["containerStatuses"]) => {
-    const i = statuses?.findIndex(({ containerID }) => containerID === containerId) ?? -1;
-    const one = statuses?.[i];
-    return statuses === undefined || statuses === null || one === undefined
-      ? undefined
-      : statuses.with(i, { ...one, ...change });
-  };
-  const containerStatuses = changed(status.containerStatuses);
-  if (containerStatuses !== undefined) return { ...status, containerStatuses };
-  const initContainerStatuses = changed(status.initContainerStatuses);
-  return initContainerStatuses === undefined ? status : { ...status, initContainerStatuses };
 }
 
 function capital(word: string): string {

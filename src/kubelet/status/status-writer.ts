@@ -1,0 +1,151 @@
+import type { KubeObject } from "../../api/meta.js";
+import { asPod, type V1Pod, type V1PodStatus } from "../../api/pod.js";
+import { isSuccess, statusMessage } from "../../client/answers.js";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../client/client.js";
+import { objectPath, PODS } from "../../client/paths.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { PodManager } from "../pod/pod-manager.js";
+import { isMirrorPod, isStaticPod, podText } from "../types/pod-update.js";
+import { isPodStatusByKubeletEqual, mergePodStatus, type OwnedConditions } from "./merge.js";
+import type { StatusNarrator } from "./narrator.js";
+import { normalizeStatus } from "./normalize.js";
+import { podStatusPatch } from "./patch.js";
+
+/** A status with its version, so that an older one never overwrites a newer one. Mirrors versionedPodStatus. */
+export interface VersionedPodStatus {
+  readonly version: number;
+  readonly podName: string;
+  readonly podNamespace: string;
+  readonly status: V1PodStatus;
+}
+
+/** May a pod be taken out of the API, and its phase be final? Mirrors PodDeletionSafetyProvider. */
+export interface PodDeletionSafetyProvider {
+  /** nothing of the pod is left on the node */
+  podResourcesAreReclaimed(pod: V1Pod, status: V1PodStatus): boolean;
+  podCouldHaveRunningContainers(pod: V1Pod): boolean;
+}
+
+export interface StatusWriterDeps {
+  readonly client: KubeClient;
+  readonly podManager: Pick<PodManager, "getPodByUid" | "getMirrorPodByPod" | "translatePodUid">;
+  readonly podDeletionSafety: PodDeletionSafetyProvider;
+  readonly clock: Clock;
+}
+
+/**
+ * Writes statuses to the API server, and knows which version of each was written last.
+ *
+ * Mirrors pkg/kubelet/status/status_manager.go (syncPod, needsUpdate, needsReconcile, canBeDeleted).
+ */
+export class StatusWriter {
+  /** by the uid in the API (a mirror pod's for a static pod) */
+  readonly #versions = new Map<string, number>();
+
+  constructor(
+    readonly deps: StatusWriterDeps,
+    readonly own: OwnedConditions,
+    readonly narrator: StatusNarrator,
+  ) {}
+
+  /** The version last written, by uid in the API. */
+  get versions(): ReadonlyMap<string, number> {
+    return this.#versions;
+  }
+
+  /** What was written is not known any more: it is written again, or it is over. */
+  forget(apiUid: string): void {
+    this.#versions.delete(apiUid);
+  }
+
+  /**
+   * Reads the pod, patches what differs, and takes a pod that is over out of the API. What failed is tried again by the next
+   * batch. Mirrors syncPod.
+   * @returns whether its status is still of use
+   */
+  async syncPod(podUid: string, versioned: VersionedPodStatus, signal: AbortSignal): Promise<"keep" | "forget"> {
+    const { version, podName, podNamespace, status } = versioned;
+    if (signal.aborted || !this.needsUpdate(podUid, versioned)) return "keep";
+    const ref = { ...PODS, namespace: podNamespace };
+    const what = `${podNamespace}/${podName}`;
+    const found = await this.#request<KubeObject>({ method: "GET", path: objectPath(ref, podName) }, what, signal);
+    const pod = found === undefined ? undefined : asPod(found);
+    if (pod === undefined) return "keep";
+    const { uid } = pod.metadata;
+    const translated = this.deps.podManager.translatePodUid(uid);
+    if (translated !== podUid) {
+      const why = `the API has another pod of that name (uid ${uid})`;
+      this.narrator.decided(`forget the status of ${what} (uid ${podUid})`, why, "syncPod");
+      return "forget";
+    }
+    const couldRun = this.deps.podDeletionSafety.podCouldHaveRunningContainers(pod);
+    const merged = mergePodStatus(this.own, pod.status, status, couldRun, this.deps.clock.now());
+    const body = podStatusPatch(uid, pod.status, merged);
+    let latest = pod;
+    if (body !== undefined) {
+      const path = objectPath(ref, podName, "status");
+      const contentType = "application/strategic-merge-patch+json";
+      const patched = await this.#request<KubeObject>({ method: "PATCH", path, body, contentType }, what, signal);
+      if (patched === undefined) return "keep";
+      latest = asPod(patched) ?? pod;
+    }
+    this.#versions.set(uid, version);
+    if (!this.#canBeDeleted(latest, status)) return "keep";
+    this.narrator.decided(
+      `delete ${what} from the API`,
+      "it has ended, and nothing of it is left on the node",
+      "syncPod",
+    );
+    const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+    const deletion = { method: "DELETE", path: objectPath(ref, podName), body: options } as const;
+    return (await this.#request(deletion, what, signal)) === undefined ? "keep" : "forget";
+  }
+
+  /** @returns undefined when it failed: the next batch tries again */
+  async #request<T>(request: KubeRequest, what: string, signal: AbortSignal): Promise<T | undefined> {
+    let answer: KubeResponse<T>;
+    try {
+      answer = await this.deps.client.request<T>({ ...request, signal });
+    } catch (error) {
+      if (signal.aborted || !(error instanceof LabError)) throw error;
+      this.narrator.failed(`the status of ${what} was not sent: ${error.message}`);
+      return undefined;
+    }
+    if (isSuccess(answer)) return answer.body;
+    // Its status is forgotten with the other orphans.
+    if (answer.status === 404 && request.method === "GET") {
+      this.narrator.decided(`do not send the status of ${what}`, "the API has no such pod any more", "syncPod", 2);
+    } else this.narrator.failed(`${request.method} for the status of ${what} was refused: ${statusMessage(answer)}`);
+    return undefined;
+  }
+
+  /** Has the API server an older version, or a pod that is over? Mirrors needsUpdate. */
+  needsUpdate(apiUid: string, { version, status }: VersionedPodStatus): boolean {
+    const sent = this.#versions.get(apiUid);
+    if (sent === undefined || sent < version) return true;
+    const pod = this.deps.podManager.getPodByUid(apiUid);
+    return pod !== undefined && this.#canBeDeleted(pod, status);
+  }
+
+  /** Has somebody else changed what the kubelet wrote? Mirrors needsReconcile. */
+  needsReconcile(podUid: string, status: V1PodStatus): boolean {
+    let pod = this.deps.podManager.getPodByUid(podUid);
+    if (pod !== undefined && isStaticPod(pod)) pod = this.deps.podManager.getMirrorPodByPod(pod);
+    if (pod === undefined) return false;
+    if (isPodStatusByKubeletEqual(this.own, normalizeStatus(pod, pod.status), status)) return false;
+    const why = "the API server has another status than the one that was sent: the kubelet's is the true one";
+    this.narrator.decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
+    return true;
+  }
+
+  #canBeDeleted(pod: V1Pod, status: V1PodStatus): boolean {
+    if (!isDeleting(pod) || isMirrorPod(pod)) return false;
+    return this.deps.podDeletionSafety.podResourcesAreReclaimed(pod, status);
+  }
+}
+
+/** Whether somebody has asked for the pod's deletion. */
+export function isDeleting({ metadata }: V1Pod): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null;
+}
