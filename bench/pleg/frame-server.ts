@@ -70,17 +70,19 @@ class ServerConnection implements FrameSink {
     this.socket.uncork();
   }
 
-  frame(type: number, flags: number, id: number, payload: Buffer): void {
+  frame(type: number, flags: number, id: number, bytes: Buffer, from: number, to: number): void {
     if (type === FrameType.SETTINGS && (flags & Flag.ACK) === 0) {
       this.socket.write(frame(FrameType.SETTINGS, Flag.ACK, 0, Buffer.alloc(0)));
     } else if (type === FrameType.HEADERS) {
-      const fields = this.#decoder.decode(withoutPadding(payload, flags, (flags & Flag.PRIORITY) === 0 ? 0 : 5));
+      const fields = this.#decoder.decode(
+        withoutPadding(bytes.subarray(from, to), flags, (flags & Flag.PRIORITY) === 0 ? 0 : 5),
+      );
       this.#calls.set(id, { path: fields[":path"] ?? "", pieces: [] });
     } else if (type === FrameType.RST_STREAM) this.#calls.delete(id);
   }
 
-  data(id: number, piece: Buffer, length: number): void {
-    this.#calls.get(id)?.pieces.push(Buffer.from(piece));
+  data(id: number, bytes: Buffer, from: number, to: number, length: number): void {
+    this.#calls.get(id)?.pieces.push(Buffer.from(bytes.subarray(from, to)));
     if (length > 0) this.socket.write(numberFrame(FrameType.WINDOW_UPDATE, 0, length));
   }
 

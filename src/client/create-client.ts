@@ -163,7 +163,11 @@ class TracedClient implements KubeClient {
     const onAbort = () => controller.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#live.add(controller);
-    const limit = this.#deadlines.add(timeoutMs, () => controller.abort(timeoutError(this.#context(request))));
+    const limit = {
+      deadlineMs: this.#deadlines.clock.now() + timeoutMs,
+      giveUp: () => controller.abort(timeoutError(this.#context(request))),
+    };
+    this.#deadlines.add(limit);
     if (this.#closing.signal.aborted) controller.abort(this.#closing.signal.reason);
     else if (signal?.aborted === true) onAbort();
     return {

@@ -17,11 +17,19 @@ interface ReportDeps {
 /** From which level on the trace shows calls. */
 const RPC_LEVEL = 2;
 
+/** A report of one call; undefined when nobody reads it: the first relist makes thousands of calls. */
+export function reportOf(
+  deps: ReportDeps,
+  endpoint: Endpoint,
+  rpc: AnyRpc,
+  request: InitFields<FieldTable>,
+): CallReport | undefined {
+  return deps.trace.wants(RPC_LEVEL) ? new CallReport(deps, endpoint, rpc, request) : undefined;
+}
+
 /** Tells the trace about one call: the client's interceptor. */
 export class CallReport {
   readonly #startMs: number;
-  /** The first relist makes thousands of calls: a fact that nobody keeps is not made. */
-  readonly #isWanted: boolean;
   /** The response comes with the connection's bytes, which belong to no step. */
   readonly #causedBy: number | undefined;
 
@@ -32,12 +40,10 @@ export class CallReport {
     readonly request: InitFields<FieldTable>,
   ) {
     this.#startMs = deps.clock.now();
-    this.#isWanted = deps.trace.wants(RPC_LEVEL);
     this.#causedBy = deps.trace.cause;
   }
 
   succeeded(value: Readonly<Record<string, unknown>>): void {
-    if (!this.#isWanted) return;
     const body = this.deps.trace.wantsBodies ? { responseBody: redactMessage(this.rpc.response, value) } : {};
     this.#emit({ code: "OK", ...brought(value), ...body });
   }
@@ -61,7 +67,6 @@ export class CallReport {
 
   #emit(rest: Partial<RpcFact>): void {
     const { clock, trace, actor } = this.deps;
-    if (!this.#isWanted) return;
     const [service = "", method = ""] = this.rpc.path.split(".").at(-1)?.split("/") ?? [];
     const fact: RpcFact = {
       kind: "rpc",

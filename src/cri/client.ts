@@ -2,19 +2,20 @@ import type { DecodedFields, FieldTable, InitFields } from "../protobuf/fields.j
 import type { Actor } from "../trace/events.js";
 import type { Trace } from "../trace/trace.js";
 import { AsyncQueue } from "../util/async-queue.js";
-import { Bag } from "../util/bag.js";
 import type { Clock } from "../util/clock.js";
 import { AbortWatch, Deadlines } from "../util/deadlines.js";
-import { CallReport } from "./call-report.js";
+import { reportOf } from "./call-report.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { grpcTimeout } from "./grpc-timeout.js";
 import type { StreamRpc, UnaryRpc } from "./rpc.js";
-import { type CallableRpc, type CallSink, RunningCall } from "./running-call.js";
-import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
+import { type CallSink, type CallsUnderWay, RunningCall } from "./running-call.js";
+import { RpcError, type RpcResult, rpcFailure } from "./status.js";
 import { BufferPool } from "./transport/buffer-pool.js";
 import { Connection } from "./transport/connection.js";
 import { type GrpcStatus, requestHead } from "./transport/exchange.js";
 import type { RequestHead } from "./transport/header-encoder.js";
+import { PREFIX_BYTES, putPrefix } from "./transport/message-reader.js";
+import { failureOf, UnaryCall } from "./unary-call.js";
 
 export interface CriDeps {
   readonly clock: Clock;
@@ -55,10 +56,14 @@ export interface CriChannel {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** As much of an rpc as sending it takes. */
+interface CallableRpc {
+  readonly path: string;
+  readonly request: { encode(value: object, headroom: number): Buffer };
+}
+
 /** Messages of a stream that wait for their reader before the runtime is told to stop. */
 const STREAM_BACKLOG = 256;
-
-const MAX_HEADS = 200;
 
 const CLOSED = rpcFailure("Canceled", "the client was closed");
 
@@ -77,17 +82,15 @@ export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
   return new GrpcChannel(parsed, deps);
 }
 
-class GrpcChannel implements CriChannel {
+class GrpcChannel implements CriChannel, CallsUnderWay {
   readonly #connection: Connection;
-  readonly #deadlines: Deadlines;
-  readonly #aborts = new AbortWatch();
-  readonly #pool = new BufferPool();
-  /** heads of calls, by path and timeout */
-  readonly #heads = new Map<string, RequestHead>();
+  readonly live: Deadlines<RunningCall>;
+  readonly aborts: AbortWatch;
+  readonly pool = new BufferPool();
+  /** heads of calls, by path */
+  readonly #heads = new Map<string, { readonly timeoutMs: number; readonly head: RequestHead }>();
   /** gives a message's buffer back once it is read */
-  readonly #release = (bytes: Buffer) => this.#pool.give(bytes);
-  /** calls that are under way */
-  readonly #live = new Bag<RunningCall>();
+  readonly #release = (bytes: Buffer) => this.pool.give(bytes);
   #closing = false;
 
   constructor(
@@ -95,7 +98,8 @@ class GrpcChannel implements CriChannel {
     readonly deps: CriDeps,
   ) {
     this.#connection = new Connection(endpoint, deps.clock);
-    this.#deadlines = new Deadlines(deps.clock);
+    this.live = new Deadlines(deps.clock);
+    this.aborts = new AbortWatch(this.live);
   }
 
   call<Req extends FieldTable, Res extends FieldTable>(
@@ -104,27 +108,10 @@ class GrpcChannel implements CriChannel {
     options: CallOptions,
   ): Promise<RpcResult<DecodedFields<Res>>> {
     return new Promise((resolve, reject) => {
-      if (options.signal?.aborted) return reject(options.signal.reason);
-      const report = new CallReport(this.deps, this.endpoint, rpc, request);
-      let value: DecodedFields<Res> | undefined;
-      this.#start(rpc, request, options, {
-        message: (bytes) => {
-          value = rpc.response.decodeAndRelease(bytes, this.#release);
-        },
-        ended: (status) => {
-          if (status.code === "OK" && value !== undefined) {
-            report.succeeded(value);
-            return resolve({ outcome: "ok", value });
-          }
-          const failure = failureOf(status);
-          report.failed(failure);
-          resolve(failure);
-        },
-        aborted: () => {
-          report.cancelled();
-          reject(options.signal?.reason);
-        },
-      });
+      const { signal } = options;
+      if (signal?.aborted) return reject(signal.reason);
+      const report = reportOf(this.deps, this.endpoint, rpc, request);
+      this.#start(rpc, request, options, new UnaryCall(rpc.response, this.#release, report, signal, resolve, reject));
     });
   }
 
@@ -134,27 +121,29 @@ class GrpcChannel implements CriChannel {
     options: CallOptions,
   ): AsyncGenerator<DecodedFields<Res>> {
     if (options.signal?.aborted) return;
-    const report = new CallReport(this.deps, this.endpoint, rpc, request);
+    const report = reportOf(this.deps, this.endpoint, rpc, request);
     const queue = new AsyncQueue<DecodedFields<Res>>();
     let count = 0;
+    const take = (value: DecodedFields<Res>) => {
+      count++;
+      queue.push(value);
+      if (queue.size >= STREAM_BACKLOG) call.pause();
+    };
     const call = this.#start(rpc, request, options, {
-      opened: () => report.began(),
-      message: (bytes) => {
-        count++;
-        queue.push(rpc.response.decodeAndRelease(bytes, this.#release));
-        if (queue.size >= STREAM_BACKLOG) call.pause();
-      },
+      opened: () => report?.began(),
+      message: (bytes) => take(rpc.response.decodeAndRelease(bytes, this.#release)),
+      messageWithin: (bytes, from, to) => take(rpc.response.decodeWithin(bytes, from, to)),
       ended: (status) => {
         if (status.code === "OK") {
-          report.ended(count);
+          report?.ended(count);
           return queue.close();
         }
         const failure = failureOf(status);
-        report.failed(failure);
+        report?.failed(failure);
         queue.fail(new RpcError(failure.code, failure.message));
       },
       aborted: () => {
-        report.cancelled();
+        report?.cancelled();
         queue.close();
       },
     });
@@ -172,9 +161,9 @@ class GrpcChannel implements CriChannel {
 
   /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
   #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
-    const body = rpc.request.encode(request);
-    const head = this.#headFor(rpc.path, options.timeoutMs);
-    const call = new RunningCall(options, sink, this.#deadlines, this.#aborts, this.#live, this.#pool);
+    const body = putPrefix(rpc.request.encode(request, PREFIX_BYTES));
+    const head = this.#headFor(rpc, options.timeoutMs);
+    const call = new RunningCall(this, options, sink);
     if (this.#closing) call.finish(CLOSED);
     else {
       const session = this.#connection.ready;
@@ -189,32 +178,24 @@ class GrpcChannel implements CriChannel {
     return call;
   }
 
-  /** Made once for each rpc and timeout; timeouts are few, but nobody promises that. */
-  #headFor(path: string, timeoutMs: number | undefined): RequestHead {
-    const key = `${path} ${timeoutMs}`;
-    let head = this.#heads.get(key);
-    if (head === undefined) {
-      head = requestHead(path, timeoutMs === undefined ? undefined : grpcTimeout(timeoutMs));
-      if (this.#heads.size >= MAX_HEADS) this.#heads.clear();
-      this.#heads.set(key, head);
-    }
+  /** Made when an rpc has another timeout than the last time, which hardly any ever has. */
+  #headFor({ path }: CallableRpc, timeoutMs = Number.POSITIVE_INFINITY): RequestHead {
+    const known = this.#heads.get(path);
+    if (known?.timeoutMs === timeoutMs) return known.head;
+    const head = requestHead(path, timeoutMs === Number.POSITIVE_INFINITY ? undefined : grpcTimeout(timeoutMs));
+    this.#heads.set(path, { timeoutMs, head });
     return head;
   }
 
   async close(): Promise<void> {
     this.#closing = true;
-    for (const call of [...this.#live]) call.endWith(CLOSED);
+    for (const call of [...this.live]) call.endWith(CLOSED);
     this.#connection.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function failureOf({ code, message }: GrpcStatus): RpcFailure {
-  // OK without a message: the call is not what the table says it is.
-  return code === "OK" ? rpcFailure("Internal", "the response has no message") : rpcFailure(code, message);
 }
 
 function statusOf(error: unknown): GrpcStatus {

@@ -1,110 +1,109 @@
-import type { Bag } from "../util/bag.js";
-import type { AbortWatch, Deadlines, Waiter } from "../util/deadlines.js";
+import type { Abortable, AbortWatch, Deadlines, Waiter } from "../util/deadlines.js";
 import type { CallOptions } from "./client.js";
 import { MAX_MESSAGE_BYTES } from "./status.js";
 import type { BufferPool } from "./transport/buffer-pool.js";
 import type { ClientSession } from "./transport/client-session.js";
-import { type Exchange, type ExchangeSink, type GrpcStatus, startExchange } from "./transport/exchange.js";
+import { Exchange, type GrpcStatus } from "./transport/exchange.js";
 import type { RequestHead } from "./transport/header-encoder.js";
 
-/** As much of an rpc as sending it takes. */
-export interface CallableRpc {
-  readonly path: string;
-  readonly request: { encode(value: object): Buffer };
-}
-
-/** Exactly one of `ended` and `aborted` is called, unless the caller leaves. */
+/** What comes of a call. Exactly one of `ended` and `aborted` is called, unless the caller leaves. */
 export interface CallSink {
   opened?(): void;
+  /** the bytes are the sink's to keep */
   message(bytes: Buffer): void;
+  /** the bytes hold only during the call */
+  messageWithin(bytes: Buffer, from: number, to: number): void;
   ended(status: GrpcStatus): void;
   aborted(): void;
 }
 
+/** What the calls of a channel have in common. */
+export interface CallsUnderWay {
+  readonly live: Deadlines<RunningCall>;
+  readonly aborts: AbortWatch;
+  readonly pool: BufferPool;
+}
+
 /** One call from its start to its end, whoever ends it: the runtime, the deadline, the signal, the channel, the caller. */
-export class RunningCall implements ExchangeSink {
-  #isOver = false;
-  #exchange: Exchange | undefined;
-  readonly #waiter: Waiter | undefined;
-  readonly #onAbort = () => {
-    this.#exchange?.cancel();
-    if (this.#over()) this.sink.aborted();
-  };
+export class RunningCall extends Exchange implements Waiter, Abortable {
+  readonly signal: AbortSignal | undefined;
+  readonly deadlineMs: number;
 
   constructor(
+    readonly calls: CallsUnderWay,
     readonly options: CallOptions,
     readonly sink: CallSink,
-    readonly deadlines: Deadlines,
-    readonly aborts: AbortWatch,
-    readonly live: Bag<RunningCall>,
-    readonly pool: BufferPool,
   ) {
+    super(MAX_MESSAGE_BYTES, calls.pool);
     const { signal, timeoutMs } = options;
-    live.add(this);
-    if (signal !== undefined) aborts.add(signal, this.#onAbort);
-    if (timeoutMs !== undefined) {
-      const text = `context deadline exceeded (${timeoutMs / 1000} s)`;
-      this.#waiter = deadlines.add(timeoutMs, () => this.endWith({ code: "DeadlineExceeded", message: text }));
-    }
+    this.signal = signal;
+    this.deadlineMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : calls.live.clock.now() + timeoutMs;
+    calls.live.add(this);
+    if (signal !== undefined) calls.aborts.watch(signal);
   }
 
   /** Sends the request, unless it is too late for that. */
-  begin(session: ClientSession, requestHead: RequestHead, request: Buffer): void {
-    if (this.#isOver) return;
-    const head = { request: requestHead, maxMessageBytes: MAX_MESSAGE_BYTES, pool: this.pool };
-    const exchange = startExchange(session, head, request, this);
-    if (this.#isOver) return;
-    this.#exchange = exchange;
+  begin(session: ClientSession, head: RequestHead, request: Buffer): void {
+    if (!this.isOver) this.send(session, head, request);
   }
 
-  opened(): void {
-    if (!this.#isOver) this.sink.opened?.();
+  protected opened(): void {
+    this.sink.opened?.();
   }
 
   message(bytes: Buffer): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     try {
       this.sink.message(bytes);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      this.endWith({ code: "Internal", message: `grpc: failed to unmarshal the received message: ${why}` });
+      this.#isNoMessage(error);
     }
   }
 
-  ended(status: GrpcStatus): void {
-    this.finish(status);
+  messageWithin(bytes: Buffer, from: number, to: number): void {
+    if (this.isOver) return;
+    try {
+      this.sink.messageWithin(bytes, from, to);
+    } catch (error) {
+      this.#isNoMessage(error);
+    }
+  }
+
+  #isNoMessage(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    this.endWith({ code: "Internal", message: `grpc: failed to unmarshal the received message: ${why}` });
   }
 
   finish(status: GrpcStatus): void {
     if (this.#over()) this.sink.ended(status);
   }
 
+  giveUp(): void {
+    const text = `context deadline exceeded (${(this.options.timeoutMs ?? 0) / 1000} s)`;
+    this.endWith({ code: "DeadlineExceeded", message: text });
+  }
+
+  aborted(): void {
+    this.cancel();
+    if (this.#over()) this.sink.aborted();
+  }
+
   /** Ends the call from this side. */
   endWith(status: GrpcStatus): void {
-    this.#exchange?.cancel();
+    this.cancel();
     this.finish(status);
   }
 
   /** The caller wants no more: the runtime is told, nobody else. */
   leave(): void {
-    if (this.#over()) this.#exchange?.cancel();
-  }
-
-  pause(): void {
-    this.#exchange?.pause();
-  }
-
-  resume(): void {
-    this.#exchange?.resume();
+    if (this.#over()) this.cancel();
   }
 
   /** @returns true the first time */
   #over(): boolean {
-    if (this.#isOver) return false;
-    this.#isOver = true;
-    this.live.delete(this);
-    if (this.#waiter !== undefined) this.deadlines.remove(this.#waiter);
-    if (this.options.signal !== undefined) this.aborts.remove(this.options.signal, this.#onAbort);
+    if (this.isOver) return false;
+    this.isOver = true;
+    this.calls.live.remove(this);
     return true;
   }
 }

@@ -4,7 +4,7 @@ import { isAbortError } from "../util/errors.js";
 import type { AnyRpc } from "./rpc.js";
 import { GRPC_CODES, type GrpcCode, MAX_MESSAGE_BYTES, RpcError } from "./status.js";
 import { encodeField, type Fields } from "./transport/hpack.js";
-import { MessageReader, type MessageSink, withPrefix } from "./transport/message-reader.js";
+import { MessageReader, type MessageSink, PREFIX_BYTES, putPrefix, withPrefix } from "./transport/message-reader.js";
 import type { RequestSink, ServerStream } from "./transport/server-stream.js";
 
 /** What a handler is told besides the request. */
@@ -73,12 +73,16 @@ export class ServedCall implements CallContext, RequestSink, MessageSink {
     return this.#controller.signal;
   }
 
-  data(piece: Buffer): void {
-    this.#reader.read(piece);
+  data(bytes: Buffer, from: number, to: number): void {
+    this.#reader.read(bytes, from, to);
   }
 
   message(bytes: Buffer): void {
     this.#request ??= bytes;
+  }
+
+  messageWithin(bytes: Buffer, from: number, to: number): void {
+    this.#request ??= Buffer.from(bytes.subarray(from, to));
   }
 
   refused(code: GrpcCode, why: string): void {
@@ -102,7 +106,7 @@ export class ServedCall implements CallContext, RequestSink, MessageSink {
   async #answerOne(): Promise<void> {
     try {
       const value = await this.route.handler(this.#decoded(), this);
-      this.stream.respond(HEAD, withPrefix(encoded(this.rpc, value)), STATUS_OK);
+      this.stream.respond(HEAD, encoded(this.rpc, value), STATUS_OK);
     } catch (error) {
       this.stream.end(refusalBlock(error));
     } finally {
@@ -117,7 +121,7 @@ export class ServedCall implements CallContext, RequestSink, MessageSink {
         if (this.#isCancelled) break;
         if (!hasBegun) this.stream.begin(HEAD);
         hasBegun = true;
-        const isEnough = !this.stream.write(withPrefix(encoded(this.rpc, value)));
+        const isEnough = !this.stream.write(encoded(this.rpc, value));
         if (isEnough) await new Promise<void>((resolve) => this.stream.hasRoom(resolve));
       }
       this.stream.end(hasBegun ? STATUS_OK : Buffer.concat([HEAD, STATUS_OK]));
@@ -159,8 +163,10 @@ export class RefusedCall implements RequestSink {
   }
 }
 
-function encoded(rpc: AnyRpc, value: unknown): Uint8Array {
-  return value instanceof Encoded ? value.bytes : rpc.response.encode(value as Values);
+/** A response as it is sent. */
+function encoded(rpc: AnyRpc, value: unknown): Buffer {
+  if (value instanceof Encoded) return withPrefix(value.bytes);
+  return putPrefix(rpc.response.encode(value as Values, PREFIX_BYTES));
 }
 
 /** The only block of an answer that brings nothing but a status. */

@@ -34,13 +34,14 @@ const keys: (string | undefined)[] = new Array<string | undefined>(KEY_SLOTS).fi
  * carried them through unseen.
  */
 export class Reader {
-  at = 0;
-  end: number;
   readonly #bytes: SlicingBuffer;
 
-  constructor(bytes: Buffer) {
+  constructor(
+    bytes: Buffer,
+    public at = 0,
+    public end = bytes.length,
+  ) {
     this.#bytes = bytes as SlicingBuffer;
-    this.end = bytes.length;
   }
 
   /** A varint's low 32 bits, unsigned: tags, lengths, enums, small integers. */

@@ -50,6 +50,11 @@ export class RememberedList<F extends FieldTable> extends Message<F> {
     return this.#last.value as DecodedFields<F>;
   }
 
+  /** What is remembered must be its own. */
+  override decodeWithin(bytes: Buffer, from: number, to: number): DecodedFields<F> {
+    return this.decode(Buffer.from(bytes.subarray(from, to)));
+  }
+
   /** These bytes stay until the next list is there. */
   override decodeAndRelease(bytes: Buffer, release: (bytes: Buffer) => void): DecodedFields<F> {
     const before = this.#last.bytes;

@@ -4,32 +4,39 @@ import type { Clock } from "./clock.js";
 
 /** A call that waits; `giveUp` is called at most once. */
 export interface Waiter {
-  readonly giveUp: () => void;
-  /** Unix ms on the clock */
+  giveUp(): void;
+  /** Unix ms on the clock; Infinity: it may wait for ever */
   readonly deadlineMs: number;
 }
 
 /**
- * The deadlines of all calls of a client, watched by one timer: the kubelet's context.WithTimeout on an injected clock.
- * No timer runs while no call with a deadline is under way.
+ * The calls of a client that are under way, and their deadlines, watched by one timer: the kubelet's context.WithTimeout on
+ * an injected clock. No timer runs while no call with a deadline is under way.
  */
-export class Deadlines {
-  readonly #waiters = new Bag<Waiter>();
+export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
+  readonly #waiters = new Bag<W>();
+  /** those with a deadline */
+  #limited = 0;
   #wakeMs = Number.POSITIVE_INFINITY;
   #timer: AbortController | undefined;
 
   constructor(readonly clock: Clock) {}
 
-  add(timeoutMs: number, giveUp: () => void): Waiter {
-    const waiter = { giveUp, deadlineMs: this.clock.now() + timeoutMs };
+  add(waiter: W): void {
     this.#waiters.add(waiter);
+    if (waiter.deadlineMs === Number.POSITIVE_INFINITY) return;
+    this.#limited++;
     if (waiter.deadlineMs < this.#wakeMs) this.#sleepUntil(waiter.deadlineMs);
-    return waiter;
   }
 
-  remove(waiter: Waiter): void {
-    this.#waiters.delete(waiter);
-    if (this.#waiters.size === 0) this.#stop();
+  remove(waiter: W): void {
+    if (!this.#waiters.delete(waiter) || waiter.deadlineMs === Number.POSITIVE_INFINITY) return;
+    if (--this.#limited === 0) this.#stop();
+  }
+
+  /** In no particular order; whoever adds or removes meanwhile iterates over a copy. */
+  [Symbol.iterator](): ArrayIterator<W> {
+    return this.#waiters[Symbol.iterator]();
   }
 
   #stop(): void {
@@ -53,49 +60,46 @@ export class Deadlines {
   #wake(): void {
     const nowMs = this.clock.now();
     let nextMs = Number.POSITIVE_INFINITY;
-    const due: Waiter[] = [];
+    const due: W[] = [];
     for (const waiter of this.#waiters) {
       if (waiter.deadlineMs <= nowMs) due.push(waiter);
       else nextMs = Math.min(nextMs, waiter.deadlineMs);
     }
     this.#stop();
     for (const waiter of due) {
-      this.#waiters.delete(waiter);
+      this.remove(waiter);
       waiter.giveUp();
     }
-    if (nextMs < this.#wakeMs && this.#waiters.size > 0) this.#sleepUntil(nextMs);
+    if (nextMs < this.#wakeMs && this.#limited > 0) this.#sleepUntil(nextMs);
   }
 }
 
 /** Why a timer ends that nobody needs any more. Given, as an error that Node makes itself costs a stack each time. */
 const OVER = new Error("the call is over");
 
+/** A call that ends when its signal aborts. */
+export interface Abortable {
+  readonly signal: AbortSignal | undefined;
+  aborted(): void;
+}
+
 /**
- * Who is told when a signal aborts: one listener on each signal, however many calls wait on it, as adding one costs half
+ * Tells calls when their signals abort: one listener on each signal, however many calls wait on it, as adding one costs half
  * as much as a call. It stays as long as the signal does, and holds nothing once the calls are over.
  */
 export class AbortWatch {
-  readonly #bySignal = new WeakMap<AbortSignal, Bag<() => void>>();
+  readonly #watched = new WeakSet<AbortSignal>();
 
-  add(signal: AbortSignal, giveUp: () => void): void {
-    let waiting = this.#bySignal.get(signal);
-    if (waiting === undefined) {
-      const calls = new Bag<() => void>();
-      waiting = calls;
-      this.#bySignal.set(signal, calls);
-      setMaxListeners(0, signal);
-      signal.addEventListener(
-        "abort",
-        () => {
-          for (const each of [...calls]) each();
-        },
-        { once: true },
-      );
-    }
-    waiting.add(giveUp);
-  }
+  /** @param live the calls that are under way */
+  constructor(readonly live: Iterable<Abortable>) {}
 
-  remove(signal: AbortSignal, giveUp: () => void): void {
-    this.#bySignal.get(signal)?.delete(giveUp);
+  watch(signal: AbortSignal): void {
+    if (this.#watched.has(signal)) return;
+    this.#watched.add(signal);
+    setMaxListeners(0, signal);
+    const onAbort = () => {
+      for (const call of [...this.live]) if (call.signal === signal) call.aborted();
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
   }
 }

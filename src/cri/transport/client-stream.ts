@@ -7,8 +7,8 @@ import { Http2Stream, type Room } from "./http2-stream.js";
 /** What comes back on one stream. */
 export interface StreamSink {
   headers(fields: Fields): void;
-  /** a view that holds only during the call */
-  data(piece: Buffer): void;
+  /** bytes that hold only during the call */
+  data(bytes: Buffer, from: number, to: number): void;
   /** once, last: how it ended */
   closed(how: StreamEnd): void;
 }

@@ -5,49 +5,12 @@ import type { ClientStream, StreamEnd, StreamSink } from "./client-stream.js";
 import { ErrorCode } from "./frames.js";
 import type { RequestHead } from "./header-encoder.js";
 import type { Fields } from "./hpack.js";
-import { MessageReader, type MessageSink, withPrefix } from "./message-reader.js";
+import { MessageReader, type MessageSink } from "./message-reader.js";
 
 /** How a call ended, in gRPC's terms. */
 export interface GrpcStatus {
   readonly code: GrpcCode;
   readonly message: string;
-}
-
-/** What comes back on one call. */
-export interface ExchangeSink {
-  /** the answer's head is there */
-  opened?(): void;
-  /** one message, whole; the bytes are the sink's to keep */
-  message(bytes: Buffer): void;
-  /** once, last */
-  ended(status: GrpcStatus): void;
-}
-
-export interface Exchange {
-  /** Tells the other side that nobody waits any more. `ended` is not called then. */
-  cancel(): void;
-  /** Stops the other side from sending more than fits the window, until `resume`. */
-  pause(): void;
-  resume(): void;
-}
-
-export interface CallHead {
-  /** of `requestHead` */
-  readonly request: RequestHead;
-  readonly maxMessageBytes: number;
-  /** where the messages' buffers come from; whoever reads them gives them back */
-  readonly pool: BufferPool;
-}
-
-/**
- * One gRPC call over HTTP/2: a POST whose body is the request message, and whose answer is messages and then, in the
- * trailers, a status. Each message has five bytes before it: a flag for compression (never asked for) and its length.
- */
-export function startExchange(session: ClientSession, head: CallHead, request: Buffer, sink: ExchangeSink): Exchange {
-  const body = withPrefix(request);
-  const incoming = new Incoming(head, sink);
-  incoming.stream = session.request(head.request, body, incoming);
-  return incoming;
 }
 
 /** The head of a call: the same for each call of an rpc with the same timeout. */
@@ -65,20 +28,38 @@ export function requestHead(path: string, timeout: string | undefined): RequestH
   return fields;
 }
 
-/** Takes what arrives, and finds out how the call ended. */
-class Incoming implements Exchange, StreamSink, MessageSink {
-  /** undefined only while the request is being sent */
-  stream: ClientStream | undefined;
-  #isOver = false;
+/**
+ * One gRPC call over HTTP/2: a POST whose body is the request message, and whose answer is messages and then, in the
+ * trailers, a status. Each message has five bytes before it: a flag for compression (never asked for) and its length.
+ *
+ * This takes what arrives and finds out how the call ended; who calls says what becomes of it.
+ */
+export abstract class Exchange implements StreamSink, MessageSink {
+  /** Nothing more is told. */
+  protected isOver = false;
+  #stream: ClientStream | undefined;
   #headers: Fields | undefined;
   #trailers: Fields | undefined;
   readonly #reader: MessageReader;
 
-  constructor(
-    readonly head: CallHead,
-    readonly sink: ExchangeSink,
-  ) {
-    this.#reader = new MessageReader(head.maxMessageBytes, head.pool, this);
+  /** @param pool where the buffers of messages come from; whoever reads them gives them back */
+  constructor(maxMessageBytes: number, pool: BufferPool) {
+    this.#reader = new MessageReader(maxMessageBytes, pool, this);
+  }
+
+  /** The answer's head is there. */
+  protected abstract opened(): void;
+  /** One message, put together; the bytes are the caller's to keep. */
+  abstract message(bytes: Buffer): void;
+  /** One message; the bytes hold only during the call. */
+  abstract messageWithin(bytes: Buffer, from: number, to: number): void;
+  /** The other side, or the connection, has ended it. */
+  protected abstract finish(status: GrpcStatus): void;
+
+  /** Sends the request. @param request with its prefix */
+  protected send(session: ClientSession, head: RequestHead, request: Buffer): void {
+    const stream = session.request(head, request, this);
+    if (!stream.isOver) this.#stream = stream;
   }
 
   headers(fields: Fields): void {
@@ -89,36 +70,27 @@ class Incoming implements Exchange, StreamSink, MessageSink {
     // 1xx: the real ones follow.
     if (fields[":status"]?.startsWith("1") === true) return;
     this.#headers = fields;
-    this.sink.opened?.();
+    if (!this.isOver) this.opened();
   }
 
-  data(piece: Buffer): void {
-    this.#reader.read(piece);
+  data(bytes: Buffer, from: number, to: number): void {
+    this.#reader.read(bytes, from, to);
   }
 
   closed(how: StreamEnd): void {
-    this.#end(this.#finalStatus(how));
-  }
-
-  message(bytes: Buffer): void {
-    this.sink.message(bytes);
+    if (!this.isOver) this.finish(this.#finalStatus(how));
   }
 
   refused(code: GrpcCode, message: string): void {
-    this.#end({ code, message });
-    this.stream?.cancel();
-  }
-
-  #end(status: GrpcStatus): void {
-    if (this.#isOver) return;
-    this.#over();
-    this.sink.ended(status);
+    if (!this.isOver) this.finish({ code, message });
+    this.#stream?.cancel();
   }
 
   /** The trailers' status; a server that refuses at once has it in its only headers. */
   #finalStatus(how: StreamEnd): GrpcStatus {
-    const last = this.#trailers ?? this.#headers ?? {};
+    const last = this.#trailers ?? this.#headers ?? NO_FIELDS;
     const status = last["grpc-status"];
+    if (status === "0") return OK;
     if (status !== undefined && /^\d+$/.test(status)) {
       return { code: grpcCode(Number(status)), message: decodeMessage(last["grpc-message"] ?? "") };
     }
@@ -130,24 +102,24 @@ class Incoming implements Exchange, StreamSink, MessageSink {
     return { code, message: `stream terminated by RST_STREAM with error code ${how.code}` };
   }
 
-  #over(): void {
-    this.#isOver = true;
+  /** Tells the other side that nobody waits any more. */
+  protected cancel(): void {
     this.#reader.stop();
+    this.#stream?.cancel();
   }
 
-  cancel(): void {
-    this.#over();
-    this.stream?.cancel();
-  }
-
+  /** Stops the other side from sending more than fits the window, until `resume`. */
   pause(): void {
-    this.stream?.pause();
+    this.#stream?.pause();
   }
 
   resume(): void {
-    this.stream?.resume();
+    this.#stream?.resume();
   }
 }
+
+const NO_FIELDS: Fields = {};
+const OK: GrpcStatus = { code: "OK", message: "" };
 
 /** Mirrors google.golang.org/grpc/internal/transport/http_util.go (HTTPStatusConvTab). */
 function codeOfHttp(status: number): GrpcCode {

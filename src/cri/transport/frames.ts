@@ -92,21 +92,22 @@ export function numberOf(payload: Buffer): number {
   return payload.readUInt32BE();
 }
 
-/** What a reader of frames tells. Buffers are views that hold only during the call. */
+/** What a reader of frames tells. The bytes, from `from` to `to`, hold only during the call: nothing is copied. */
 export interface FrameSink {
   /** a piece of a DATA frame, as it comes; `length`: what it counts against the windows */
-  data(stream: number, piece: Buffer, length: number): void;
+  data(stream: number, bytes: Buffer, from: number, to: number, length: number): void;
   /** the last piece of a DATA frame was told */
   dataEnd(stream: number, flags: number): void;
   /** any other frame, whole */
-  frame(type: number, flags: number, stream: number, payload: Buffer): void;
+  frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void;
 }
 
 /** Cuts what arrives into frames. Pieces of data are passed on as they come; only small frames are ever put together. */
 export class FrameReader {
+  /** a head that came in pieces, so far */
   readonly #head = Buffer.alloc(FRAME_HEAD_BYTES);
   #headBytes = 0;
-  #length = 0;
+  #isWithinFrame = false;
   #type = 0;
   #flags = 0;
   #stream = 0;
@@ -120,58 +121,62 @@ export class FrameReader {
   /** @throws Http2Error when this is no HTTP/2 */
   read(chunk: Buffer): void {
     let at = 0;
-    while (at < chunk.length) {
-      if (this.#headBytes < FRAME_HEAD_BYTES) {
-        at = this.#readHead(chunk, at);
-        if (this.#headBytes < FRAME_HEAD_BYTES || this.#missing > 0) continue;
-        this.#finish(chunk.subarray(at, at));
-        continue;
+    while (at < chunk.length || (this.#isWithinFrame && this.#missing === 0)) {
+      if (this.#isWithinFrame) {
+        const to = Math.min(chunk.length, at + this.#missing);
+        this.#missing -= to - at;
+        this.#payload(chunk, at, to);
+        at = to;
+      } else if (this.#headBytes === 0 && at + FRAME_HEAD_BYTES <= chunk.length) {
+        this.#begin(chunk, at);
+        at += FRAME_HEAD_BYTES;
+      } else {
+        this.#head[this.#headBytes++] = chunk[at++] as number;
+        if (this.#headBytes === FRAME_HEAD_BYTES) this.#begin(this.#head, 0);
       }
-      const end = Math.min(chunk.length, at + this.#missing);
-      const piece = chunk.subarray(at, end);
-      this.#missing -= piece.length;
-      at = end;
-      if (this.#isPassedOn) {
-        this.sink.data(this.#stream, piece, piece.length);
-        if (this.#missing === 0) this.#finish(piece);
-      } else if (this.#missing === 0) this.#finish(piece);
-      else this.#pieces.push(Buffer.from(piece));
     }
   }
 
-  /** Padding would have to be cut off: such frames, which hardly anybody sends, are put together first. */
-  get #isPassedOn(): boolean {
-    return this.#type === FrameType.DATA && (this.#flags & Flag.PADDED) === 0;
-  }
-
-  #readHead(chunk: Buffer, at: number): number {
-    const count = Math.min(chunk.length - at, FRAME_HEAD_BYTES - this.#headBytes);
-    chunk.copy(this.#head, this.#headBytes, at, at + count);
-    this.#headBytes += count;
-    if (this.#headBytes === FRAME_HEAD_BYTES) {
-      this.#length = this.#head.readUIntBE(0, 3);
-      this.#type = this.#head[3] as number;
-      this.#flags = this.#head[4] as number;
-      this.#stream = this.#head.readUInt32BE(5) & 0x7fffffff;
-      this.#missing = this.#length;
-      if (this.#length > MAX_FRAME_BYTES) throw new Http2Error(`a frame of ${this.#length} bytes`);
-    }
-    return at + count;
-  }
-
-  #finish(last: Buffer): void {
+  #begin(bytes: Buffer, at: number): void {
+    const length = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+    if (length > MAX_FRAME_BYTES) throw new Http2Error(`a frame of ${length} bytes`);
+    this.#type = bytes[at + 3] as number;
+    this.#flags = bytes[at + 4] as number;
+    this.#stream = uint32(bytes, at + 5) & 0x7fffffff;
+    this.#missing = length;
     this.#headBytes = 0;
-    if (this.#isPassedOn) {
-      this.sink.dataEnd(this.#stream, this.#flags);
-      return;
-    }
-    const payload = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
-    this.#pieces = [];
-    if (this.#type === FrameType.DATA) {
-      this.sink.data(this.#stream, withoutPadding(payload, this.#flags), payload.length);
-      this.sink.dataEnd(this.#stream, this.#flags);
-    } else this.sink.frame(this.#type, this.#flags, this.#stream, payload);
+    this.#isWithinFrame = true;
   }
+
+  /** Takes a piece of a payload, which is its last one when nothing is missing any more. */
+  #payload(bytes: Buffer, from: number, to: number): void {
+    this.#isWithinFrame = this.#missing > 0;
+    // Padding would have to be cut off: such frames, which hardly anybody sends, are put together first.
+    if (this.#type === FrameType.DATA && (this.#flags & Flag.PADDED) === 0) {
+      this.sink.data(this.#stream, bytes, from, to, to - from);
+      if (!this.#isWithinFrame) this.sink.dataEnd(this.#stream, this.#flags);
+    } else if (this.#isWithinFrame) this.#pieces.push(Buffer.from(bytes.subarray(from, to)));
+    else if (this.#pieces.length === 0) this.#whole(bytes, from, to);
+    else {
+      const payload = Buffer.concat([...this.#pieces, bytes.subarray(from, to)]);
+      this.#pieces = [];
+      this.#whole(payload, 0, payload.length);
+    }
+  }
+
+  #whole(bytes: Buffer, from: number, to: number): void {
+    if (this.#type === FrameType.DATA) {
+      const data = withoutPadding(bytes.subarray(from, to), this.#flags);
+      this.sink.data(this.#stream, data, 0, data.length, to - from);
+      this.sink.dataEnd(this.#stream, this.#flags);
+    } else this.sink.frame(this.#type, this.#flags, this.#stream, bytes, from, to);
+  }
+}
+
+/** Four bytes, most significant first. Buffer has a method for it, which takes five times as long to check its arguments. */
+export function uint32(bytes: Buffer, at: number): number {
+  const high = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+  return high * 65_536 + (((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number));
 }
 
 /** The payload of a DATA or HEADERS frame without what its flags put around it. */

@@ -17,6 +17,9 @@ type Field = readonly [name: string, value: string];
 
 /** What RFC 7541 adds to the length of a name and its value to count an entry's size. */
 const ENTRY_OVERHEAD = 32;
+/** Blocks up to this length are known again, which are numbers of fields that were sent before. */
+const MAX_KNOWN_BYTES = 3;
+const MAX_KNOWN = 64;
 /** How large a table both sides keep as long as nobody says otherwise. */
 export const MAX_TABLE_BYTES = 4096;
 
@@ -31,13 +34,31 @@ export class HeaderDecoder {
   #maxSize = MAX_TABLE_BYTES;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
+  #end = 0;
+  /** what short blocks said, by their bytes: the same few come with every answer; a field that is remembered changes all */
+  readonly #known = new Map<number, Fields>();
+  /** The table has, since the last block of those began. */
+  #hasChanged = false;
 
   /** @throws Http2Error for a block that is none: the connection is of no use any more */
-  decode(block: Buffer): Fields {
+  decode(block: Buffer, from = 0, to = block.length): Fields {
+    if (to - from > MAX_KNOWN_BYTES) return this.#decode(block, from, to);
+    let key = to - from;
+    for (let at = from; at < to; at++) key = key * 256 + (block[at] as number);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    this.#hasChanged = false;
+    const fields = this.#decode(block, from, to);
+    if (!this.#hasChanged && this.#known.size < MAX_KNOWN) this.#known.set(key, fields);
+    return fields;
+  }
+
+  #decode(block: Buffer, from: number, to: number): Fields {
     this.#bytes = block;
-    this.#at = 0;
+    this.#at = from;
+    this.#end = to;
     const fields: Record<string, string> = {};
-    while (this.#at < block.length) {
+    while (this.#at < to) {
       const first = block[this.#at] as number;
       if ((first & 0xe0) === 0x20) {
         this.#resize(this.#integer(5));
@@ -80,6 +101,8 @@ export class HeaderDecoder {
   }
 
   #evict(): void {
+    this.#hasChanged = true;
+    this.#known.clear();
     while (this.#size > this.#maxSize) {
       const oldest = this.#table.shift();
       this.#size -= oldest === undefined ? this.#size : sizeOf(oldest);
@@ -87,9 +110,8 @@ export class HeaderDecoder {
   }
 
   #byte(): number {
-    const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw new Http2Error("header block ends too early");
-    return byte;
+    if (this.#at >= this.#end) throw new Http2Error("header block ends too early");
+    return this.#bytes[this.#at++] as number;
   }
 
   /** An integer that begins in the low bits of a byte and goes on, where it does not fit, seven bits a byte. */
@@ -110,7 +132,7 @@ export class HeaderDecoder {
     const length = this.#integer(7);
     const start = this.#at;
     this.#at += length;
-    if (this.#at > this.#bytes.length) throw new Http2Error("header block ends too early");
+    if (this.#at > this.#end) throw new Http2Error("header block ends too early");
     const raw = this.#bytes.subarray(start, this.#at);
     return isHuffman ? decodeHuffman(raw) : raw.toString("latin1");
   }

@@ -90,7 +90,7 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
     this.lost(why);
   }
 
-  data(id: number, piece: Buffer, length: number): void {
+  data(id: number, bytes: Buffer, from: number, to: number, length: number): void {
     if (!this.#hasSettings) throw new Http2Error("it does not begin with settings");
     this.#read += length;
     if (this.#read > CONNECTION_WINDOW / 2) {
@@ -98,22 +98,30 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
       this.#read = 0;
     }
     // None: the stream is over for this side, and the other does not know yet.
-    this.streams.get(id)?.received(piece, length);
+    this.streams.get(id)?.received(bytes, from, to, length);
   }
 
   dataEnd(id: number, flags: number): void {
     if ((flags & Flag.END_STREAM) !== 0) this.ended(id);
   }
 
-  frame(type: number, flags: number, id: number, payload: Buffer): void {
+  frame(type: number, flags: number, id: number, bytes: Buffer, from: number, to: number): void {
     if (!this.#hasSettings && type !== FrameType.SETTINGS) throw new Http2Error("it does not begin with settings");
     if (this.#blocks.isWithinOne && type !== FrameType.CONTINUATION) throw new Http2Error("a header block breaks off");
+    const isPlain = (flags & (Flag.PADDED | Flag.PRIORITY)) === 0;
+    if (type === FrameType.HEADERS && isPlain) this.#headerBlock(id, flags, bytes, from, to);
+    else this.#otherFrame(type, flags, id, bytes.subarray(from, to));
+  }
+
+  #otherFrame(type: number, flags: number, id: number, payload: Buffer): void {
     switch (type) {
-      case FrameType.HEADERS:
-        this.#headerBlock(id, flags, withoutPadding(payload, flags, (flags & Flag.PRIORITY) === 0 ? 0 : 5));
+      case FrameType.HEADERS: {
+        const block = withoutPadding(payload, flags, (flags & Flag.PRIORITY) === 0 ? 0 : 5);
+        this.#headerBlock(id, flags, block, 0, block.length);
         break;
+      }
       case FrameType.CONTINUATION:
-        this.#headerBlock(id, flags, payload);
+        this.#headerBlock(id, flags, payload, 0, payload.length);
         break;
       case FrameType.SETTINGS:
         if ((flags & Flag.ACK) === 0) this.#settings(payload);
@@ -136,11 +144,12 @@ export abstract class Http2Session<S extends Http2Stream> implements FrameSink {
     }
   }
 
-  #headerBlock(id: number, flags: number, piece: Buffer): void {
-    const block = this.#blocks.add(id, flags, piece);
-    if (block === undefined) return;
-    this.headers(block.stream, block.fields);
-    if ((block.flags & Flag.END_STREAM) !== 0) this.ended(block.stream);
+  #headerBlock(id: number, flags: number, bytes: Buffer, from: number, to: number): void {
+    const fields = this.#blocks.add(id, flags, bytes, from, to);
+    if (fields === undefined) return;
+    const { stream } = this.#blocks;
+    this.headers(stream, fields);
+    if ((this.#blocks.flags & Flag.END_STREAM) !== 0) this.ended(stream);
   }
 
   #settings(payload: Buffer): void {

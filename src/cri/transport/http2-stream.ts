@@ -16,7 +16,7 @@ export class Room {
 /** What a client's and a server's stream have in common: an end, and the windows of both directions. */
 export abstract class Http2Stream {
   /** who takes what comes; undefined while nobody is known */
-  abstract readonly sink: { data(piece: Buffer): void } | undefined;
+  abstract readonly sink: { data(bytes: Buffer, from: number, to: number): void } | undefined;
   /** Nothing comes or goes any more. */
   isOver = false;
   /** The other side may not send more than its window, until `resume`. */
@@ -38,10 +38,10 @@ export abstract class Http2Stream {
   abstract sendMore(): void;
 
   /** @param length what the piece counts against the window */
-  received(piece: Buffer, length: number): void {
+  received(bytes: Buffer, from: number, to: number, length: number): void {
     this.#read += length;
-    this.sink?.data(piece);
-    this.allowMore();
+    this.sink?.data(bytes, from, to);
+    if (this.#read >= STREAM_WINDOW / 2) this.allowMore();
   }
 
   protected allowMore(): void {

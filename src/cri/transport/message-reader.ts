@@ -1,23 +1,29 @@
 import type { GrpcCode } from "../status.js";
 import type { BufferPool } from "./buffer-pool.js";
+import { uint32 } from "./frames.js";
 
 /** Before each message: a flag for compression, and the message's length. */
-const PREFIX_BYTES = 5;
+export const PREFIX_BYTES = 5;
+const UNKNOWN = -1;
 
 /** What a reader of messages tells. */
 export interface MessageSink {
-  /** one message, whole; the bytes are the sink's to keep */
+  /** one message, put together; the bytes are the sink's to keep */
   message(bytes: Buffer): void;
+  /** one message that came in one piece and lies among others: the bytes hold only during the call */
+  messageWithin(bytes: Buffer, from: number, to: number): void;
   /** what comes cannot be taken; nothing is told after it */
   refused(code: GrpcCode, why: string): void;
 }
 
-/** Puts gRPC's messages together from the pieces that arrive. */
+/** Finds gRPC's messages in the pieces that arrive, and puts together those that are in more than one. */
 export class MessageReader {
   #isStopped = false;
-  /** the length prefix so far, where it came in pieces */
-  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  /** a prefix that came in pieces, so far */
+  #prefix: Buffer | undefined;
   #prefixBytes = 0;
+  /** of the message that comes next; unknown until its prefix is there */
+  #length = UNKNOWN;
   #message: Buffer | undefined;
   #messageBytes = 0;
 
@@ -33,44 +39,54 @@ export class MessageReader {
     this.#isStopped = true;
   }
 
-  /** @param piece a view that holds only during the call */
-  read(piece: Buffer): void {
-    let at = 0;
-    while (at < piece.length && !this.#isStopped) {
-      if (this.#message === undefined) at = this.#takePrefix(piece, at);
-      else {
-        const count = Math.min(piece.length - at, this.#message.length - this.#messageBytes);
-        piece.copy(this.#message, this.#messageBytes, at, at + count);
-        this.#messageBytes += count;
-        at += count;
-      }
-      if (this.#message !== undefined && this.#messageBytes === this.#message.length) {
-        const message = this.#message;
-        this.#message = undefined;
-        this.sink.message(message);
-      }
+  /** @param bytes of which those from `from` to `to` have come; they hold only during the call */
+  read(bytes: Buffer, from: number, to: number): void {
+    let at = from;
+    while ((at < to || this.#length === 0) && !this.#isStopped) {
+      if (this.#length === UNKNOWN) at = this.#takePrefix(bytes, at, to);
+      else if (this.#message === undefined && at + this.#length <= to) {
+        const start = at;
+        at += this.#length;
+        this.#length = UNKNOWN;
+        this.sink.messageWithin(bytes, start, at);
+      } else at = this.#gather(bytes, at, to);
     }
   }
 
-  #takePrefix(piece: Buffer, at: number): number {
-    const count = Math.min(piece.length - at, PREFIX_BYTES - this.#prefixBytes);
-    piece.copy(this.#prefix, this.#prefixBytes, at, at + count);
-    this.#prefixBytes += count;
-    if (this.#prefixBytes === PREFIX_BYTES) this.#beginMessage();
-    return at + count;
+  #takePrefix(bytes: Buffer, at: number, to: number): number {
+    if (this.#prefixBytes === 0 && at + PREFIX_BYTES <= to) {
+      this.#begin(bytes, at);
+      return at + PREFIX_BYTES;
+    }
+    this.#prefix ??= Buffer.alloc(PREFIX_BYTES);
+    this.#prefix[this.#prefixBytes++] = bytes[at] as number;
+    if (this.#prefixBytes === PREFIX_BYTES) this.#begin(this.#prefix, 0);
+    return at + 1;
   }
 
-  #beginMessage(): void {
+  #begin(prefix: Buffer, at: number): void {
     this.#prefixBytes = 0;
-    const length = this.#prefix.readUInt32BE(1);
-    if (this.#prefix[0] !== 0) this.#refuse("Internal", "grpc: compressed message, and no compression was asked for");
+    const length = uint32(prefix, at + 1);
+    if (prefix[at] !== 0) this.#refuse("Internal", "grpc: compressed message, and no compression was asked for");
     else if (length > this.maxMessageBytes) {
       const why = `grpc: received message larger than max (${length} vs. ${this.maxMessageBytes})`;
       this.#refuse("ResourceExhausted", why);
-    } else {
-      this.#message = this.pool.take(length);
+    } else this.#length = length;
+  }
+
+  #gather(bytes: Buffer, at: number, to: number): number {
+    this.#message ??= this.pool.take(this.#length);
+    const message = this.#message;
+    const end = Math.min(to, at + this.#length - this.#messageBytes);
+    bytes.copy(message, this.#messageBytes, at, end);
+    this.#messageBytes += end - at;
+    if (this.#messageBytes === this.#length) {
+      this.#message = undefined;
       this.#messageBytes = 0;
+      this.#length = UNKNOWN;
+      this.sink.message(message);
     }
+    return end;
   }
 
   #refuse(code: GrpcCode, why: string): void {
@@ -82,8 +98,17 @@ export class MessageReader {
 /** A message as it is sent: a copy, with its prefix. */
 export function withPrefix(message: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
-  bytes[0] = 0;
-  bytes.writeUInt32BE(message.length, 1);
   bytes.set(message, PREFIX_BYTES);
+  return putPrefix(bytes);
+}
+
+/** Fills in the prefix of a message that stands behind the room for it. */
+export function putPrefix(bytes: Buffer): Buffer {
+  const length = bytes.length - PREFIX_BYTES;
+  bytes[0] = 0;
+  bytes[1] = length >> 24;
+  bytes[2] = length >> 16;
+  bytes[3] = length >> 8;
+  bytes[4] = length;
   return bytes;
 }

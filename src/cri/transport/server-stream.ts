@@ -4,8 +4,8 @@ import { Http2Stream, type Room } from "./http2-stream.js";
 
 /** Who takes what comes on one stream. */
 export interface RequestSink {
-  /** a view that holds only during the call */
-  data(piece: Buffer): void;
+  /** bytes that hold only during the call */
+  data(bytes: Buffer, from: number, to: number): void;
   /** the request is whole */
   ended(): void;
   /** nobody waits for the answer any more */
