@@ -26,6 +26,7 @@ interface LearnFlags {
   readonly json?: boolean;
   readonly junit?: boolean;
   readonly force?: boolean;
+  readonly wait?: boolean;
 }
 
 /** `kubelab learn`: guided walkthroughs, with a menu on a terminal and with subcommands everywhere. */
@@ -113,11 +114,13 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     .action(async (words: readonly string[]) =>
       (await import("./learn/kubectl/run-kubectl.js")).runKubectl(context, words),
     );
+  const check = add("check", "helpCheck");
+  help.option(check, "--wait", "helpWait");
+  check.action(open(async (env, { wait }) => (await import("./learn/operations.js")).check(env, wait === true)));
   const next = add("next", "helpNext");
   help.argument(next, "[choice]", "helpChoice");
   next.action(open(async (env, _flags, choice) => (await import("./learn/operations.js")).next(env, choice)));
   for (const [name, text] of [
-    ["check", "helpCheck"],
     ["hint", "helpHint"],
     ["solution", "helpSolution"],
     ["status", "helpStatus"],

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { makeFolder } from "../util/files.js";
 import type { Say } from "./catalogue.js";
-import { type CheckView, evaluateWithin, type Verdict } from "./check.js";
+import { type CheckView, evaluateWithin, type Verdict, type Waiting } from "./check.js";
 import { findIn } from "./match.js";
 import type { LabPlace } from "./place.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
@@ -41,9 +41,10 @@ export class LabRuns implements AsyncDisposable {
     };
   }
 
-  check(check: Check, signal: AbortSignal, onWaiting?: Parameters<typeof evaluateWithin>[4]): Promise<Verdict> {
+  /** @param patience aborts when nobody wants to wait any more */
+  check(check: Check, signal: AbortSignal, onWaiting?: Waiting, patience?: AbortSignal): Promise<Verdict> {
     const { clock, wall, patienceMs } = this.place;
-    return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting);
+    return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting, patience);
   }
 
   /** Runs a command to its end and keeps what it printed under `name`. */

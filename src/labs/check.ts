@@ -38,6 +38,7 @@ export type Waiting = (verdict: Verdict & { ok: false }, leftMs: number) => void
 /**
  * Asks until the check holds, or its `within` is over on the lab's clock.
  * @param times.wall so that a fast clock does not make it ask without a pause
+ * @param patience aborts when nobody wants to wait any more: what was seen last counts
  * @param times.patienceMs ms of the wall's clock that it goes on in any case, where a fast clock runs away from a busy machine
  */
 export async function evaluateWithin(
@@ -46,6 +47,7 @@ export async function evaluateWithin(
   times: { readonly clock: Clock; readonly wall: Clock; readonly patienceMs: number },
   signal: AbortSignal,
   onWaiting?: Waiting,
+  patience?: AbortSignal,
 ): Promise<Verdict> {
   const limitMs = withinMs(check);
   const untilMs = times.clock.now() + limitMs;
@@ -53,7 +55,8 @@ export async function evaluateWithin(
   for (;;) {
     const verdict = await evaluate(check, view, signal);
     const leftMs = untilMs - times.clock.now();
-    if (verdict.ok || (leftMs <= 0 && times.wall.now() >= patientUntilMs)) return verdict;
+    const isOver = leftMs <= 0 && times.wall.now() >= patientUntilMs;
+    if (verdict.ok || isOver || patience?.aborted === true) return verdict;
     onWaiting?.(verdict, Math.max(0, leftMs));
     await times.wall.sleep(ASK_AGAIN_MS, signal);
   }

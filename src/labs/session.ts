@@ -1,6 +1,6 @@
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Say, sayIn } from "./catalogue.js";
-import { withinMs } from "./check.js";
+import { type Waiting, withinMs } from "./check.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
@@ -38,6 +38,7 @@ export class LabSession implements AsyncDisposable {
   readonly #emit: (message: LabMessage) => void;
   #index: number;
   #hintsShown = 0;
+  #patience = new AbortController();
   /** What a kept command prints later is beside the point: it is told only while the step that began it is done. */
   #showing = { isOver: false };
 
@@ -119,12 +120,18 @@ export class LabSession implements AsyncDisposable {
   }
 
   /**
-   * Goes on if the present step's command has done what it should, wherever it was typed; runs nothing.
+   * Goes on if what the present step asks for is there, wherever it was done; runs nothing.
+   * @param waits as long as the step's check may take; else it looks once
    * @returns whether it is done
    */
-  async look(signal: AbortSignal): Promise<boolean> {
+  async look(waits: boolean, signal: AbortSignal): Promise<boolean> {
     const { step } = this;
-    return step !== undefined && (await this.ask(signal)) === true && this.#goOn(step);
+    return step !== undefined && (await this.ask(waits, signal)) === true && this.#goOn(step);
+  }
+
+  /** Whoever waits for a check just now, in `perform`, `look` or `ask`, waits no longer: what it saw last counts. */
+  stopWaiting(): void {
+    this.#patience.abort();
   }
 
   #goOn(step: Step): true {
@@ -248,9 +255,9 @@ export class LabSession implements AsyncDisposable {
 
   async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
     const totalMs = withinMs(check);
-    const verdict = await this.runs.check(check, signal, ({ seen, want }, leftMs) =>
-      this.#emit({ kind: "waiting", seen, want, leftMs, totalMs }),
-    );
+    const onWaiting: Waiting = ({ seen, want }, leftMs) => this.#emit({ kind: "waiting", seen, want, leftMs, totalMs });
+    this.#patience = new AbortController();
+    const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
     this.#emit({ kind: "verdict", ...verdict });
     return verdict.ok;
   }
@@ -291,12 +298,27 @@ export class LabSession implements AsyncDisposable {
 
   /**
    * Asks the check of the present step, and does nothing else.
+   * @param waits as long as the check may take; else it looks once
    * @returns undefined: the step has none
    */
-  async ask(signal: AbortSignal): Promise<boolean | undefined> {
+  async ask(waits: boolean, signal: AbortSignal): Promise<boolean | undefined> {
     const { step } = this;
     const check = step === undefined ? undefined : checkOf(step);
-    return check === undefined ? undefined : this.#verdict(check, signal);
+    if (check === undefined) return undefined;
+    return this.#verdict(waits ? check : { ...check, within: undefined }, signal);
+  }
+
+  /** How long what the present step asks for may take, ms of the lab's clock; 0: it is there at once, or never. */
+  get mayTakeMs(): number {
+    const check = this.step === undefined ? undefined : checkOf(this.step);
+    return check === undefined ? 0 : withinMs(check);
+  }
+
+  /** Whether the present step is done by the learner, so that there is nothing but to look. */
+  get isLookedAt(): boolean {
+    const { step } = this;
+    if (step === undefined || checkOf(step) === undefined) return false;
+    return "check" in step || ("do" in step && step.where === "elsewhere");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

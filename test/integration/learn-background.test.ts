@@ -42,6 +42,25 @@ afterEach(async () => {
 });
 const labFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("kubelab-lab-"));
 
+suiteNeeding(["kubectl", "openssl"], "a check of what takes time", () => {
+  test("looks once, and says how long it may take; with --wait it waits", async () => {
+    const learner = newLearner();
+    await learner.type("start wrong-ca-hash --speed 40");
+    for (const line of ["next", "next", "next not-sent", "solution"]) {
+      assert.equal((await learner.type(line)).code, 0, line);
+    }
+    const once = await learner.type("check");
+    assert.equal(once.code, 1);
+    assert.match(once.stdout, /not yet\n +sees [\s\S]*\n +wants /);
+    assert.match(once.stderr, /This may take up to 60 s of the lab's time\. Wait for it: kubelab learn check --wait\n/);
+    assert.doesNotMatch(once.stderr, /waiting for/);
+    const waited = await learner.type("check --wait");
+    assert.equal(waited.code, 1);
+    assert.match(waited.stderr, /waiting for /);
+    assert.doesNotMatch(waited.stderr, /This may take/);
+  });
+});
+
 suiteNeeding(["kubectl"], "a lab in the background", () => {
   test("start, check, next, hint, solution, status, speed, stop: each says what it did, by exit code too", async () => {
     const learner = newLearner();
@@ -51,6 +70,9 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     const early = await learner.type("check");
     assert.equal(early.code, 1);
     assert.match(early.stdout, /sees .*[\s\S]*\n +wants /);
+    const useless = await learner.type("next false-by-kubelet");
+    assert.equal(useless.code, 2);
+    assert.match(useless.stderr, /step \w+ asks no question, so false-by-kubelet answers nothing\nIt runs a command/);
     const next = await learner.type("next");
     assert.equal(next.code, 0, next.stderr);
     assert.match(next.stdout, /\$ kubelab lease --node \w+[\s\S]*Step 2 of/);

@@ -73,7 +73,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.deepEqual(labFolders(), before);
   });
 
-  test("Ctrl-C while a check waits: the same", async () => {
+  test("a check looks once; who waits for it may stop, by Esc or by Ctrl-C", async () => {
     const before = labFolders();
     await using terminal = open(["learn", "start", "wrong-ca-hash", "--speed", "1"]);
     for (let step = 1; step <= 2; step++) {
@@ -88,9 +88,15 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Enter");
     await terminal.shows(/Step 5 of[\s\S]*❯ check/);
     terminal.press("Enter");
-    await terminal.shows(/waiting for /);
+    await terminal.shows(/not yet[\s\S]*❯ check\s+wait for it: up to \d+ s of the lab's time/);
+    terminal.press("Down", "Enter");
+    await terminal.shows(/waiting for .*\(\+ -: speed of time, Esc: stop waiting\)/);
     terminal.press("+");
     await terminal.shows(/time runs 2x/);
+    terminal.press("Escape");
+    await terminal.shows(/time runs 2x[\s\S]*not yet[\s\S]*❯ check\s+wait for it/);
+    terminal.press("Down", "Enter");
+    await terminal.shows(/wait for it[^\n]*\n[^❯]*waiting for /);
     terminal.press("C-c");
     assert.match(await terminal.shows(/ended with \d+/), /ended with 130/);
     assert.deepEqual(labFolders(), before);

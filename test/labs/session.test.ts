@@ -86,6 +86,37 @@ describe("what a step needs before it is done", () => {
     assert.equal(told.at(-1), "verdict");
     assert.equal(session.step?.id, "back");
   });
+  test("a check that is looked at says at once what it saw, and how long it may take", async () => {
+    const { session, place, take } = await begin({ done: ["look", "join", "lines", "guess"] });
+    take();
+    const startMs = place.clock.now();
+    assert.equal(await session.ask(false, signal), false);
+    assert.equal(await session.look(false, signal), false);
+    assert.deepEqual(
+      take().map(({ kind }) => kind),
+      ["verdict", "verdict"],
+    );
+    assert.deepEqual([place.clock.now() - startMs, session.mayTakeMs, session.isLookedAt], [0, 60_000, true]);
+    assert.equal(await session.ask(true, signal), false);
+    assert.equal(place.clock.now() - startMs, 60_000);
+  });
+  test("a wait that nobody wants to wait for: what was seen last counts", async () => {
+    const place = new MemoryPlace();
+    const startMs = place.clock.now();
+    const session: LabSession = new LabSession(await tinyLab(), place, {
+      language: "en",
+      seed: 1,
+      done: ["look", "join", "lines", "guess"],
+      emit: (message) => {
+        if (message.kind === "waiting" && message.leftMs <= 59_000) session.stopWaiting();
+      },
+    });
+    assert.equal(await session.look(true, signal), false);
+    assert.equal(place.clock.now() - startMs, 1050);
+    // The next wait is another one.
+    place.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
+    assert.equal(await session.perform(undefined, signal), true);
+  });
   test("a command that ends with another code than it should", async () => {
     const yaml = TINY_YAML.replace(
       'do: kubelab join {{node}}\n    expect: { object: "/api/v1/nodes/{{node}}" }',
@@ -126,10 +157,10 @@ describe("a command that was typed in another terminal", () => {
   test("can be looked for without running anything", async () => {
     const { session, place } = await begin({ yaml: UNSEEN, done: ["look"] });
     assert.equal(session.isNoticed, true);
-    assert.equal(await session.look(signal), false);
+    assert.equal(await session.look(false, signal), false);
     assert.equal(session.step?.id, "join");
     elsewhere(place);
-    assert.equal(await session.look(signal), true);
+    assert.equal(await session.look(false, signal), true);
     assert.equal(session.step?.id, "lines");
     assert.equal(place.lines.includes("kubelab join draco"), false);
   });

@@ -11,7 +11,8 @@ import { untilAborted } from "../../util/loops.js";
 
 /** What a learner can ask of a lab that runs in the background. */
 export type LabOperation =
-  | { readonly op: "present" | "hint" | "solve" | "ask" | "leave" }
+  | { readonly op: "present" | "hint" | "solve" | "leave" }
+  | { readonly op: "ask"; readonly waits: boolean }
   | { readonly op: "perform"; readonly choice?: string }
   | { readonly op: "speed"; readonly factor: number };
 
@@ -26,6 +27,8 @@ export type LabOutcome =
       /** where the lab stands now; null: at its end */
       readonly step: string | null;
       readonly type: StepType | null;
+      /** how long what the step asks for may take, ms of the lab's clock */
+      readonly mayTakeMs: number;
     }
   | { readonly kind: "failed"; readonly code: LabErrorCode; readonly message: string; readonly hint: string };
 
@@ -106,7 +109,8 @@ async function operate(
     const ok = await perform(session, operation, signal);
     const { step } = session;
     const type = step === undefined ? null : typeOf(step);
-    return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type };
+    const { mayTakeMs } = session;
+    return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type, mayTakeMs };
   } catch (thrown) {
     const error = inLanguageOf(thrown, say);
     const { id } = session.definition;
@@ -135,7 +139,7 @@ async function perform(
     case "solve":
       return (await session.solve(signal)) ? session.perform(undefined, signal) : undefined;
     case "ask":
-      return session.ask(signal);
+      return session.ask(operation.waits, signal);
     case "perform":
       return session.perform(operation.choice, signal);
     case "speed":

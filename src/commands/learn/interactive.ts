@@ -2,6 +2,7 @@ import type { MessageKey } from "../../labs/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { inLanguageOf } from "../../labs/said-error.js";
+import type { LabSession } from "../../labs/session.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
@@ -24,7 +25,7 @@ export interface InteractiveOptions {
 export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
   const preparing = context.progress(say("preparing"));
-  const teller = new Teller(env, "stderr", say("speedKeys"));
+  const teller = new Teller(env, "stderr");
   const onMessage = (message: LabMessage) => {
     preparing.stop();
     // The prompt shows the choices.
@@ -35,6 +36,7 @@ export async function runLab(env: LearnEnvironment, lab: LabSummary, options: In
     while (open.session.step !== undefined) {
       open.session.present();
       const { session, place } = open;
+      teller.keys = [...(place.canSetSpeed ? [say("speedKeys")] : []), say("waitKeys")].join(", ");
       if (!(await runStep(env, { session, place, teller }))) break;
     }
   } finally {
@@ -54,12 +56,13 @@ interface Stage extends Pick<OpenSession, "session" | "place"> {
 /** @returns false: the learner leaves */
 async function runStep(env: LearnEnvironment, open: Stage): Promise<boolean> {
   const { session } = open;
+  let hasTried = false;
   for (;;) {
     const { step } = session;
     if (step === undefined) return true;
     env.context.streams.stderr.write("\n");
     const isQuestion = "predict" in step;
-    const choices = isQuestion ? predictions(env, open) : actions(env, open);
+    const choices = isQuestion ? predictions(env, open) : actions(env, open, hasTried);
     const answer = await choose(env, env.say(isQuestion ? "predictFirst" : "pressWhat"), choices);
     switch (answer) {
       case LEAVE:
@@ -71,31 +74,29 @@ async function runStep(env: LearnEnvironment, open: Stage): Promise<boolean> {
         session.hint();
         break;
       case LOOK:
-        if (await attempt(env, open, (signal) => session.look(signal))) return true;
+      case WAIT:
+        if (await attempt(env, open, (signal) => session.look(answer === WAIT, signal))) return true;
+        hasTried = true;
         break;
       case SOLVE:
-        if (
-          await attempt(
-            env,
-            open,
-            async (signal) => (await session.solve(signal)) && session.perform(undefined, signal),
-          )
-        ) {
-          return true;
-        }
+        if (await attempt(env, open, (signal) => solveAndPerform(session, signal))) return true;
+        hasTried = true;
         break;
       default:
-        if (await attempt(env, open, (signal) => session.perform("predict" in step ? answer : undefined, signal))) {
-          return true;
-        }
+        if (await attempt(env, open, (signal) => session.perform(isQuestion ? answer : undefined, signal))) return true;
+        hasTried = true;
     }
   }
 }
 
-/** Does something that may wait; meanwhile keys change the speed of time. */
+async function solveAndPerform(session: LabSession, signal: AbortSignal): Promise<boolean> {
+  return (await session.solve(signal)) && session.perform(undefined, signal);
+}
+
+/** Does something that may wait; meanwhile keys change the speed of time, or end the wait. */
 async function attempt(
   env: LearnEnvironment,
-  { place, teller }: Stage,
+  { session, place, teller }: Stage,
   body: (signal: AbortSignal) => Promise<boolean>,
 ): Promise<boolean> {
   const { streams, signal } = env.context;
@@ -104,6 +105,7 @@ async function attempt(
   const interrupted = new AbortController();
   const both = AbortSignal.any([signal, interrupted.signal]);
   const press = async (key: string) => {
+    if (key === ESC) return session.stopWaiting();
     const factor = await speedByKey(key, place).catch((error: unknown) => tell(env, error));
     if (factor === undefined) return;
     teller.stop();
@@ -143,15 +145,20 @@ const SPEED = ".speed";
 const HINT = ".hint";
 const SOLVE = ".solve";
 const LOOK = ".look";
+const WAIT = ".wait";
+
+const ESC = "\u001b";
 
 function predictions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
   const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
   return [...answers, ...always(env, place.canSetSpeed)];
 }
 
-function actions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
+/** @param hasTried what the step asks for was not there, and may still come */
+function actions(env: LearnEnvironment, { session, place }: Stage, hasTried: boolean): Choice[] {
   const { say } = env;
-  const { step, stepText, isSolvable, isNoticed } = session;
+  const { step, stepText, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
+  const seconds = Math.ceil(mayTakeMs / 1000);
   const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";
   const main: MessageKey =
     step === undefined || !("do" in step || "check" in step)
@@ -162,7 +169,8 @@ function actions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
           ? "actionDone"
           : "actionRun";
   return [
-    { value: "go", name: say(main) },
+    { value: isLookedAt ? LOOK : "go", name: say(main) },
+    ...(hasTried && seconds > 0 ? [{ value: WAIT, name: say("actionWait", { seconds }) }] : []),
     ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
     ...(stepText.hints.length > 0 ? [{ value: HINT, name: say("actionHint") }] : []),
     ...(isSolvable ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }] : []),

@@ -22,14 +22,21 @@ export async function next(here: LearnEnvironment, choice: string): Promise<void
   if (outcome.step !== null) await ask(lab, { op: "present" });
 }
 
-/** Asks whether the present step is done, and does nothing else. @throws LabError FAILED when it is not */
-export async function check(here: LearnEnvironment): Promise<void> {
+/**
+ * Asks whether the present step is done, and does nothing else.
+ * @param waits as long as the step allows; else it looks once
+ * @throws LabError FAILED when it is not
+ */
+export async function check(here: LearnEnvironment, waits: boolean): Promise<void> {
   const lab = await openBackground(here);
   const { say } = lab.env;
-  const { ok, type } = await ask(lab, { op: "ask" });
-  // What a command has to do is not done before it has run.
-  const hint = type === "do" ? "kubelab learn next" : say("nextHint");
-  if (ok === false) throw new SpokenError("FAILED", say("checkFailed"), hint);
+  const { ok, type, mayTakeMs } = await ask(lab, { op: "ask", waits });
+  if (ok === false) {
+    const mayTake = waits || mayTakeMs === 0 ? [] : [say("mayTake", { seconds: Math.ceil(mayTakeMs / 1000) })];
+    // What a command has to do is not done before it has run.
+    const hint = type === "do" ? "kubelab learn next" : [...mayTake, say("nextHint")].join("\n");
+    throw new SpokenError("FAILED", say("checkFailed"), hint);
+  }
   const key = ok === true ? "checkHolds" : type === "do" ? "cannotSee" : "nothingToCheck";
   lab.env.context.streams.stdout.write(`${say(key)}\n`);
 }

@@ -8,10 +8,14 @@ export class Teller {
   readonly #renderer: LabRenderer;
   readonly #waiting: WaitingLine;
 
-  /** @param keys said behind a wait on a terminal: which keys do something */
-  constructor(env: LearnEnvironment, stream: "stdout" | "stderr", keys = "") {
+  constructor(env: LearnEnvironment, stream: "stdout" | "stderr") {
     this.#renderer = env.renderer(stream);
-    this.#waiting = new WaitingLine(env, keys);
+    this.#waiting = new WaitingLine(env);
+  }
+
+  /** Said behind a wait on a terminal: which keys do something. */
+  set keys(keys: string) {
+    this.#waiting.keys = keys;
   }
 
   tell(message: LabMessage): void {

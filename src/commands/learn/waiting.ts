@@ -19,11 +19,10 @@ export class WaitingLine {
   #toldAtMs = -Infinity;
   #toldSeen = "";
 
-  constructor(
-    readonly env: LearnEnvironment,
-    /** said behind it on a terminal: which keys do something */
-    readonly keys = "",
-  ) {}
+  /** said behind it on a terminal: which keys do something */
+  keys = "";
+
+  constructor(readonly env: LearnEnvironment) {}
 
   update(message: Waiting): void {
     const { context, wall } = this.env;
