@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, test } from "vitest";
@@ -23,7 +23,7 @@ class Learner {
     return JSON.parse(readFileSync(join(this.folder, "progress.json"), "utf8")).labs;
   }
 
-  get session(): { pid: number; lab: string; language: string } {
+  get session(): { pid: number; lab: string; language: string; speed?: number } {
     return JSON.parse(readFileSync(join(this.folder, "session.json"), "utf8"));
   }
 }
@@ -99,19 +99,25 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match((await learner.type("status", { LANG: "C" })).stdout, /第 1 步/);
   });
 
-  test("killed: the next command says so, and the one after begins anew with nothing left behind", async () => {
+  test("killed: the next command says so; `next` takes it up where it was, with nothing left behind", async () => {
     const learner = newLearner();
-    await learner.type("start heartbeats");
+    await learner.type("start heartbeats --speed 40 --lang zh");
+    assert.equal((await learner.type("next")).code, 0);
     const { pid } = learner.session;
     const foldersOf = () => labFolders().filter((name) => name.startsWith(`kubelab-lab-${pid}-`));
     assert.equal(foldersOf().length, 1);
     process.kill(pid, "SIGKILL");
+    for (const line of ["status", "check", "hint"]) {
+      const ended = await learner.type(line);
+      assert.equal(ended.code, 1, line);
+      assert.match(ended.stderr, /实验 heartbeats 意外结束[\s\S]*kubelab learn next/);
+    }
     const next = await learner.type("next");
-    assert.equal(next.code, 1);
-    assert.match(next.stderr, /lab heartbeats ended without a word[\s\S]*kubelab learn start heartbeats/);
-    assert.equal(existsSync(join(learner.folder, "session.json")), false);
-    const again = await learner.type("start heartbeats");
-    assert.equal(again.code, 0, again.stderr);
+    assert.equal(next.code, 0, next.stderr);
+    assert.match(next.stderr, /实验 heartbeats 意外结束，现在从上次的位置继续/);
+    assert.match(next.stdout, /第 2 步/);
+    assert.deepEqual([learner.session.lab, learner.session.language, learner.session.speed], ["heartbeats", "zh", 40]);
+    assert.notEqual(learner.session.pid, pid);
     assert.deepEqual(foldersOf(), []);
     process.kill(learner.session.pid, "SIGKILL");
     const reset = await learner.type("reset heartbeats");
@@ -167,7 +173,7 @@ describe("without a terminal, nothing ends silently", () => {
       "start heartbeats --yes",
       undefined,
       2,
-      /no answer for step [\w-]+, [\w-]+\nAdd a line to the --answers file for each.*\n[\w-]+: [\w-]+ \| /,
+      /no answer for step [\w-]+, [^\n]*\nAdd a line to the --answers file for each.*\n[\w-]+: [\w-]+ \| /,
     ],
     ["start heartbeats --yes --answers missing.yaml", undefined, 2, /cannot read missing\.yaml/],
     ["start heartbeats --yes --answers answers.yaml", "- a", 2, /no file of answers/],

@@ -13,6 +13,8 @@ export interface HostState {
   readonly pid: number;
   /** that it was begun in: whoever goes on with it reads the same */
   readonly language: Language;
+  /** that it was begun with; absent: the lab's own */
+  readonly speed?: number;
 }
 
 const stateFile = (env: LearnEnvironment): string => join(learnFolder(env.context.env), "session.json");
@@ -21,9 +23,9 @@ const stateFile = (env: LearnEnvironment): string => join(learnFolder(env.contex
 export async function backgroundLab(env: LearnEnvironment): Promise<HostState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(env), "utf8")) as Partial<HostState> | null;
-    const { lab, socket, pid, language } = state ?? {};
-    const isOurs = lab !== undefined && socket !== undefined && pid !== undefined;
-    return isOurs ? { version: 1, lab, socket, pid, language: language ?? env.language } : undefined;
+    const { lab, socket, pid, language = env.language, speed } = state ?? {};
+    if (lab === undefined || socket === undefined || pid === undefined) return undefined;
+    return { version: 1, lab, socket, pid, language, ...(speed === undefined ? {} : { speed }) };
   } catch {
     // Missing or half-written: for the callers both mean that nothing runs.
     return undefined;

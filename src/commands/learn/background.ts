@@ -5,7 +5,7 @@ import type { LabSummary } from "../../labs/library.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { isAbortError } from "../../util/errors.js";
 import { backgroundLab, forgetBackground, type HostState } from "./background-state.js";
-import type { LearnEnvironment } from "./environment.js";
+import { type LearnEnvironment, labNamed } from "./environment.js";
 import type { LabOperation } from "./host.js";
 import { askHost, type LabAnswer } from "./host-client.js";
 import type { InteractiveOptions } from "./interactive.js";
@@ -13,8 +13,14 @@ import { leftElsewhere } from "./own-record.js";
 import { makeLearnFolder } from "./progress-store.js";
 import { Teller } from "./teller.js";
 
+/** A lab in the background, or one whose process was killed there, and the language that it was begun in. */
+export interface Background {
+  readonly env: LearnEnvironment;
+  readonly state: HostState;
+}
+
 /** Whom to ask, in the language of the lab. @throws LabError FAILED when there is none */
-export async function openBackground(env: LearnEnvironment): Promise<{ env: LearnEnvironment; state: HostState }> {
+export async function openBackground(env: LearnEnvironment): Promise<Background> {
   const state = await backgroundLab(env);
   if (state === undefined) {
     const hint = [env.say("noneStartedHint"), ...(await leftElsewhere(env.context.env, env.say))].join("\n");
@@ -27,20 +33,28 @@ export async function openBackground(env: LearnEnvironment): Promise<{ env: Lear
  * Asks the lab in the background, and shows what it tells.
  * @throws LabError FAILED when it does not answer any more
  */
-export async function ask(
-  { env, state }: { readonly env: LearnEnvironment; readonly state: HostState },
-  operation: LabOperation,
-): Promise<LabAnswer> {
+export async function ask(background: Background, operation: LabOperation): Promise<LabAnswer> {
+  const outcome = await askIfThere(background, operation);
+  if (outcome !== undefined) return outcome;
+  const { env, state } = background;
+  throw new SpokenError("FAILED", env.say("labEnded", { id: state.lab }), env.say("labEndedHint"));
+}
+
+/** As `ask`. @returns undefined: it does not answer any more, its process was killed */
+export async function askIfThere({ env, state }: Background, operation: LabOperation): Promise<LabAnswer | undefined> {
   const teller = new Teller(env, "stdout");
   try {
-    const outcome = await askHost(state.socket, operation, (message) => teller.tell(message), env.context.signal);
-    if (outcome !== undefined) return outcome;
+    return await askHost(state.socket, operation, (message) => teller.tell(message), env.context.signal);
   } finally {
     teller.stop();
   }
-  await forgetBackground(env, state);
-  const { lab: id } = state;
-  throw new SpokenError("FAILED", env.say("labEnded", { id }), env.say("labEndedHint", { id }));
+}
+
+/** Begins a lab again whose process was killed, where its learner was. @throws LabError FAILED */
+export async function takeUp({ env, state }: Background): Promise<void> {
+  const { lab, speed } = state;
+  env.context.streams.stderr.write(`${env.say("takenUp", { id: lab })}\n`);
+  await startInBackground(env, labNamed(env, lab), speed === undefined ? {} : { speed });
 }
 
 const POLL_MS = 20;

@@ -1,17 +1,21 @@
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
 import { SpokenError } from "../../labs/said-error.js";
-import { ask, endBackground, openBackground } from "./background.js";
+import { ask, askIfThere, endBackground, openBackground, takeUp } from "./background.js";
 import { backgroundLab } from "./background-state.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
 import type { RealTarget } from "./own-cluster.js";
 import { leftElsewhere } from "./own-record.js";
 import { parseFactor } from "./speed.js";
 
-/** Does the present step, and shows the one after it. @throws LabError FAILED when it is not done */
+/** Does the present step, and shows the one after it; of a lab that was killed, the present one. @throws LabError FAILED when it is not done */
 export async function next(here: LearnEnvironment, choice: string): Promise<void> {
   const lab = await openBackground(here);
   const { say } = lab.env;
-  const outcome = await ask(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
+  const outcome = await askIfThere(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
+  if (outcome === undefined) {
+    await takeUp(lab);
+    return status(here);
+  }
   if (outcome.ok !== true) {
     throw new SpokenError(
       "FAILED",

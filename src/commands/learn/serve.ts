@@ -17,7 +17,15 @@ export async function serveLab(env: LearnEnvironment, lab: LabSummary, options: 
   const folder = await makeLearnFolder(env.context.env);
   const socket = join(folder, "session.sock");
   const { language, say } = env;
-  const state: HostState = { version: 1, lab: lab.id, socket, pid: process.pid, language };
+  const { speed } = options;
+  const state: HostState = {
+    version: 1,
+    lab: lab.id,
+    socket,
+    pid: process.pid,
+    language,
+    ...(speed === undefined ? {} : { speed }),
+  };
   const present = session.present.bind(session);
   session.present = () => {
     // Whoever asks first hears how the lab began.
