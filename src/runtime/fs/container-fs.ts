@@ -1,17 +1,10 @@
 import type { Clock } from "../../util/clock.js";
 import { FsError } from "./fs-error.js";
 import { HostFiles, type HostPlace } from "./host-files.js";
+import { Layer } from "./layer.js";
 import { copyFor, type DirectoryNode, directory, type FileNode, file, type HostMount, symlink } from "./nodes.js";
-import { isDirectory, type Place, pathOf, type Step, tryWalk, walk } from "./walk.js";
-
-export interface FileStat {
-  readonly type: "file" | "directory" | "symlink" | "device";
-  /** permission bits */
-  readonly mode: number;
-  readonly size: number;
-  /** Unix ms */
-  readonly mtimeMs: number;
-}
+import { type FileStat, sizeOnHost, statOf } from "./stat.js";
+import { isDirectory, type Place, pathOf, placeIn, type Step, tryWalk, walk } from "./walk.js";
 
 export interface ContainerFsOptions {
   /** the image's tree: shared with other containers, never changed */
@@ -21,9 +14,6 @@ export interface ContainerFsOptions {
   readonly isReadonly: boolean;
 }
 
-/** What a container may keep in its writable layer; it is memory of ours. */
-const MAX_LAYER_BYTES = 128 * 1024 * 1024;
-
 /**
  * A container's file system: the image's tree, copied where it is written to, and the mounts. Paths are absolute paths of
  * the container. All calls are synchronous: what they touch is memory, or small files of the kubelet's.
@@ -31,12 +21,13 @@ const MAX_LAYER_BYTES = 128 * 1024 * 1024;
 export class ContainerFs {
   readonly host = new HostFiles();
   readonly clock: Clock;
+  readonly #layer: Layer;
   #root: DirectoryNode;
   #isReadonly = false;
-  #usedBytes = 0;
 
   constructor(options: ContainerFsOptions) {
     this.clock = options.clock;
+    this.#layer = new Layer(options.clock);
     this.#root = options.image;
     // A mount inside another comes after it. Where a mount goes is made if need be, also under a read-only root.
     for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
@@ -47,7 +38,7 @@ export class ContainerFs {
 
   /** bytes that were written into the layer */
   get usedBytes(): number {
-    return this.#usedBytes;
+    return this.#layer.usedBytes;
   }
 
   /** Puts a file of the runtime's into the tree: /etc/hosts and the like. */
@@ -81,11 +72,11 @@ export class ContainerFs {
   }
 
   stat(path: string): FileStat {
-    return this.#statOf(this.#find(path));
+    return statOf(this.#find(path), this.host);
   }
 
   lstat(path: string): FileStat {
-    return this.#statOf(this.#find(path, false));
+    return statOf(this.#find(path, false), this.host);
   }
 
   realpath(path: string): string {
@@ -117,7 +108,7 @@ export class ContainerFs {
 
   readFile(path: string): Buffer {
     const place = this.#find(path);
-    if (place.kind === "host") return this.host.read(place, 0, this.#hostSize(place, path));
+    if (place.kind === "host") return this.host.read(place, 0, sizeOnHost(place, this.host, path));
     if (place.node.type === "directory") throw new FsError("EISDIR", path);
     const node = place.node as FileNode;
     return Buffer.from(node.bytes.subarray(0, node.size));
@@ -154,8 +145,8 @@ export class ContainerFs {
       writeDevice(node, path);
       return;
     }
-    if (options.truncate === true) this.#resize(node, 0, path);
-    this.#put(node, bytes, options.offset ?? node.size, path);
+    if (options.truncate === true) this.#layer.resize(node, 0, path);
+    this.#layer.put(node, bytes, options.offset ?? node.size, path);
   }
 
   #fileToWrite(steps: readonly Step[], missing: string | undefined, path: string, mode: number): FileNode {
@@ -171,33 +162,9 @@ export class ContainerFs {
     const before = folder.children.get(name);
     const node =
       before?.type === "file" ? copyFor(before, this) : file(this, this.clock.now(), Buffer.alloc(0), { mode });
-    if (before?.type === "file") this.#charge(node.size, path);
+    if (before?.type === "file") this.#layer.charge(node.size, path);
     folder.children.set(name, node);
     return node;
-  }
-
-  #put(node: FileNode, bytes: Uint8Array, offset: number, path: string): void {
-    const end = offset + bytes.length;
-    if (end > node.bytes.length) {
-      const larger = Buffer.alloc(Math.max(end, node.bytes.length * 2));
-      node.bytes.copy(larger, 0, 0, node.size);
-      node.bytes = larger;
-    }
-    if (end > node.size) this.#resize(node, end, path);
-    node.bytes.set(bytes, offset);
-    node.mtimeMs = this.clock.now();
-  }
-
-  #resize(node: FileNode, size: number, path: string): void {
-    this.#charge(size - node.size, path);
-    if (size < node.size) node.bytes.fill(0, size, node.size);
-    node.size = size;
-    node.mtimeMs = this.clock.now();
-  }
-
-  #charge(bytes: number, path: string): void {
-    if (this.#usedBytes + bytes > MAX_LAYER_BYTES) throw new FsError("ENOSPC", path);
-    this.#usedBytes += bytes;
   }
 
   mkdir(path: string, options: { readonly recursive?: boolean } = {}): void {
@@ -237,7 +204,7 @@ export class ContainerFs {
       return;
     }
     this.#ownOrThrow(steps.slice(0, -1), path).children.delete(name);
-    if (place.node.type === "file" && place.node.owner === this) this.#usedBytes -= place.node.size;
+    if (place.node.type === "file" && place.node.owner === this) this.#layer.usedBytes -= place.node.size;
   }
 
   symlink(target: string, path: string): void {
@@ -341,31 +308,6 @@ export class ContainerFs {
     }
     return folder;
   }
-
-  #hostSize(place: HostPlace, path: string): number {
-    const stat = this.host.stat(place);
-    if (stat?.isDirectory() === true) throw new FsError("EISDIR", path);
-    return stat?.size ?? 0;
-  }
-
-  #statOf(place: Place): FileStat {
-    if (place.kind === "host") {
-      const stat = this.host.stat(place);
-      if (stat === undefined) throw new FsError("ENOENT", place.rel);
-      const type = stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "file";
-      return { type, mode: stat.mode & 0o7777, size: stat.size, mtimeMs: stat.mtimeMs };
-    }
-    const { node } = place;
-    const base = { mode: node.mode, mtimeMs: node.mtimeMs };
-    if (node.type === "file") return { type: node.device === undefined ? "file" : "device", size: node.size, ...base };
-    return { type: node.type, size: node.type === "symlink" ? node.target.length : 4096, ...base };
-  }
-}
-
-/** The place that a name in a folder is, or would be. */
-function placeIn(folder: Place, name: string): Place {
-  if (folder.kind === "node") return folder;
-  return { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };
 }
 
 function writeDevice(node: FileNode, path: string): void {

@@ -92,3 +92,9 @@ function linkTarget(place: Place, host: HostFiles): string | undefined {
   if (place.kind === "node") return place.node.type === "symlink" ? place.node.target : undefined;
   return host.stat(place)?.isSymbolicLink() === true ? host.readlink(place) : undefined;
 }
+
+/** The place that a name in a folder is, or would be. */
+export function placeIn(folder: Place, name: string): Place {
+  if (folder.kind === "node") return folder;
+  return { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };
+}

@@ -1,7 +1,8 @@
 import type { IFileSystem } from "just-bash";
-import type { ContainerFs, FileStat } from "../fs/container-fs.js";
+import type { ContainerFs } from "../fs/container-fs.js";
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
+import type { FileStat } from "../fs/stat.js";
 import { asBashError } from "./utilities.js";
 
 type BashStat = Awaited<ReturnType<IFileSystem["stat"]>>;

@@ -1,0 +1,33 @@
+import { FsError } from "./fs-error.js";
+import type { HostFiles, HostPlace } from "./host-files.js";
+import type { Place } from "./walk.js";
+
+export interface FileStat {
+  readonly type: "file" | "directory" | "symlink" | "device";
+  /** permission bits */
+  readonly mode: number;
+  readonly size: number;
+  /** Unix ms */
+  readonly mtimeMs: number;
+}
+
+/** What is at a place, which must be there. */
+export function statOf(place: Place, host: HostFiles): FileStat {
+  if (place.kind === "host") {
+    const stat = host.stat(place);
+    if (stat === undefined) throw new FsError("ENOENT", place.rel);
+    const type = stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "file";
+    return { type, mode: stat.mode & 0o7777, size: stat.size, mtimeMs: stat.mtimeMs };
+  }
+  const { node } = place;
+  const base = { mode: node.mode, mtimeMs: node.mtimeMs };
+  if (node.type === "file") return { type: node.device === undefined ? "file" : "device", size: node.size, ...base };
+  return { type: node.type, size: node.type === "symlink" ? node.target.length : 4096, ...base };
+}
+
+/** How many bytes a file of a mount has. */
+export function sizeOnHost(place: HostPlace, host: HostFiles, path: string): number {
+  const stat = host.stat(place);
+  if (stat?.isDirectory() === true) throw new FsError("EISDIR", path);
+  return stat?.size ?? 0;
+}
