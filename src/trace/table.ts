@@ -1,0 +1,36 @@
+import type { TraceEvent } from "./events.js";
+
+type TableFact = TraceEvent & { kind: "table" };
+
+/**
+ * Rows with aligned columns. Where they do not fit, the first column becomes headings above the others; where not even that
+ * fits, each row is told in one sentence, as a table that is broken at the margin cannot be read.
+ */
+export function tableLines({ columns, rows, omittedRows }: TableFact, width: number): string[] {
+  const clean = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
+  const heads = columns.map((column) => column.toUpperCase());
+  const lines =
+    aligned([heads, ...clean], width) ??
+    grouped(heads, clean, width) ??
+    clean.map((row) => columns.map((column, i) => `${column} ${row[i] ?? ""}`).join(", "));
+  return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
+}
+
+/** @returns undefined: too wide */
+function aligned(rows: readonly (readonly string[])[], width: number): string[] | undefined {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
+  if (widths.reduce((sum, one) => sum + one + 2, -2) > width) return undefined;
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function grouped(heads: readonly string[], rows: readonly (readonly string[])[], width: number): string[] | undefined {
+  const lines = aligned([heads.slice(1), ...rows.map((row) => row.slice(1))], width - 2);
+  if (lines === undefined || heads.length < 2) return undefined;
+  const [top = "", ...rest] = lines.map((line) => `  ${line}`);
+  return [top, ...rest.flatMap((line, i) => (rows[i]?.[0] === rows[i - 1]?.[0] ? [line] : [rows[i]?.[0] ?? "", line]))];
+}
