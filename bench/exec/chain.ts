@@ -1,4 +1,4 @@
-import { connectStreams, type StreamClient, streamTls } from "../../src/commands/exec/connect.js";
+import { connectStreams, type StreamClient } from "../../src/commands/exec/connect.js";
 import { streamQuery } from "../../src/commands/exec/run-exec.js";
 import { startTwoServers } from "../../src/commands/exec/two-servers.js";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
@@ -37,7 +37,7 @@ export async function startChain(plainHttp: boolean, kubeVersion: string): Promi
 }
 
 export function clientOf(config: StreamClient["config"]): StreamClient {
-  return { config, clock, random, trace, story: undefined, tls: streamTls(config) };
+  return { config, clock, random, trace, story: undefined };
 }
 
 export async function open({ client }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {

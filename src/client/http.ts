@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
-import { createSecureContext, type SecureContext } from "node:tls";
+import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { LabError } from "../util/errors.js";
+import type { TlsServer, TlsSessions } from "../util/tls-sessions.js";
 import type { RestConfig } from "./client.js";
+import { tlsOf } from "./tls.js";
 
 /** One exchange, ready to be sent. */
 export interface HttpExchange {
@@ -40,14 +42,9 @@ export class HttpTransport {
     const url = parseServer(config.server);
     this.origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
-    const settings = {
-      keepAlive: true,
-      secureContext: secureContext(config),
-      rejectUnauthorized: config.insecureSkipTlsVerify !== true,
-      ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
-    };
-    this.#agent = new Agent({ ...settings, maxSockets: MAX_CONNECTIONS });
-    this.#watchAgent = new Agent(settings);
+    const tls = tlsOf(config);
+    this.#agent = new KeepingAgent(tls, { keepAlive: true, maxSockets: MAX_CONNECTIONS });
+    this.#watchAgent = new KeepingAgent(tls, { keepAlive: true });
     this.#options = {
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: url.port === "" ? 443 : Number(url.port),
@@ -95,6 +92,20 @@ export class HttpTransport {
   }
 }
 
+/** Keeps connections; a watch's resumes the TLS session that a request's has begun, and the other way round. */
+class KeepingAgent extends Agent {
+  constructor(
+    readonly tls: TlsSessions,
+    options: AgentOptions,
+  ) {
+    super(options);
+  }
+
+  override createConnection(server: TlsServer): TLSSocket {
+    return this.tls.connect(server);
+  }
+}
+
 /** A kept connection that turned out to be closed. */
 class StaleConnection extends Error {}
 
@@ -109,36 +120,5 @@ function parseServer(server: string): URL {
       ? `the server ${server} would be spoken to without TLS`
       : `"${server}" is not the address of an API server`,
     "Write it as https://HOST:PORT.",
-  );
-}
-
-const CERTIFICATE_PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
-
-function secureContext(config: RestConfig): SecureContext {
-  try {
-    // OpenSSL takes a CA text without any certificate for an empty list, and every server for a stranger's.
-    if (config.caPem !== undefined && !CERTIFICATE_PEM.test(config.caPem)) throw new Error("no certificate in the CA");
-    return createSecureContext({
-      ...(config.caPem === undefined ? {} : { ca: config.caPem }),
-      ...(config.clientCertificatePem === undefined ? {} : { cert: config.clientCertificatePem }),
-      ...(config.clientKeyPem === undefined ? {} : { key: config.clientKeyPem }),
-      minVersion: "TLSv1.2",
-    });
-  } catch (cause) {
-    throw badCredentials(cause);
-  }
-}
-
-function badCredentials(cause: unknown): LabError {
-  const mismatch = /key values mismatch|KEY_VALUES_MISMATCH/i.test(String(cause));
-  return new LabError(
-    "BAD_FILE",
-    mismatch
-      ? "the client key does not belong to the client certificate"
-      : "the CA, client certificate or client key is not readable PEM",
-    mismatch
-      ? "Take key and certificate from the same place: they are made together."
-      : "Look at the certificate and key that the kubeconfig holds or names.",
-    { cause },
   );
 }

@@ -1,8 +1,8 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { type Agent, request as httpsRequest } from "node:https";
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ConnectionOptions } from "node:tls";
+import { type TlsIdentity, type TlsServer, TlsSessions } from "../util/tls-sessions.js";
 import { StreamError } from "./bytes.js";
 import { readBounded } from "./read-bounded.js";
 
@@ -12,17 +12,8 @@ export interface DialOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** what to upgrade to: `SPDY/3.1`, `websocket` */
   readonly protocol: string;
-  /** for https */
-  readonly tls?: Pick<
-    ConnectionOptions,
-    "ca" | "cert" | "key" | "secureContext" | "servername" | "rejectUnauthorized" | "checkServerIdentity"
-  > & {
-    /**
-     * remembers TLS sessions, so that a further connection needs no whole handshake. Of one identity only, as a session says
-     * who one is; and without `keepAlive`, as an upgraded connection is never given back.
-     */
-    readonly agent?: Agent;
-  };
+  /** for https: made once where one connects again */
+  readonly tls?: TlsSessions | TlsIdentity;
 }
 
 /** The server has switched: from here on the socket speaks the other protocol. */
@@ -66,14 +57,13 @@ export async function dialUpgrade(
 ): Promise<UpgradedSocket | RefusedUpgrade> {
   signal.throwIfAborted();
   const target = new URL(url);
-  const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+  const [send, connection] =
+    target.protocol === "https:" ? [httpsRequest, overTls(tls)] : [httpRequest, { agent: false }];
   return new Promise((resolve, reject) => {
     const request = send(target, {
       method,
       headers: { ...(headers as Record<string, string | string[]>), Connection: "Upgrade", Upgrade: protocol },
-      // A connection of its own: an upgraded one is never given back.
-      agent: false,
-      ...(target.protocol === "https:" ? { ...tls, ALPNProtocols: ["http/1.1"] } : {}),
+      ...connection,
     });
     const onAbort = () => {
       reject(signal.reason);
@@ -100,6 +90,12 @@ export async function dialUpgrade(
     });
     request.end();
   });
+}
+
+/** A connection of its own, without an agent: an upgraded one is never given back. */
+function overTls(tls: TlsSessions | TlsIdentity): RequestOptions {
+  const sessions = tls instanceof TlsSessions ? tls : new TlsSessions(tls);
+  return { defaultPort: 443, createConnection: (server: TlsServer) => sessions.connect(server) };
 }
 
 async function readRefusal(response: IncomingMessage): Promise<RefusedUpgrade> {

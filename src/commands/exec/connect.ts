@@ -1,9 +1,8 @@
-import { Agent } from "node:https";
-import { createSecureContext } from "node:tls";
 import type { Status } from "../../api/meta.js";
 import { refusal as refusalError, statusMessage } from "../../client/answers.js";
 import type { KubeResponse, RestConfig } from "../../client/client.js";
 import { identityInWords } from "../../client/identity.js";
+import { tlsOf } from "../../client/tls.js";
 import { explainTransportError } from "../../client/transport-errors.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { DialOptions, RefusedUpgrade } from "../../streaming/dial.js";
@@ -20,8 +19,6 @@ export interface StreamClient {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
-  /** made once for many connections (`streamTls`); default: for each anew */
-  readonly tls?: NonNullable<DialOptions["tls"]>;
   /** of servers of this process; undefined: they are elsewhere */
   readonly story: Story | undefined;
 }
@@ -57,7 +54,7 @@ export async function connectStreams<T>(
   const dial: StreamDial = {
     url: `${config.server}${path}`,
     headers: await streamHeaders(config, auditId),
-    tls: client.tls ?? streamTls(config),
+    tls: tlsOf(config),
   };
   let last: RefusedUpgrade | undefined;
   for (const [index, attempt] of attempts.entries()) {
@@ -88,25 +85,6 @@ async function streamHeaders(config: RestConfig, auditId: string): Promise<Recor
   if (config.token !== undefined) headers["Authorization"] = `Bearer ${config.token}`;
   await config.authorize?.(headers);
   return headers;
-}
-
-/**
- * How an identity shows itself to TLS, and whom it trusts. To read keys and certificates costs as much as a handshake; who
- * connects again resumes its TLS session.
- */
-export function streamTls(config: RestConfig): NonNullable<DialOptions["tls"]> {
-  const { caPem, clientCertificatePem, clientKeyPem, tlsServerName, insecureSkipTlsVerify } = config;
-  const secureContext = createSecureContext({
-    ...(caPem === undefined ? {} : { ca: caPem }),
-    ...(clientCertificatePem === undefined ? {} : { cert: clientCertificatePem }),
-    ...(clientKeyPem === undefined ? {} : { key: clientKeyPem }),
-  });
-  return {
-    secureContext,
-    agent: new Agent(),
-    rejectUnauthorized: insecureSkipTlsVerify !== true,
-    ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
-  };
 }
 
 /** Another protocol would change nothing: a Status answers the request itself. Kubelets refuse a subprotocol without one. */

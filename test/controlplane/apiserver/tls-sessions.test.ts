@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { Agent, request } from "node:https";
+import { request } from "node:https";
 import { createSecureContext, type TLSSocket } from "node:tls";
 import { test } from "vitest";
 import type { RestConfig } from "../../../src/client/client.js";
 import { startControlPlane } from "../../../src/controlplane/start.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
+import { type TlsServer, TlsSessions } from "../../../src/util/tls-sessions.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -23,10 +24,11 @@ interface Answer {
 }
 
 /** Asks on a connection of its own. */
-function ask(config: RestConfig, agent: Agent): Promise<Answer> {
+function ask(config: RestConfig, sessions: TlsSessions): Promise<Answer> {
   const { hostname, port } = new URL(config.server);
   return new Promise((resolve, reject) => {
-    const sent = request({ host: hostname, port, path: "/api/v1/nodes", agent }, (response) => {
+    const createConnection = (server: TlsServer) => sessions.connect(server);
+    const sent = request({ host: hostname, port, path: "/api/v1/nodes", createConnection }, (response) => {
       const isResumed = (response.socket as TLSSocket).isSessionReused();
       const { statusCode: status } = response;
       response.resume().once("close", () => resolve({ status, isResumed }));
@@ -44,8 +46,8 @@ test("who resumes a TLS session is still who showed the certificate, and as long
     const { admin } = controlPlane;
     const { caPem: ca, clientCertificatePem: cert, clientKeyPem: key } = admin;
     assert.ok(ca !== undefined && cert !== undefined && key !== undefined);
-    const somebody = new Agent({ secureContext: createSecureContext({ ca, cert, key }) });
-    const nobody = new Agent({ secureContext: createSecureContext({ ca }) });
+    const somebody = new TlsSessions({ secureContext: createSecureContext({ ca, cert, key }) });
+    const nobody = new TlsSessions({ secureContext: createSecureContext({ ca }) });
     assert.deepEqual(await ask(admin, somebody), { status: 200, isResumed: false });
     assert.deepEqual(await ask(admin, somebody), { status: 200, isResumed: true });
     for (const isResumed of [false, true]) assert.deepEqual(await ask(admin, nobody), { status: 403, isResumed });

@@ -1,8 +1,9 @@
-import { Agent, type RequestOptions } from "node:https";
+import type { RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { KubeObject } from "../../../api/meta.js";
 import type { KeyPair } from "../../../pki/authority.js";
 import { isOwnAddress } from "../../../util/own-address.js";
+import { type TlsServer, TlsSessions } from "../../../util/tls-sessions.js";
 import { internalError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
 import { fields, items, text } from "../../registry/resources/access.js";
@@ -46,8 +47,8 @@ const DEFAULT_PORT = 10_250;
  * this program knock at strangers' doors. Any other address is answered as one where nobody listens.
  */
 export class KubeletConnections {
-  #verifying: Promise<Agent> | undefined;
-  #trusting: Promise<Agent> | undefined;
+  #verifying: Promise<TlsSessions> | undefined;
+  #trusting: Promise<TlsSessions> | undefined;
 
   constructor(readonly options: KubeletClientOptions) {}
 
@@ -76,25 +77,32 @@ export class KubeletConnections {
   async requestOptions({ host, port }: KubeletInfo, skipVerify = false): Promise<RequestOptions> {
     const { kubeletCaPem, plainHttp } = this.options;
     if (plainHttp === true) return { host, port, agent: false };
-    const rejectUnauthorized = kubeletCaPem !== undefined && !skipVerify;
-    if (rejectUnauthorized) this.#verifying ??= this.#agent(kubeletCaPem);
-    else this.#trusting ??= this.#agent(undefined);
-    return { host, port, agent: (await (rejectUnauthorized ? this.#verifying : this.#trusting)) ?? false };
+    const sessions = await this.#sessionsOf(skipVerify ? undefined : kubeletCaPem);
+    return { host, port, defaultPort: 443, createConnection: (server: TlsServer) => sessions.connect(server) };
   }
 
   /**
-   * Keeps no connection, but what makes the next one cheap: key and certificate as they were read, and each kubelet's last
-   * TLS session. Who verifies has an agent of its own, as who resumes a session does not verify again.
-   * Differs: upstream's transport keeps no sessions.
+   * Key and certificate are read once, and each kubelet's TLS session is resumed. Who verifies has sessions of its own, as
+   * who resumes one does not verify again.
+   * @param ca undefined: whoever listens is believed
    */
-  async #agent(ca: string | undefined): Promise<Agent> {
+  #sessionsOf(ca: string | undefined): Promise<TlsSessions> {
+    if (ca === undefined) {
+      this.#trusting ??= this.#sessions(undefined);
+      return this.#trusting;
+    }
+    this.#verifying ??= this.#sessions(ca);
+    return this.#verifying;
+  }
+
+  async #sessions(ca: string | undefined): Promise<TlsSessions> {
     const { certificatePem, privateKeyPem } = await this.options.clientCertificate();
     const secureContext = createSecureContext({
       cert: certificatePem,
       key: privateKeyPem,
       ...(ca === undefined ? {} : { ca }),
     });
-    return new Agent({ secureContext, rejectUnauthorized: ca !== undefined });
+    return new TlsSessions({ secureContext, rejectUnauthorized: ca !== undefined });
   }
 }
 
