@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { requestUrl } from "../../util/request-url.js";
 import { refuseStranger } from "./guard.js";
 import { LiveEvents } from "./live.js";
 
@@ -52,7 +53,8 @@ export async function servePage(trace: Trace, content: PageContent, { host, port
   trace.addSink(live);
   let ownPort = port;
   const server = createServer((request, response) => {
-    new Exchange(content, live, request, response).answer(ownPort).catch((error: unknown) => {
+    const url = requestUrl(request.url) ?? new URL("http://page/*");
+    new Exchange(content, live, request, response, url).answer(ownPort).catch((error: unknown) => {
       trace.emit({ kind: "error", message: `the page: ${String(error)}` }, { actor: "user" });
       response.destroy();
     });
@@ -101,15 +103,13 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 
 /** One request and its answer. */
 class Exchange {
-  readonly #url: URL;
-
   constructor(
     readonly content: PageContent,
     readonly live: LiveEvents,
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
+    readonly url: URL,
   ) {
-    this.#url = new URL(request.url ?? "/", "http://page");
     // Nothing is read of a body; whoever sends one is not kept waiting.
     request.resume();
   }
@@ -118,16 +118,16 @@ class Exchange {
     const refusal = refuseStranger(this.request, ownPort);
     if (refusal !== undefined) return this.#json({ status: refusal.status, body: { error: refusal.message } });
     const { content } = this;
-    const action = content.post?.(this.#url);
+    const action = content.post?.(this.url);
     // Whatever a link, an image or a prefetch asks for, nothing changes.
     if (action !== undefined) return this.request.method === "POST" ? this.#act(action) : this.#notAllowed("POST");
     const { method } = this.request;
     if (method !== "GET" && method !== "HEAD") return this.#notAllowed("GET, HEAD");
-    const { pathname } = this.#url;
+    const { pathname } = this.url;
     const file = content.files[pathname];
     if (file !== undefined) return this.#send(200, file[0], file[1]);
     if (pathname === "/state") return this.#json({ status: 200, body: content.state() });
-    if (pathname !== "/events") return this.#json(content.get?.(this.#url) ?? nothingAt(pathname));
+    if (pathname !== "/events") return this.#json(content.get?.(this.url) ?? nothingAt(pathname));
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) this.response.setHeader(name, value);
     if (!this.live.add(this.response)) return this.#json({ status: 503, body: { error: "too many pages are open" } });
   }
@@ -143,7 +143,7 @@ class Exchange {
 
   #notAllowed(allow: string): void {
     this.response.setHeader("allow", allow);
-    const error = `${this.request.method} is not for ${this.#url.pathname}: use ${allow}`;
+    const error = `${this.request.method} is not for ${this.url.pathname}: use ${allow}`;
     this.#json({ status: 405, body: { error } });
   }
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
+import { requestUrl } from "../../util/request-url.js";
 import { BadRequest, suggestion } from "./bad-request.js";
 import type { RuntimeControl } from "./control.js";
 import { shown } from "./fields.js";
@@ -72,7 +73,8 @@ async function answer(
 ): Promise<void> {
   if (isStranger(request, ownPort)) return json(response, 403, { error: "only programs of this machine may ask" });
   try {
-    const url = new URL(`http://control${request.url ?? "/"}`);
+    const url = requestUrl(request.url);
+    if (url === undefined) throw new BadRequest(`${shown(request.url)} is no path`);
     const route = routeFor(request.method ?? "", url.pathname, response);
     const given = await givenFields(request, url.searchParams, route.fields);
     const argument = argumentOf(route, url.pathname);
