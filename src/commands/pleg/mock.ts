@@ -4,6 +4,7 @@ import { RpcError } from "../../cri/status.js";
 import type { ContainerSnapshot, PodSeed, RuntimeControl } from "../../runtime/control/control.js";
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from "../../runtime/start.js";
 import { LabError } from "../../util/errors.js";
+import { nearest } from "../../util/nearest.js";
 import { FaultSwitches } from "./fault-switches.js";
 import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 
@@ -82,10 +83,16 @@ export class EmbeddedLab implements LabRuntime {
   async act(actionId: string, targetId: string | undefined): Promise<string> {
     const action = this.actions.find(({ id }) => id === actionId);
     if (action === undefined) {
-      const known = this.actions.map(({ id }) => id).join(", ");
-      throw new LabError("USAGE", `there is no action ${JSON.stringify(actionId)}`, `There are ${known}.`);
+      const known = this.actions.map(({ id }) => id);
+      const like = nearest(known, actionId);
+      const asked = `there is no action ${JSON.stringify(actionId)}${like === undefined ? "" : `: did you mean ${like}?`}`;
+      throw new LabError("USAGE", asked, `There are ${known.join(", ")}.`);
     }
     try {
+      if (action.on === "runtime" && targetId !== undefined) {
+        const message = `${actionId} is done to the whole runtime, and was given the target ${JSON.stringify(targetId)}`;
+        throw new LabError("USAGE", message, "Leave out the target.");
+      }
       if (action.on === "runtime") return action === BRING_BACK ? this.#bringBack() : this.#switches.turn(actionId);
       return await this.#actOn(action, this.#target(action, targetId));
     } catch (error) {
@@ -108,7 +115,9 @@ export class EmbeddedLab implements LabRuntime {
     const known = candidates.map(({ id, pod, name }) => `${id} (${pod} ${name})`).join(", ");
     throw new LabError(
       "USAGE",
-      `no ${on} ${JSON.stringify(targetId ?? "")} to act on: ${label}`,
+      targetId === undefined
+        ? `which ${on}? A target is missing: ${label}`
+        : `there is no ${on} ${JSON.stringify(targetId)}: ${label}`,
       known === "" ? `There is no ${on} left.` : `Name one of: ${known}.`,
     );
   }

@@ -117,12 +117,14 @@ describe("faults", () => {
 });
 
 describe("an action that cannot be done is refused in words", () => {
-  const refused = (lab: LabRuntime, action: string, target?: string) =>
-    expect(lab.act(action, target)).rejects.toMatchObject({ code: "USAGE" });
+  const refused = (lab: LabRuntime, action: string, target?: string, words = "") =>
+    expect(lab.act(action, target)).rejects.toMatchObject({ code: "USAGE", message: expect.stringContaining(words) });
   test("no such action, no target, a target of another kind", async () => {
     const { lab } = await setUp();
     await refused(lab, "explode");
-    await refused(lab, "kill");
+    await refused(lab, "kil", "mypod", "did you mean kill?");
+    await refused(lab, "kill", undefined, "A target is missing");
+    await refused(lab, "bring-back", "mypod", "done to the whole runtime");
     await refused(lab, "kill", "");
     await refused(lab, "kill", "926f1b5a1d33a");
     await refused(lab, "not-ready", "mypod-container");

@@ -72,6 +72,16 @@ describe("a POST", () => {
     expect([answer.status, JSON.parse(answer.text).error]).toEqual([400, "no action nothing"]);
   });
 
+  test("is read strictly: what it does not know is not passed over", async () => {
+    const lab = new FakeLab();
+    const { page } = await serve(lab);
+    for (const query of ["traget=p1-c", "target=p1-c&target=p1-s", "target=p1-c&code=3"]) {
+      const answer = await ask(page, "POST", `/actions/kill?${query}`);
+      expect([answer.status, JSON.parse(answer.text).error]).toEqual([400, expect.stringContaining("one target")]);
+    }
+    expect(lab.done).toEqual([]);
+  });
+
   test("on a real runtime is refused", async () => {
     const { page } = await serve(undefined);
     expect((await ask(page, "POST", "/actions/kill?target=p1-c")).status).toBe(403);
@@ -131,6 +141,8 @@ describe("the page", () => {
     for (const path of ["/page.js", "/page.css"]) expect((await ask(page, "GET", path)).status).toBe(200);
     expect((await ask(page, "GET", "/../etc/passwd")).status).toBe(404);
     expect((await ask(page, "GET", "/actions/%zz")).status).toBe(404);
+    // Once read as a host without a name, and the end of the whole process.
+    for (const path of ["//", "//x", "*"]) expect((await ask(page, "GET", path)).status).toBe(404);
   });
 
   test("the state has what PLEG knows beside what the runtime has", async () => {

@@ -1,5 +1,6 @@
 import type { Pleg } from "../../../kubelet/pleg/pleg.js";
 import type { Trace } from "../../../trace/trace.js";
+import { LabError } from "../../../util/errors.js";
 import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../window/page-server.js";
 import type { LabRuntime } from "../lab-runtime.js";
 import { PLEG_PAGE } from "./page.js";
@@ -29,18 +30,23 @@ export function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<Pag
     state: () => pageState(pleg, runtime, lab),
     post: (url: URL) => {
       const actionId = /^\/actions\/([a-z0-9-]+)$/.exec(url.pathname)?.[1];
-      const target = url.searchParams.get("target") ?? undefined;
-      return actionId === undefined ? undefined : () => act(deps, actionId, target);
+      return actionId === undefined ? undefined : () => act(deps, actionId, url.searchParams);
     },
   };
   return servePage(deps.trace, content, address);
 }
 
-async function act({ lab, trace }: PageDeps, actionId: string, target: string | undefined): Promise<PageAnswer> {
+async function act({ lab, trace }: PageDeps, actionId: string, query: URLSearchParams): Promise<PageAnswer> {
   if (lab === undefined) {
     return { status: 403, body: { error: "this is a real runtime: it is looked at, and never changed" } };
   }
-  const did = await lab.act(actionId, target);
+  const names = [...query.keys()];
+  const unknown = names.find((name) => name !== "target");
+  if (unknown !== undefined || names.length > 1) {
+    const message = `an action takes one target and nothing else, and was given ${unknown ?? "several targets"}`;
+    throw new LabError("USAGE", message, `Write it as POST /actions/${actionId}?target=CONTAINER.`);
+  }
+  const did = await lab.act(actionId, query.get("target") ?? undefined);
   trace.emit({ kind: "note", text: did }, { actor: "user" });
   return { status: 200, body: { did } };
 }
