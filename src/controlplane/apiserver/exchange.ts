@@ -9,6 +9,9 @@ import type { RequestInfo } from "./request-info.js";
 /** Mirrors RequestTimeout in k8s.io/apiserver/pkg/server/config.go. */
 export const MAX_REQUEST_MS = 60_000;
 
+/** Made once: an error that an abort makes by itself collects its stack, for each stream that ends. */
+const OVER = new DOMException("the answer is over", "AbortError");
+
 /** One request on its way through the filters and handlers, and what its answer must carry. */
 export class Exchange {
   readonly warnings: string[] = [];
@@ -67,7 +70,7 @@ export class Exchange {
     const abort = new AbortController();
     const end = () => {
       closing.removeEventListener("abort", end);
-      abort.abort();
+      abort.abort(OVER);
     };
     closing.addEventListener("abort", end, { once: true });
     const connection = this.upgrade?.socket ?? this.response;

@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions, type ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { httpError } from "./answers.js";
 import { isUpgradeRequest } from "./stream-options.js";
@@ -86,15 +86,14 @@ function askRuntime(
 ): Promise<RuntimeAnswer | { readonly problem: string }> {
   const open = location.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve) => {
-    const options: RequestOptions & { readonly noDelay: boolean } = {
+    const options: RequestOptions = {
       host: location.hostname.replace(/^\[|\]$/g, ""),
       port: location.port === "" ? (location.protocol === "https:" ? 443 : 80) : Number(location.port),
       method: request.method ?? "GET",
       path: location.pathname + location.search,
       headers: forwardedHeaders(request),
       setHost: false,
-      agent: false,
-      noDelay: true,
+      ...(location.protocol === "https:" ? { agent: false } : { createConnection: connectPlain }),
     };
     const client = request.socket;
     const sent = open(options);
@@ -116,6 +115,11 @@ function askRuntime(
     if (signal.aborted || client.destroyed) cancel();
     else sent.end();
   });
+}
+
+/** A connection of its own, without an agent that would be made for it alone. */
+function connectPlain({ host, port }: RequestOptions): Socket {
+  return connect({ host: host ?? "localhost", port: Number(port), noDelay: true });
 }
 
 /** In Go's words: `dial tcp 127.0.0.1:1: connect: connection refused`. */
