@@ -5,14 +5,16 @@ type Values = Record<string, unknown>;
 /** Reads fields up to `reader.end` into `target`, or into a new object. */
 export type Decode = (reader: Reader, target: Values | undefined) => Values;
 /** Reads one field's value, its tag already read, into `out`. */
-type ReadField = (reader: Reader, out: Values, wireType: number) => void;
+type ReadField = (reader: Reader, out: Values) => void;
 
-/** Makes the decoder of one message: an array of functions by field number. */
+/** Makes the decoder of one message: an array of functions by tag. */
 export function compileDecoder(fields: FieldTable): Decode {
-  const byNumber: (ReadField | undefined)[] = [];
+  const byTag: (ReadField | undefined)[] = [];
   const blank: Values = {};
+  const names: (string | undefined)[] = [];
   for (const [name, field] of Object.entries(fields)) {
-    byNumber[field.number] = readField(name, field);
+    for (const [wireType, read] of readField(name, field)) byTag[(field.number << 3) | wireType] = read;
+    names[field.number] = name;
     blank[name] = zeroOf(field);
   }
   const lists = Object.keys(fields).filter((name) => fields[name]?.isRepeated);
@@ -20,19 +22,25 @@ export function compileDecoder(fields: FieldTable): Decode {
   return (reader, target) => {
     const out = target ?? { ...blank };
     if (target === undefined) {
-      for (const name of lists) out[name] = [];
-      for (const name of maps) out[name] = {};
+      for (let i = 0; i < lists.length; i++) out[lists[i] as string] = [];
+      for (let i = 0; i < maps.length; i++) out[maps[i] as string] = {};
     }
     const end = reader.end;
     while (reader.at < end) {
       const tag = reader.uint32();
-      const read = byNumber[tag >>> 3];
-      if (read !== undefined) read(reader, out, tag & 7);
-      else if (tag >>> 3 === 0) throw new ProtobufError(`proto: illegal tag 0 (wire type ${tag})`);
-      else reader.skip(tag & 7);
+      const read = byTag[tag];
+      if (read !== undefined) read(reader, out);
+      else skipField(reader, tag, names[tag >>> 3]);
     }
     return out;
   };
+}
+
+/** @param name of a field that is known, but comes in another form */
+function skipField(reader: Reader, tag: number, name: string | undefined): void {
+  if (name !== undefined) throw new ProtobufError(`proto: wrong wireType = ${tag & 7} for field ${name}`);
+  if (tag >>> 3 === 0) throw new ProtobufError(`proto: illegal tag 0 (wire type ${tag})`);
+  reader.skip(tag & 7);
 }
 
 function zeroOf({ isRepeated, kind }: Field): unknown {
@@ -51,12 +59,18 @@ const ZEROS: Readonly<Record<ScalarName, unknown>> = {
   bytes: Buffer.alloc(0),
 };
 
-function readField(name: string, field: Field): ReadField {
+/** How a field may come, and what reads it then. */
+type Forms = readonly (readonly [wireType: number, read: ReadField])[];
+
+function readField(name: string, field: Field): Forms {
   const { kind } = field;
-  if (kind.type === "message") return field.isRepeated ? readMessages(name, kind.of) : readMessage(name, kind.of);
-  if (kind.type === "map") return readMap(name, kind.only);
+  if (kind.type === "message") {
+    return [[BYTES, field.isRepeated ? readMessages(name, kind.of) : readMessage(name, kind.of)]];
+  }
+  if (kind.type === "map") return [[BYTES, kind.only === undefined ? readMap(name) : readMapOf(name, kind.only)]];
   const scalar = kind.type === "enum" ? "int32" : kind.scalar;
-  return field.isRepeated ? readScalars(name, scalar) : readScalar(name, scalar);
+  if (field.isRepeated) return readScalars(name, scalar);
+  return [[wireTypeOf(scalar), readScalar(name, scalar)]];
 }
 
 const READERS: Readonly<Record<ScalarName, (reader: Reader) => unknown>> = {
@@ -76,30 +90,38 @@ function wireTypeOf(scalar: ScalarName): number {
 }
 
 function readScalar(name: string, scalar: ScalarName): ReadField {
+  // Most of all fields are texts.
+  if (scalar === "string") {
+    return (reader, out) => {
+      out[name] = reader.string();
+    };
+  }
   const read = READERS[scalar];
-  const expected = wireTypeOf(scalar);
-  return (reader, out, wireType) => {
-    if (wireType !== expected) throw wrongWireType(name, wireType);
+  return (reader, out) => {
     out[name] = read(reader);
   };
 }
 
 /** Numbers come packed into one run of bytes, or one by one: a decoder takes both. */
-function readScalars(name: string, scalar: ScalarName): ReadField {
+function readScalars(name: string, scalar: ScalarName): Forms {
   const read = READERS[scalar];
-  const expected = wireTypeOf(scalar);
-  return (reader, out, wireType) => {
+  const one: ReadField = (reader, out) => {
+    (out[name] as unknown[]).push(read(reader));
+  };
+  const packed: ReadField = (reader, out) => {
     const list = out[name] as unknown[];
-    if (wireType === expected) {
-      list.push(read(reader));
-      return;
-    }
-    if (wireType !== BYTES) throw wrongWireType(name, wireType);
     const length = reader.length();
     const end = reader.at + length;
     while (reader.at < end) list.push(read(reader));
     if (reader.at !== end) throw new ProtobufError("unexpected EOF");
   };
+  const wireType = wireTypeOf(scalar);
+  return wireType === BYTES
+    ? [[BYTES, one]]
+    : [
+        [BYTES, packed],
+        [wireType, one],
+      ];
 }
 
 interface Nested {
@@ -107,16 +129,14 @@ interface Nested {
 }
 
 function readMessage(name: string, of: Nested): ReadField {
-  return (reader, out, wireType) => {
-    if (wireType !== BYTES) throw wrongWireType(name, wireType);
+  return (reader, out) => {
     // Sent twice, a message's parts are merged.
     out[name] = readNested(reader, of.decoder, out[name] as Values | undefined);
   };
 }
 
 function readMessages(name: string, of: Nested): ReadField {
-  return (reader, out, wireType) => {
-    if (wireType !== BYTES) throw wrongWireType(name, wireType);
+  return (reader, out) => {
     (out[name] as unknown[]).push(readNested(reader, of.decoder, undefined));
   };
 }
@@ -133,41 +153,55 @@ function readNested(reader: Reader, decode: Decode, target: Values | undefined):
 const KEY_TAG = (1 << 3) | BYTES;
 const VALUE_TAG = (2 << 3) | BYTES;
 
-/** Without `only` all keys; with it, an entry whose key is not wanted is stepped over: its value is not decoded. */
-function readMap(name: string, only?: readonly string[]): ReadField {
-  return (reader, out, wireType) => {
-    if (wireType !== BYTES) throw wrongWireType(name, wireType);
-    const length = reader.length();
-    const end = reader.at + length;
-    let key = "";
-    let value = "";
-    while (reader.at < end) {
-      const tag = reader.uint32();
-      if (tag === VALUE_TAG) value = reader.string();
-      else if (tag !== KEY_TAG) reader.skip(tag & 7);
-      else if (only === undefined) key = reader.key();
-      else {
-        const known = reader.keyAmong(only);
-        if (known === undefined) {
-          // Encoders write the key first: what is left is the value.
-          reader.at = end;
-          return;
-        }
-        key = known;
-      }
-    }
-    if (reader.at !== end) throw new ProtobufError("unexpected EOF");
-    if (only !== undefined && !only.includes(key)) return;
-    setEntry(out[name] as Record<string, string>, key, value);
+function readMap(name: string): ReadField {
+  return (reader, out) => {
+    const end = reader.length() + reader.at;
+    readEntry(reader, end, out[name] as Record<string, string>, "", undefined);
   };
 }
 
-function setEntry(map: Record<string, string>, key: string, value: string): void {
+/** Only these keys: of an entry with another one, the value is stepped over. */
+function readMapOf(name: string, only: readonly string[]): ReadField {
+  const byLength: (readonly string[])[] = [];
+  for (const key of only) {
+    const length = Buffer.byteLength(key);
+    byLength[length] = [...(byLength[length] ?? []), key];
+  }
+  return (reader, out) => {
+    const end = reader.length() + reader.at;
+    let key = "";
+    // Encoders write the key first.
+    if (reader.at < end && reader.isNext(KEY_TAG)) {
+      reader.at++;
+      const known = reader.keyAmong(byLength);
+      if (known === undefined && reader.at <= end) {
+        reader.at = end;
+        return;
+      }
+      key = known ?? "";
+    }
+    readEntry(reader, end, out[name] as Record<string, string>, key, only);
+  };
+}
+
+/** What is left of an entry. @param key as far as it is known */
+function readEntry(
+  reader: Reader,
+  end: number,
+  map: Record<string, string>,
+  key: string,
+  only: readonly string[] | undefined,
+): void {
+  let value = "";
+  while (reader.at < end) {
+    const tag = reader.uint32();
+    if (tag === VALUE_TAG) value = reader.string();
+    else if (tag === KEY_TAG) key = reader.key();
+    else reader.skip(tag & 7);
+  }
+  if (reader.at !== end) throw new ProtobufError("unexpected EOF");
+  if (only !== undefined && !only.includes(key)) return;
   // Assigned, this one name would be the object's prototype.
   if (key === "__proto__") Object.defineProperty(map, key, { value, enumerable: true, configurable: true });
   else map[key] = value;
-}
-
-function wrongWireType(name: string, wireType: number): ProtobufError {
-  return new ProtobufError(`proto: wrong wireType = ${wireType} for field ${name}`);
 }
