@@ -4,6 +4,8 @@ import { type DecodedFields, Encoded, type FieldTable, type InitFields } from ".
 import { Reader } from "./reader.js";
 import { Writer } from "./writer.js";
 
+const SPARE_BYTES = 8;
+
 /**
  * One message type: a table of fields, and the encoder and decoder made from it when they are first needed.
  *
@@ -42,7 +44,7 @@ export class Message<F extends FieldTable> {
     this.encoder(writer, value);
     writer.leave(headroom);
     // The next one is probably as long: a list of eight megabytes is then written without growing.
-    this.#lastSize = writer.length + (writer.length >> 3);
+    this.#lastSize = writer.length + (writer.length >> 3) + SPARE_BYTES;
     return writer.finish();
   }
 

@@ -115,6 +115,7 @@ class Memory {
   }
 
   #indexOf(start: number, end: number): number | undefined {
+    if (this.last.items.length === 0) return undefined;
     // In place, or one further: after an item that has changed or is gone.
     if (this.#isAt(this.#next, start, end)) return this.#next;
     if (this.#isAt(this.#next + 1, start, end)) return this.#next + 1;

@@ -19,8 +19,9 @@ export class Writer {
   /** where the written bytes begin; they end with the buffer */
   #at: number;
 
-  constructor(sizeHint = FIRST_SIZE) {
-    this.#bytes = Buffer.allocUnsafe(Math.max(FIRST_SIZE, sizeHint)) as WritingBuffer;
+  /** @param sizeHint bytes that will probably do; 0: nobody knows */
+  constructor(sizeHint = 0) {
+    this.#bytes = Buffer.allocUnsafe(sizeHint === 0 ? FIRST_SIZE : sizeHint) as WritingBuffer;
     this.#at = this.#bytes.length;
   }
 

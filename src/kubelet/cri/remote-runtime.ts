@@ -109,19 +109,16 @@ export class RemoteRuntimeService {
     verbose: boolean,
     signal: AbortSignal,
   ): Promise<RpcResult<PodSandboxStatusResponse>> {
-    return verified(
-      await this.#call(RUNTIME_SERVICE.podSandboxStatus, { podSandboxId, verbose }, signal),
-      verifySandboxStatus,
-    );
+    return verifiedSandbox(await this.#call(RUNTIME_SERVICE.podSandboxStatus, { podSandboxId, verbose }, signal));
   }
 
   /** The status through a projection, which must have what is verified. @param rpc of `podSandboxStatusOf(...)` */
-  async podSandboxStatusAs<F extends FieldTable>(
+  podSandboxStatusAs<F extends FieldTable>(
     rpc: PodSandboxStatusRpc<F>,
     podSandboxId: string,
     signal: AbortSignal,
   ): Promise<RpcResult<{ readonly status: DecodedFields<F> | undefined }>> {
-    return verified(await this.#call(rpc, { podSandboxId }, signal), verifySandboxStatus);
+    return this.#call(rpc, { podSandboxId }, signal).then(verifiedSandbox);
   }
 
   async listPodSandbox(
@@ -198,19 +195,16 @@ export class RemoteRuntimeService {
     verbose: boolean,
     signal: AbortSignal,
   ): Promise<RpcResult<ContainerStatusResponse>> {
-    return verified(
-      await this.#call(RUNTIME_SERVICE.containerStatus, { containerId, verbose }, signal),
-      verifyContainerStatus,
-    );
+    return verifiedContainer(await this.#call(RUNTIME_SERVICE.containerStatus, { containerId, verbose }, signal));
   }
 
   /** The status through a projection, which must have what is verified. @param rpc of `containerStatusOf(...)` */
-  async containerStatusAs<F extends FieldTable>(
+  containerStatusAs<F extends FieldTable>(
     rpc: ContainerStatusRpc<F>,
     containerId: string,
     signal: AbortSignal,
   ): Promise<RpcResult<{ readonly status: DecodedFields<F> | undefined }>> {
-    return verified(await this.#call(rpc, { containerId }, signal), verifyContainerStatus);
+    return this.#call(rpc, { containerId }, signal).then(verifiedContainer);
   }
 
   async updateContainerResources(
@@ -295,7 +289,17 @@ function verified<R extends { readonly status: unknown }, S>(
   result: RpcResult<R>,
   complaint: (status: S) => string | undefined,
 ): RpcResult<R> {
-  return checked(result, ({ status }) => (status === undefined ? undefined : complaint(status as S)));
+  if (result.outcome !== "ok" || result.value.status === undefined) return result;
+  const text = complaint(result.value.status as S);
+  return text === undefined ? result : badResponse(text);
+}
+
+function verifiedSandbox<R extends { readonly status: unknown }>(result: RpcResult<R>): RpcResult<R> {
+  return verified(result, verifySandboxStatus);
+}
+
+function verifiedContainer<R extends { readonly status: unknown }>(result: RpcResult<R>): RpcResult<R> {
+  return verified(result, verifyContainerStatus);
 }
 
 function isEmpty(filter: object | undefined): boolean {

@@ -1,7 +1,15 @@
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
-import type { ContainerStatus, Pod, PodRef, PodStatus, Runtime, SandboxStatus } from "../container/runtime.js";
+import type {
+  Container,
+  ContainerStatus,
+  Pod,
+  PodRef,
+  PodStatus,
+  Runtime,
+  SandboxStatus,
+} from "../container/runtime.js";
 import { toKubeContainerStatus, toMs, toSandboxStatus } from "./convert.js";
 import { POD_UID_LABEL } from "./labels.js";
 import { groupIntoPods, PodGrouper } from "./pods.js";
@@ -65,9 +73,8 @@ export class KubeRuntime implements Runtime {
   }
 
   /** @throws RuntimeCallError */
-  async getListedPodStatus(pod: Pod, signal: AbortSignal): Promise<PodStatus> {
-    const ids = (containers: Pod["containers"]) => containers.map(({ containerId }) => containerId);
-    return this.#podStatusOf(pod, ids(pod.sandboxes), ids(pod.containers), signal);
+  getListedPodStatus(pod: Pod, signal: AbortSignal): Promise<PodStatus> {
+    return this.#podStatusOf(pod, pod.sandboxes.map(idOf), pod.containers.map(idOf), signal);
   }
 
   /**
@@ -79,14 +86,14 @@ export class KubeRuntime implements Runtime {
     if (sandbox?.metadata === undefined) return undefined;
     const { uid: podUid, name, namespace } = sandbox.metadata;
     const converted = toSandboxStatus(sandbox);
-    const statuses = await Promise.all(event.containersStatuses.map((status) => this.#convert(status)));
+    const statuses = await Promise.all(event.containersStatuses.map(this.#convert));
     return {
       podUid,
       name,
       namespace,
       ips: converted.ips,
       sandboxStatuses: [converted],
-      containerStatuses: newestContainerFirst(statuses),
+      containerStatuses: statuses.sort(newestContainerFirst),
     };
   }
 
@@ -96,50 +103,66 @@ export class KubeRuntime implements Runtime {
     containerIds: readonly string[],
     signal: AbortSignal,
   ): Promise<PodStatus> {
-    const [sandboxes, containers] = await Promise.all([
-      Promise.all(sandboxIds.map((id) => this.#sandboxStatus(id, signal))),
-      Promise.all(containerIds.map((id) => this.#containerStatus(id, signal))),
+    const { service } = this.deps;
+    const found = await Promise.all([
+      ...sandboxIds.map((id) => service.podSandboxStatus(id, signal).then(sandboxStatusIn)),
+      ...containerIds.map((id) => service.containerStatus(id, signal).then(this.#containerStatusIn)),
     ]);
-    const sandboxStatuses = sandboxes
-      .filter((status) => status !== undefined)
-      .sort((a, b) => b.createdAtMs - a.createdAtMs);
-    const newest = sandboxStatuses[0];
+    const sandboxStatuses: SandboxStatus[] = [];
+    const containerStatuses: ContainerStatus[] = [];
+    for (const status of found) {
+      if (status === undefined) continue;
+      if ("sandboxId" in status) sandboxStatuses.push(status);
+      else containerStatuses.push(status);
+    }
+    const newest = sandboxStatuses.sort(newestSandboxFirst)[0];
     return {
       podUid,
       name,
       namespace,
       ips: newest?.state === "ready" ? newest.ips : [],
       sandboxStatuses,
-      containerStatuses: newestContainerFirst(containers.filter((status) => status !== undefined)),
+      containerStatuses: containerStatuses.sort(newestContainerFirst),
     };
   }
 
-  /** @returns undefined: it has been removed since it was listed, which is nothing unusual */
-  async #sandboxStatus(podSandboxId: string, signal: AbortSignal): Promise<SandboxStatus | undefined> {
-    const result = await this.deps.service.podSandboxStatus(podSandboxId, signal);
-    if (result.outcome === "not-found") return undefined;
-    const { status } = responseOf(result);
-    if (status === undefined) throw new Error("pod sandbox status is nil");
-    return toSandboxStatus(status);
-  }
-
   /** @returns undefined: it has been removed since it was listed */
-  async #containerStatus(containerId: string, signal: AbortSignal): Promise<ContainerStatus | undefined> {
-    const result = await this.deps.service.containerStatus(containerId, signal);
+  readonly #containerStatusIn = (result: ContainerStatusResult) => {
     if (result.outcome === "not-found") return undefined;
     const { status } = responseOf(result);
     if (status === undefined) throw new Error("container status is nil");
     return this.#convert(status);
-  }
+  };
 
-  async #convert(status: ReportedContainer): Promise<ContainerStatus> {
-    return toKubeContainerStatus(status, await terminationMessage(status, this.#files));
-  }
+  /** Only what has exited has a last word, which may take its time to read: the others, nearly all, need not wait. */
+  readonly #convert = (status: ReportedContainer): ContainerStatus | Promise<ContainerStatus> =>
+    status.state === ContainerState.CONTAINER_EXITED
+      ? terminationMessage(status, this.#files).then((message) => toKubeContainerStatus(status, message))
+      : toKubeContainerStatus(status, "");
+}
+
+type SandboxStatusResult = Awaited<ReturnType<PodReader["podSandboxStatus"]>>;
+type ContainerStatusResult = Awaited<ReturnType<PodReader["containerStatus"]>>;
+
+/** @returns undefined: it has been removed since it was listed, which is nothing unusual */
+function sandboxStatusIn(result: SandboxStatusResult): SandboxStatus | undefined {
+  if (result.outcome === "not-found") return undefined;
+  const { status } = responseOf(result);
+  if (status === undefined) throw new Error("pod sandbox status is nil");
+  return toSandboxStatus(status);
+}
+
+function idOf({ containerId }: Container): string {
+  return containerId;
+}
+
+function newestSandboxFirst(a: SandboxStatus, b: SandboxStatus): number {
+  return b.createdAtMs - a.createdAtMs;
 }
 
 /** Mirrors containerStatusByCreated. Made at the very same time, the one that was started more often is the newer one. */
-function newestContainerFirst(statuses: readonly ContainerStatus[]): ContainerStatus[] {
-  return [...statuses].sort((a, b) => b.createdAtMs - a.createdAtMs || b.restartCount - a.restartCount);
+function newestContainerFirst(a: ContainerStatus, b: ContainerStatus): number {
+  return b.createdAtMs - a.createdAtMs || b.restartCount - a.restartCount;
 }
 
 function responseOf<T>(result: RpcResult<T>): T {
