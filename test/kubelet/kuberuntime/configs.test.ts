@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { MountPropagation, NamespaceMode, ProfileType } from "../../../src/cri/messages/enums.js";
+import { MountPropagation } from "../../../src/cri/messages/enums.js";
 import { generateContainerConfig } from "../../../src/kubelet/kuberuntime/container-config.js";
-import {
-  calculateSandboxResources,
-  generateLinuxContainerResources,
-  milliCpuToQuota,
-  milliCpuToShares,
-  oomScoreAdjust,
-} from "../../../src/kubelet/kuberuntime/linux-resources.js";
 import {
   buildContainerLogsPath,
   buildPodLogsDirectory,
@@ -18,12 +11,6 @@ import {
   restartCountByLogFiles,
 } from "../../../src/kubelet/kuberuntime/log-paths.js";
 import { generatePodSandboxConfig, makePortMappings } from "../../../src/kubelet/kuberuntime/sandbox-config.js";
-import {
-  containerSecurityContext,
-  type ImageUser,
-  sandboxSecurityContext,
-  verifyRunAsNonRoot,
-} from "../../../src/kubelet/kuberuntime/security-context.js";
 import { fakeHelper, openLab, podOf, signal } from "./lab.js";
 
 const GI = 2 ** 30;
@@ -58,174 +45,6 @@ describe("log paths", () => {
   for (const [names, want] of counts) {
     test(`restarts by logs [${names}]: ${want}`, () => assert.equal(restartCountByLogFiles(names), want));
   }
-});
-
-describe("resources", () => {
-  const shares = [
-    [0, 2],
-    [1, 2],
-    [2, 2],
-    [100, 102],
-    [1000, 1024],
-    [1_000_000, 262_144],
-  ] as const;
-  for (const [milli, want] of shares) {
-    test(`${milli}m are ${want} shares`, () => assert.equal(milliCpuToShares(milli), want));
-  }
-  const quotas = [
-    [0, 0],
-    [1, 1000],
-    [10, 1000],
-    [100, 10_000],
-    [1500, 150_000],
-  ] as const;
-  for (const [milli, want] of quotas) {
-    test(`${milli}m are a quota of ${want}`, () => assert.equal(milliCpuToQuota(milli), want));
-  }
-  const options = { cpuCfsQuota: true, memoryCapacityBytes: 4 * GI };
-  const table = [
-    [{}, { cpuShares: 2, cpuQuota: 0, cpuPeriod: 100_000, oomScoreAdj: 1000 }],
-    [
-      { requests: { cpu: "500m", memory: "1Gi" } },
-      { cpuShares: 512, cpuQuota: 0, cpuPeriod: 100_000, oomScoreAdj: 750 },
-    ],
-    [
-      { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "2", memory: "1Gi" } },
-      { cpuShares: 2048, memoryLimitInBytes: GI, cpuQuota: 200_000, cpuPeriod: 100_000, oomScoreAdj: -997 },
-    ],
-    [{ limits: { cpu: "1" } }, { cpuShares: 1024, cpuQuota: 100_000, cpuPeriod: 100_000, oomScoreAdj: 999 }],
-  ] as const;
-  for (const [resources, want] of table) {
-    test(`of ${JSON.stringify(resources)}`, () => {
-      const pod = podOf([{ resources }]);
-      assert.deepEqual(generateLinuxContainerResources(pod, first(pod), options), want);
-    });
-  }
-  test("without quotas limits of cpu are shares only", () => {
-    const pod = podOf([{ resources: { limits: { cpu: "1" } } }]);
-    const made = generateLinuxContainerResources(pod, first(pod), { ...options, cpuCfsQuota: false });
-    assert.deepEqual(made, { cpuShares: 1024, oomScoreAdj: 999 });
-  });
-  test("a pod gets its containers' sum, or what the greatest init container needs", () => {
-    const of = (cpu: string, memory: string) => ({ resources: { requests: { cpu, memory }, limits: { cpu, memory } } });
-    const pod = podOf([of("1", "1Gi"), of("1", "1Gi")], { initContainers: [of("500m", "3Gi")] });
-    assert.deepEqual(calculateSandboxResources(pod, true), {
-      cpuShares: 2048,
-      memoryLimitInBytes: 3 * GI,
-      cpuQuota: 200_000,
-      cpuPeriod: 100_000,
-    });
-  });
-  const scores = [
-    [{ requests: { memory: "64Gi" } }, {}, 3],
-    [{ requests: { memory: "1" } }, {}, 999],
-    [{}, { priorityClassName: "system-node-critical", priority: 2_000_001_000 }, -997],
-    [{}, { priorityClassName: "system-cluster-critical", priority: 2_000_000_000 }, 1000],
-  ] as const;
-  for (const [resources, spec, want] of scores) {
-    test(`oom score of ${JSON.stringify({ ...resources, ...spec })}: ${want}`, () => {
-      const pod = podOf([{ resources }], spec);
-      assert.equal(oomScoreAdjust(pod, first(pod), 4 * GI), want);
-    });
-  }
-});
-
-describe("security", () => {
-  const where = (pod: ReturnType<typeof podOf>) =>
-    `(pod: "${pod.metadata.name}_default(${pod.metadata.uid})", container: c0)`;
-  const root: ImageUser = { uid: 0, username: "" };
-  const table: readonly [string, object, object, ImageUser, string | undefined][] = [
-    ["nothing asked", {}, {}, root, undefined],
-    ["root may be", {}, { runAsNonRoot: false }, root, undefined],
-    ["the image is root", {}, { runAsNonRoot: true }, root, "container has runAsNonRoot and image will run as root"],
-    ["... says the pod", { runAsNonRoot: true }, {}, root, "container has runAsNonRoot and image will run as root"],
-    ["... and the container says otherwise", { runAsNonRoot: true }, { runAsNonRoot: false }, root, undefined],
-    ["a user is given", { runAsUser: 5 }, { runAsNonRoot: true }, root, undefined],
-    ["root is given", { runAsUser: 0 }, { runAsNonRoot: true }, root, "container's runAsUser breaks non-root policy"],
-    ["the image has a number", {}, { runAsNonRoot: true }, { uid: 7, username: "" }, undefined],
-    [
-      "the image has a name",
-      {},
-      { runAsNonRoot: true },
-      { username: "app" },
-      "container has runAsNonRoot and image has non-numeric user (app), cannot verify user is non-root",
-    ],
-  ];
-  for (const [name, podContext, securityContext, image, want] of table) {
-    test(`non-root: ${name}`, () => {
-      const pod = podOf([{ securityContext }], { securityContext: podContext });
-      assert.equal(
-        verifyRunAsNonRoot(pod, first(pod), image),
-        want === undefined ? undefined : `${want} ${where(pod)}`,
-      );
-    });
-  }
-
-  test("a container's own settings go before the pod's", () => {
-    const pod = podOf(
-      [
-        {
-          securityContext: {
-            runAsUser: 1,
-            privileged: true,
-            readOnlyRootFilesystem: true,
-            allowPrivilegeEscalation: false,
-            capabilities: { add: ["NET_ADMIN"], drop: ["ALL"] },
-            seccompProfile: { type: "Localhost", localhostProfile: "p.json" },
-          },
-        },
-      ],
-      {
-        hostPID: true,
-        securityContext: {
-          runAsUser: 2,
-          runAsGroup: 3,
-          fsGroup: 4,
-          supplementalGroups: [5],
-          seccompProfile: { type: "RuntimeDefault" },
-        },
-      },
-    );
-    const options = { seccompProfileRoot: "/root/seccomp", extraGroups: [6], targetId: "target" };
-    const { maskedPaths, readonlyPaths, ...made } = containerSecurityContext(pod, first(pod), root, options);
-    assert.deepEqual(made, {
-      capabilities: { addCapabilities: ["NET_ADMIN"], dropCapabilities: ["ALL"] },
-      privileged: true,
-      namespaceOptions: {
-        network: NamespaceMode.POD,
-        ipc: NamespaceMode.POD,
-        pid: NamespaceMode.TARGET,
-        targetId: "target",
-      },
-      runAsUser: { value: 1 },
-      runAsGroup: { value: 3 },
-      readonlyRootfs: true,
-      supplementalGroups: [4, 5, 6],
-      noNewPrivs: true,
-      seccomp: { profileType: ProfileType.Localhost, localhostRef: "/root/seccomp/p.json" },
-    });
-    assert.ok(maskedPaths?.includes("/proc/kcore") && readonlyPaths?.includes("/proc/sys"));
-    assert.equal(sandboxSecurityContext(pod, []).privileged, true);
-    assert.equal(fieldsOf(sandboxSecurityContext(pod, []).namespaceOptions)["pid"], NamespaceMode.NODE);
-  });
-
-  test("without any, the image says who it runs as, and nothing is confined", () => {
-    const pod = podOf([{}]);
-    const made = containerSecurityContext(
-      pod,
-      first(pod),
-      { username: "app" },
-      { seccompProfileRoot: "/", extraGroups: [] },
-    );
-    assert.deepEqual(
-      [made.runAsUser, made.runAsUsername, made.noNewPrivs, made.privileged, made.seccomp],
-      [undefined, "app", false, false, { profileType: ProfileType.Unconfined }],
-    );
-    assert.equal(fieldsOf(made.namespaceOptions)["pid"], NamespaceMode.CONTAINER);
-    const open = podOf([{ securityContext: { procMount: "Unmasked" } }], { shareProcessNamespace: true });
-    const unmasked = containerSecurityContext(open, first(open), root, { seccompProfileRoot: "/", extraGroups: [] });
-    assert.deepEqual([unmasked.maskedPaths, fieldsOf(unmasked.namespaceOptions)["pid"]], [[], NamespaceMode.POD]);
-  });
 });
 
 describe("sandboxes", () => {
