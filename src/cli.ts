@@ -7,6 +7,7 @@ declare const KUBELAB_VERSION: string | undefined;
 const VERSION = typeof KUBELAB_VERSION === "string" ? KUBELAB_VERSION : "0.0.0-source";
 const EXIT_FAILED = 1;
 const EXIT_INTERRUPTED = 130;
+const EXIT_BUG = 70;
 
 process.exitCode = await start(process.argv.slice(2));
 
@@ -48,13 +49,23 @@ function currentFolder(): string {
   }
 }
 
-/** Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes; the second one does not wait. */
+/**
+ * Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes; the second one does not wait. A terminal
+ * that closes says so more than once, by signals and where it is read: nobody is impatient then.
+ */
 function interruption(): AbortSignal {
   const controller = new AbortController();
-  const onSignal = () => {
-    if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
+  const onSignal = (name: NodeJS.Signals) => {
+    if (controller.signal.aborted && name !== "SIGHUP") process.exit(EXIT_INTERRUPTED);
     controller.abort();
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
+  process.stdin.on("error", () => controller.abort());
+  // A prompt that is open then throws where nobody can catch it.
+  process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
+    if (error.syscall === "setRawMode" && error.code === "EIO") return controller.abort();
+    process.stderr.write(`kubelab has a bug: ${error.stack ?? error}\n`);
+    process.exit(EXIT_BUG);
+  });
   return controller.signal;
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import stringWidth from "string-width";
@@ -70,6 +72,17 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     const end = await terminal.shows(/ended with \d+\s+\S*icanon/);
     assert.match(end, /interrupted\nended with 130/);
     assert.doesNotMatch(end, /-icanon|-echo /);
+    assert.deepEqual(labFolders(), before);
+  });
+
+  test("a terminal that is closed: the lab is taken away all the same", async () => {
+    const before = labFolders();
+    const terminal = open(["learn", "start", "heartbeats"]);
+    await terminal.shows(/What now\?[\s\S]*❯ run it/);
+    const folder = labFolders().find((name) => !before.includes(name)) ?? "";
+    await terminal[Symbol.asyncDispose]();
+    // Ends when the lab's process has.
+    await once(spawn("tail", ["-f", "/dev/null", `--pid=${folder.split("-")[2]}`]), "close");
     assert.deepEqual(labFolders(), before);
   });
 
