@@ -24,7 +24,7 @@ const BOUNDED: readonly [path: RegExp, max: number][] = [
 const WALKED: readonly RegExp[] = [
   /podWorkers\.#table\.statuses$/,
   /statusManager\.#statuses$/,
-  /statusManager\.#apiStatusVersions$/,
+  /statusManager\.#writer\.#versions$/,
   /[cC]ache\.#pods$/,
   /[cC]ache\.#waiters$/,
   /#workQueue\.#/,
