@@ -67,14 +67,18 @@ export class Lab {
   }
 
   /** Waits until the runtime has no container of the pod that runs. */
-  async untilNothingRuns(podName: string): Promise<void> {
+  untilNothingRuns(podName: string): Promise<void> {
+    return this.untilRuntime(() => this.containersOf(podName).every(({ state }) => state !== "running"));
+  }
+
+  /** Waits until `holds`, which is asked at each change in the runtime. */
+  async untilRuntime(holds: () => boolean): Promise<void> {
     const stop = new AbortController();
     const changes = this.runtime.changes(stop.signal);
-    const runs = () => this.containersOf(podName).some(({ state }) => state === "running");
     try {
       // The first change is asked for before the state is looked at: none is missed.
       let next = changes.next();
-      while (runs()) {
+      while (!holds()) {
         await next;
         next = changes.next();
       }

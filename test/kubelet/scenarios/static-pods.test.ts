@@ -54,9 +54,15 @@ const SCENARIOS: readonly { readonly name: string; readonly kubeVersion?: string
         write("b.json", pod("web", { terminationGracePeriodSeconds: 3 })),
         (lab) => lab.clock.sleep(30_000),
         oneContainer,
-        remove("a.json"),
-        (lab) => lab.clock.sleep(60_000),
-        oneContainer,
+        async (lab) => {
+          const { containerId } = lab.running(MIRROR);
+          await remove("a.json")();
+          await lab.untilRuntime(() => {
+            const running = lab.containersOf(MIRROR).filter(({ state }) => state === "running");
+            assert.ok(running.length <= 1, "both run");
+            return running.some((container) => container.containerId !== containerId);
+          });
+        },
       ],
     },
     {
