@@ -1,10 +1,21 @@
+/** What a trace says by signs, it says in ASCII where a terminal has no more. */
+const SIGNS: readonly (readonly [sign: string, either: string])[] = [
+  ["→", "(?:→|->)"],
+  ["▸", "(?:▸|>)"],
+];
+
+function expressionOf(pattern: string, flags = ""): RegExp {
+  const either = SIGNS.reduce((text, [sign, both]) => text.replaceAll(sign, both), pattern);
+  return new RegExp(either, flags);
+}
+
 /**
  * Finds a pattern in what a command printed. A trace breaks long sentences into lines: where no line has it, the text is
  * searched once more with every break taken for a space.
  * @returns what was found
  */
 export function findIn(text: string, pattern: string): string | undefined {
-  const expression = new RegExp(pattern, "m");
+  const expression = expressionOf(pattern, "m");
   return (expression.exec(text) ?? expression.exec(unbroken(text)))?.[0];
 }
 
@@ -24,7 +35,7 @@ export function linesWith(text: string, patterns: readonly string[]): readonly (
   const lines = text.split("\n");
   let behind = 0;
   return patterns.map((pattern) => {
-    const expression = new RegExp(pattern);
+    const expression = expressionOf(pattern);
     const found = firstIn(lines, expression, behind) ?? firstIn(lines, expression, 0);
     if (found === undefined) return undefined;
     behind = found.start;

@@ -26,6 +26,16 @@ describe("what to look at in what a command printed", () => {
     });
   }
 
+  test("a sign of a trace is found as ASCII has it, too", () => {
+    const plain = "  0.204 kubelet      o Node a: Ready False -> True\n  0.300 user         > Store the token";
+    assert.deepEqual(
+      linesWith(plain, ["Ready False → True", "▸ .*Store"]),
+      plain.split("\n").map((line) => [line]),
+    );
+    assert.equal(findIn(plain, "False → True$"), "False -> True");
+    assert.equal(findIn(plain, "True → False"), undefined);
+  });
+
   const LOG = "ADD a\nREMOVE a\nkill a\nADD a again\nend";
   const inOrder: readonly (readonly [patterns: readonly string[], lines: readonly string[]])[] = [
     [["ADD"], ["ADD a"]],

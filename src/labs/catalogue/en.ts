@@ -87,7 +87,7 @@ export const EN = {
   typeNumber: "Type a number from 1 to {count}: ",
   nothingToCheck: "this step has nothing to check: `kubelab learn next`",
   checkHolds: "The step is done: kubelab learn next",
-  mayTake: "This may take up to {seconds} s of the lab's time. Wait for it: kubelab learn check --wait",
+  mayTake: "It may take up to {seconds} s of the lab's time: kubelab learn check --wait",
   nextNeedsChoice: "kubelab learn next CHOICE",
   nextHint: "kubelab learn hint",
   labEnded: "lab {id} ended without a word: it was killed, or it failed",

@@ -89,7 +89,7 @@ export const ZH: Catalogue = {
   typeNumber: "请输入 1 到 {count} 的数字：",
   nothingToCheck: "这一步没有要检查的：请运行 `kubelab learn next`",
   checkHolds: "这一步已完成，继续：kubelab learn next",
-  mayTake: "这最多需要 {seconds} 秒（实验时间）。等待它：kubelab learn check --wait",
+  mayTake: "最多需要 {seconds} 秒（实验时间）：kubelab learn check --wait",
   nextNeedsChoice: "请给出选项：kubelab learn next CHOICE",
   nextHint: "需要提示：kubelab learn hint",
   labEnded: "实验 {id} 意外结束：被强行终止，或出了错",
