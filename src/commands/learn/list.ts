@@ -25,8 +25,16 @@ export function standingInWords(lab: LabSummary, progress: Progress, say: Say): 
   return state === "begun" ? say("progressSome", { done, count: lab.steps.length }) : say("progressNone");
 }
 
-/** All labs as a table; wide characters count as two columns. */
-export function labTable(labs: readonly LabSummary[], progress: Progress, language: Language, say: Say): string {
+/**
+ * All labs as a table; wide characters count as two columns.
+ * @param cut makes lines fit a terminal; default: they are whole
+ */
+export function labTable(
+  labs: readonly LabSummary[],
+  progress: Progress,
+  { language, say }: { readonly language: Language; readonly say: Say },
+  cut: (line: string) => string = (line) => line,
+): string {
   const rows = labs.map((lab) => [
     lab.number,
     lab.id,
@@ -40,6 +48,6 @@ export function labTable(labs: readonly LabSummary[], progress: Progress, langua
   const widths = keys.map((_, i) => Math.max(...all.map((row) => textWidth(row[i] ?? ""))));
   return all
     .map((row) => row.map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell))).join("  "))
-    .map((line) => line.trimEnd())
+    .map((line) => cut(line.trimEnd()))
     .join("\n");
 }

@@ -1,13 +1,20 @@
 import type { LearnEnvironment } from "./environment.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport } from "./report.js";
+import { fitted } from "./text-width.js";
 
-export async function listLabs({ library, store, language, say, context }: LearnEnvironment, asJson: boolean) {
+export async function listLabs(env: LearnEnvironment, asJson: boolean): Promise<void> {
+  const { library, store, say, context } = env;
   const progress = await store.load();
+  const { stdout } = context.streams;
+  const columns = stdout.isTTY === true ? stdout.columns || 80 : undefined;
+  const mark = env.renderer("stdout").options.unicode ? "…" : "...";
+  // A pipe gets all of it.
+  const cut = columns === undefined ? undefined : (line: string) => fitted(line, columns, mark);
   const text = asJson
     ? JSON.stringify(jsonReport(library.summaries, progress), null, 2)
-    : `${labTable(library.summaries, progress, language, say)}\n\n${say("ownMeans")}`;
-  context.streams.stdout.write(`${text}\n`);
+    : `${labTable(library.summaries, progress, env, cut)}\n\n${say("ownMeans")}`;
+  stdout.write(`${text}\n`);
 }
 
 export async function report({ library, store, context }: LearnEnvironment, asJunit: boolean): Promise<void> {

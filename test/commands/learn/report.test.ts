@@ -112,7 +112,7 @@ describe("the report as JUnit's XML", () => {
 });
 
 test("the table counts wide characters as two columns", () => {
-  const lines = labTable(labs, progress, "zh", sayIn("zh")).split("\n");
+  const lines = labTable(labs, progress, { language: "zh", say: sayIn("zh") }).split("\n");
   assert.equal(lines.length, 4);
   assert.match(lines[1] ?? "", /one .*5 分钟 .*2 步中已完成 1 步/);
 });
