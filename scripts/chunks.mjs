@@ -1,18 +1,17 @@
 // What is left to do with the bundler's chunks: every file that a command loads costs Node some tenths of a millisecond, and
 // every import of one file by another a little more.
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { build } from "esbuild";
 import { BANNER } from "./bundle.mjs";
 
-/** Takes the banner away where nothing calls require(): all chunks but those of CommonJS packages. */
-export async function dropBanners(folder) {
+/**
+ * Takes the banner away where nothing calls require(): all chunks but those of CommonJS packages.
+ * @param files text by name
+ */
+export function dropBanners(files) {
   const banner = `${BANNER.js}\n`;
-  for (const name of await readdir(folder)) {
-    if (!name.endsWith(".js")) continue;
-    const text = await readFile(join(folder, name), "utf8");
+  for (const [name, text] of files) {
     const rest = text.replace(banner, "");
-    if (!/\brequire\b/.test(rest)) await writeFile(join(folder, name), rest);
+    if (!/\brequire\b/.test(rest)) files.set(name, rest);
   }
 }
 
@@ -25,10 +24,11 @@ const LIGHT = /^node:(assert|async_hooks|crypto|events|fs|fs\/promises|net|os|pa
 /**
  * Puts the small chunks that many others import into one file, `common.js`. Only those that import nothing but one another
  * and light parts of Node: so nothing is loaded in a circle, and nothing heavy for who needs it not.
+ * @param files text by name, as the bundler made them
  * @param outputs of the bundler's metafile
  * @param entry of the outputs the one that is loaded first
  */
-export async function mergeSmallChunks(folder, outputs, entry) {
+export async function mergeSmallChunks(files, outputs, entry) {
   const merged = chooseChunks(outputs, entry);
   if (merged.size === 0) return;
   const imports = new Map();
@@ -39,7 +39,8 @@ export async function mergeSmallChunks(folder, outputs, entry) {
     return `export { ${names.join(", ")} } from "./${name}";`;
   });
   const { outputFiles } = await build({
-    stdin: { contents: lines.join("\n"), resolveDir: folder },
+    stdin: { contents: lines.join("\n") },
+    plugins: [fromMemory(files)],
     bundle: true,
     write: false,
     format: "esm",
@@ -49,17 +50,25 @@ export async function mergeSmallChunks(folder, outputs, entry) {
     legalComments: "none",
     logLevel: "warning",
   });
-  await Promise.all([...imports.keys()].map((name) => rm(join(folder, name))));
-  await writeFile(join(folder, "common.js"), outputFiles[0].text);
-  for (const name of await readdir(folder)) {
-    if (name === "common.js" || !name.endsWith(".js")) continue;
-    const path = join(folder, name);
-    const text = await readFile(path, "utf8");
+  for (const name of imports.keys()) files.delete(name);
+  for (const [name, text] of files) {
     const changed = importCommon(text, imports);
-    for (const gone of imports.keys())
-      if (changed.includes(`./${gone}`)) throw new Error(`${name} still needs ${gone}`);
-    if (changed !== text) await writeFile(path, changed);
+    const missing = [...imports.keys()].find((gone) => changed.includes(`./${gone}`));
+    if (missing !== undefined) throw new Error(`${name} still needs ${missing}`);
+    files.set(name, changed);
   }
+  files.set("common.js", outputFiles[0].text);
+}
+
+/** Chunks import one another by `./NAME`. */
+function fromMemory(files) {
+  return {
+    name: "from-memory",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\.\// }, ({ path }) => ({ path: path.slice(2), namespace: "memory" }));
+      onLoad({ filter: /.*/, namespace: "memory" }, ({ path }) => ({ contents: files.get(path) }));
+    },
+  };
 }
 
 function chooseChunks(outputs, entry) {
