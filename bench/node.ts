@@ -1,10 +1,10 @@
 import { loadavg } from "node:os";
-import { inlineLess } from "../src/util/inline-less.js";
+import { compileLess } from "../src/util/compile-less.js";
 import { median, printTable } from "./measure.js";
 import { type BenchCluster, createPod, deletePods, startBenchCluster } from "./node/cluster.js";
 import { StageSink } from "./node/stages.js";
 
-inlineLess(); // as the program does
+compileLess(); // as the program does
 
 /**
  * A node's pods per second: `npm run bench:node [-- --pods N]`.

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inlineLess } from "../src/util/inline-less.js";
+import { compileLess } from "../src/util/compile-less.js";
 import { printTable } from "./measure.js";
 import { type Measured, measureIdle, measureRelists } from "./pleg/relists.js";
 import { serveSynthetic } from "./pleg/synthetic-runtime.js";
 
-inlineLess(); // as the program does
+compileLess(); // as the program does
 
 /** The real Go PLEG and remote client on a synthetic runtime in Go, two containers a pod. */
 const GO = [

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { wrap } from "../trace/text.js";
+import { compileLess } from "../util/compile-less.js";
 import { isAbortError, LabError } from "../util/errors.js";
-import { inlineLess } from "../util/inline-less.js";
 import { COMMANDS } from "./command-table.js";
 import type { OutputOptions } from "./options.js";
 import { CliSession, type ProcessEdge } from "./session.js";
@@ -16,7 +16,7 @@ const EXIT_INTERRUPTED = 130;
  * @returns the exit code
  */
 export async function runCli(argv: readonly string[], version: string, edge: ProcessEdge): Promise<number> {
-  inlineLess();
+  compileLess();
   const session = new CliSession(edge);
   try {
     // The name alone, on a terminal: the learner's menu.
