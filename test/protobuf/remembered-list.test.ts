@@ -42,6 +42,15 @@ for (const [name, edit] of edits) {
   });
 }
 
+test("remembered list: of bytes that hold only during the call, it keeps its own", () => {
+  const remembered = new RememberedList(List);
+  const message = encode(Array.from({ length: 3 }, (_, i) => item(i)));
+  const buffer = Buffer.concat([Buffer.from("before"), message, Buffer.from("behind")]);
+  const first = remembered.decodeWithin(buffer, 6, 6 + message.length);
+  buffer.fill(0);
+  assert.equal(remembered.decode(message), first);
+});
+
 test("remembered list: whatever lists come one after the other, each is decoded as if it came alone", () => {
   const items = fc.array(fc.record({ id: fc.integer({ min: 0, max: 12 }), state: fc.integer({ min: 0, max: 2 }) }), {
     maxLength: 12,

@@ -86,6 +86,16 @@ test("hpack: an evicted entry is gone", () => {
   assert.throws(() => decoder.decode(hex("be")), Http2Error);
 });
 
+test("hpack: a short block is another one once the table has changed", () => {
+  const decoder = new HeaderDecoder();
+  decoder.decode(hex("4001 6101 31")); // a: 1
+  for (const round of [0, 1]) assert.deepEqual(decoder.decode(hex("be")), { a: "1" }, `${round}`);
+  decoder.decode(hex("4001 6201 32")); // b: 2
+  for (const round of [0, 1]) assert.deepEqual(decoder.decode(hex("be")), { b: "2" }, `${round}`);
+  for (const round of [0, 1]) assert.deepEqual(decoder.decode(hex("40 00 00")), { "": "" }, `${round}`);
+  assert.deepEqual(decoder.decode(hex("bf")), { "": "" }, "it was remembered each time");
+});
+
 describe("hpack: refuses", () => {
   const table = [
     ["field 0", "80"],
