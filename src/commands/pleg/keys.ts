@@ -82,7 +82,7 @@ class Keyboard {
   #targetOf({ on }: LabAction, chosen: LabTarget | undefined): LabTarget | undefined {
     if (on === chosen?.kind) return chosen;
     if (on !== "sandbox" || chosen === undefined) return undefined;
-    return this.lab.targets().find(({ kind, pod }) => kind === "sandbox" && pod === chosen.pod);
+    return this.lab.targets().find(({ id }) => id === chosen.sandboxId);
   }
 
   #chooseNumber(digit: string): void {

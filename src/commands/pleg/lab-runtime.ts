@@ -16,6 +16,8 @@ export interface LabAction {
 export interface LabTarget {
   readonly kind: "container" | "sandbox";
   readonly id: string;
+  /** the sandbox that it is, or is in: a pod may have another beside it */
+  readonly sandboxId: string;
   /** `default/myngx` */
   readonly pod: string;
   /** the container's name; `sandbox` */

@@ -1,7 +1,7 @@
 import myngx from "../../../fixtures/pleg/myngx.json" with { type: "json" };
 import mypod from "../../../fixtures/pleg/mypod.json" with { type: "json" };
 import { RpcError } from "../../cri/status.js";
-import type { ContainerSnapshot, PodSeed, RuntimeControl } from "../../runtime/control/control.js";
+import type { ContainerSnapshot, PodSeed, RuntimeControl, SandboxSnapshot } from "../../runtime/control/control.js";
 import { type RunningRuntime, type RuntimeOptions, startRuntime } from "../../runtime/start.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
@@ -42,6 +42,12 @@ export async function startLabRuntime(
   return new EmbeddedLab(runtime);
 }
 
+/** A container's name and attempt are taken while an earlier one, of a sandbox that is not ready any more, is there. */
+function attemptAfter(sandboxes: readonly SandboxSnapshot[], podUid: string, name: string): number {
+  const containers = sandboxes.filter((one) => one.podUid === podUid).flatMap((one) => one.containers);
+  return Math.max(-1, ...containers.filter((one) => one.name === name).map(({ attempt }) => attempt)) + 1;
+}
+
 /** What keys, page and POSTs do to an embedded runtime. */
 export class EmbeddedLab implements LabRuntime {
   readonly endpoint: string;
@@ -60,17 +66,19 @@ export class EmbeddedLab implements LabRuntime {
 
   targets(): readonly LabTarget[] {
     return this.#control.snapshot().sandboxes.flatMap((sandbox) => {
+      const { sandboxId } = sandbox;
       const pod = `${sandbox.namespace}/${sandbox.name}`;
       const home: LabTarget = {
         kind: "sandbox",
-        id: sandbox.sandboxId,
+        id: sandboxId,
+        sandboxId,
         pod,
         name: "sandbox",
         // In PLEG's words: a sandbox is running or has exited.
         state: sandbox.state === "ready" ? "running" : "exited",
       };
       const own = sandbox.containers.map(({ containerId, name, state }): LabTarget => {
-        return { kind: "container", id: containerId, pod, name, state };
+        return { kind: "container", id: containerId, sandboxId, pod, name, state };
       });
       return [...own, home];
     });
@@ -176,7 +184,9 @@ export class EmbeddedLab implements LabRuntime {
     for (const pod of missing) {
       const attempt = (this.#attempts.get(pod.uid) ?? 0) + 1;
       this.#attempts.set(pod.uid, attempt);
-      const containers = pod.containers.map(({ id: _id, ...container }) => container);
+      const containers = pod.containers.map(({ id: _id, ...container }) => {
+        return { ...container, attempt: attemptAfter(sandboxes, pod.uid, container.name) };
+      });
       const { sandboxId: _sandboxId, ...rest } = pod;
       this.#control.runPod({ ...rest, attempt, containers });
     }

@@ -12,8 +12,8 @@ export class FakeLab implements LabRuntime {
   readonly done: string[] = [];
 
   things: LabTarget[] = [
-    { kind: "container", id: "p1-c", pod: "default/p1", name: "app", state: "running" },
-    { kind: "sandbox", id: "p1-s", pod: "default/p1", name: "sandbox", state: "running" },
+    { kind: "container", id: "p1-c", sandboxId: "p1-s", pod: "default/p1", name: "app", state: "running" },
+    { kind: "sandbox", id: "p1-s", sandboxId: "p1-s", pod: "default/p1", name: "sandbox", state: "running" },
   ];
 
   targets(): readonly LabTarget[] {

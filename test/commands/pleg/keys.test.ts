@@ -43,6 +43,18 @@ test("what is for sandboxes is done to the sandbox of the container that was cho
   expect(lab.done).toEqual(["not-ready p1-s"]);
 });
 
+test("of two sandboxes of a pod it is the container's own", async () => {
+  const home = { kind: "sandbox", pod: "default/p1", name: "sandbox", state: "running" } as const;
+  const { stdin, lab, done } = setUp([
+    { ...home, id: "old", sandboxId: "old", state: "exited" },
+    { ...home, id: "new", sandboxId: "new" },
+    { ...thing("a"), sandboxId: "new" },
+  ]);
+  stdin.write("nq");
+  await done;
+  expect(lab.done).toEqual(["not-ready new"]);
+});
+
 test("a digit that stands for nothing chooses nothing", async () => {
   const { stdin, lab, done } = setUp();
   stdin.write("9kq");
@@ -65,7 +77,7 @@ test("what is for containers is not done to a sandbox, nor to what is gone", asy
 });
 
 function thing(id: string): LabTarget {
-  return { kind: "container", id, pod: "default/p1", name: "app", state: "running" };
+  return { kind: "container", id, sandboxId: "p1-s", pod: "default/p1", name: "app", state: "running" };
 }
 
 test("a thing keeps its number: what comes after a removed one is not moved up", async () => {

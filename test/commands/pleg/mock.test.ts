@@ -91,6 +91,17 @@ describe("what is done behind the kubelet's back is found by the next relist", (
   });
 });
 
+test("bring-back gives a pod another sandbox while the one that is not ready is still there, again and again", async () => {
+  const { lab, relist } = await setUp();
+  await relist();
+  for (let round = 0; round < 2; round++) {
+    await lab.act("not-ready", "mypod");
+    await relist();
+    expect(await lab.act("bring-back", undefined)).toContain("mypod");
+    expect((await relist()).map((event) => event.split(" ")[0])).toEqual(["ContainerStarted", "ContainerStarted"]);
+  }
+});
+
 describe("faults", () => {
   test("inspections fail and events wait; then they come", async () => {
     const { lab, relist, facts } = await setUp();
