@@ -67,6 +67,22 @@ test("hang: until the caller's patience is over, or the fault is", async () => {
   assert.equal((await patient).outcome, "ok");
 });
 
+test("hang: what is done to another call lets none go on", async () => {
+  assert.equal(await version(), "ok");
+  runtime.control.setFault("ListContainers", { hangs: true });
+  let done = false;
+  const hanging = list().finally(() => {
+    done = true;
+  });
+  await arrive();
+  runtime.control.setFault("Status", { hangs: true });
+  runtime.control.setFault("Status", undefined);
+  await arrive();
+  assert.equal(done, false);
+  runtime.control.setFault("ListContainers", undefined);
+  assert.equal((await hanging).outcome, "ok");
+});
+
 test("all calls at once; a stream too; unknown rpcs are refused", async () => {
   runtime.control.setFault("*", { fail: { code: "Unavailable", message: "away" } });
   assert.equal(await version(), "unavailable");

@@ -27,7 +27,7 @@ const RPC_NAMES = [...Object.values(RUNTIME_SERVICE), ...Object.values(IMAGE_SER
 export class Faults {
   readonly #faults = new Map<RpcName, Fault>();
   /** ends the waits of calls whose fault is taken away */
-  #released = new AbortController();
+  readonly #released = new Map<RpcName, AbortController>();
 
   constructor(readonly clock: Clock) {}
 
@@ -40,17 +40,23 @@ export class Faults {
     if (rpc !== "*" && !RPC_NAMES.includes(rpc)) throw unknownRpc(rpc);
     this.#faults.delete(rpc);
     if (fault !== undefined) this.#faults.set(rpc, fault);
-    this.#release();
+    this.#release(rpc);
   }
 
   clear(): void {
     this.#faults.clear();
-    this.#release();
+    for (const rpc of [...this.#released.keys()]) this.#release(rpc);
   }
 
-  #release(): void {
-    this.#released.abort();
-    this.#released = new AbortController();
+  #release(rpc: RpcName): void {
+    this.#released.get(rpc)?.abort();
+    this.#released.delete(rpc);
+  }
+
+  #releaseOf(rpc: RpcName): AbortSignal {
+    const release = this.#released.get(rpc) ?? new AbortController();
+    this.#released.set(rpc, release);
+    return release.signal;
   }
 
   /** Before a call is served. @throws RpcError what it shall fail with; the signal's reason */
@@ -63,11 +69,10 @@ export class Faults {
       if (fault.count <= 1) this.#faults.delete(name);
       else this.#faults.set(name, { ...fault, count: fault.count - 1 });
     }
-    return this.#happen(fault, signal);
+    return this.#happen(fault, this.#releaseOf(name), signal);
   }
 
-  async #happen(fault: Fault, signal: AbortSignal): Promise<void> {
-    const released = this.#released.signal;
+  async #happen(fault: Fault, released: AbortSignal, signal: AbortSignal): Promise<void> {
     if (fault.delayMs !== undefined)
       await this.clock.sleep(fault.delayMs, AbortSignal.any([signal, released])).catch(() => {});
     if (fault.hangs === true) await untilAborted(AbortSignal.any([signal, released]));
