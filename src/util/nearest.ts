@@ -1,10 +1,13 @@
 /** The name most like a word that is none, whatever the case of its letters; undefined when none is like it. Pure. */
 export function nearest(names: readonly string[], word: string): string | undefined {
+  const mostEdits = Math.max(2, Math.floor(word.length / 2));
   const ranked = names
+    // Two words are at least as far apart as their lengths are: one of a megabyte is not measured.
+    .filter((name) => Math.abs(name.length - word.length) <= mostEdits)
     .map((name) => ({ name, distance: editDistance(name.toLowerCase(), word.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
   const [best] = ranked;
-  if (best !== undefined && best.distance <= Math.max(2, Math.floor(word.length / 2))) return best.name;
+  if (best !== undefined && best.distance <= mostEdits) return best.name;
   return names.find((name) => word.length >= 3 && name.toLowerCase().includes(word.toLowerCase()));
 }
 

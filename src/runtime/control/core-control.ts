@@ -11,16 +11,11 @@ import type { Sandbox } from "../state/sandbox.js";
 import type { Sandboxes } from "../state/sandboxes.js";
 import type { ContainerSeed, KillOptions, PodSeed, RuntimeControl, RuntimeSnapshot } from "./control.js";
 import type { Fault, Faults, RpcName } from "./faults.js";
+import { LABELS } from "./labels.js";
 import { checkPodSeed } from "./seed-check.js";
 import { sandboxSnapshot } from "./snapshot.js";
 
-/** The labels by which a kubelet knows its pods and containers again. Mirrors pkg/kubelet/types/labels.go. */
-const LABELS = {
-  podName: "io.kubernetes.pod.name",
-  podNamespace: "io.kubernetes.pod.namespace",
-  podUid: "io.kubernetes.pod.uid",
-  containerName: "io.kubernetes.container.name",
-} as const;
+const MAX_ATTEMPT = 2 ** 32 - 1;
 
 /** The control of a runtime in this process. */
 export class CoreControl implements RuntimeControl {
@@ -129,6 +124,7 @@ export class CoreControl implements RuntimeControl {
       .filter(({ metadata: { name } }) => name === metadata.name)
       .map((one) => one.metadata.attempt);
     const attempt = Math.max(...attempts) + 1;
+    if (attempt > MAX_ATTEMPT) throw wrongState(`there is no attempt after ${MAX_ATTEMPT}`);
     const container = this.containers.create(
       sandbox,
       { ...config, metadata: { ...metadata, attempt } },

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { BadRequest } from "./bad-request.js";
+import { checkBody, givenTwice } from "./body-check.js";
 import { type Fields, objectOf, shown } from "./fields.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -15,8 +16,7 @@ export async function givenFields(
 ): Promise<Readonly<Record<string, unknown>>> {
   const given = new Map(Object.entries(await readBody(request)));
   for (const name of new Set(query.keys())) {
-    if (given.has(name) || query.getAll(name).length > 1)
-      throw new BadRequest(`${name} is given twice: say it once, in the body or in the query`, name);
+    if (given.has(name) || query.getAll(name).length > 1) throw givenTwice(name);
     const value = query.get(name) ?? "";
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field !== undefined && field.fromText === undefined)
@@ -44,6 +44,7 @@ async function readBody(request: IncomingMessage): Promise<Readonly<Record<strin
   } catch {
     throw new BadRequest(`the body ${shown(body)} is not JSON: ${WAY_OUT}`);
   }
+  checkBody(body);
   const object = objectOf(value);
   if (object === undefined) throw new BadRequest(`the body ${shown(value)} is no JSON object: ${WAY_OUT}`);
   return object;

@@ -2,6 +2,7 @@ import { isDns1123Label, isDns1123Subdomain, isEnvVarName, isLabelValue, isQuali
 import { RpcError } from "../../cri/status.js";
 import { parseReference } from "../images/reference.js";
 import { count, listOf, needed, oneOf, text, textMap, texts } from "./fields.js";
+import { LABELS } from "./labels.js";
 
 const MAX_UINT32 = 2 ** 32 - 1;
 /** containerd's identifiers package (identifierPattern, maxLength); IDs name folders. */
@@ -46,6 +47,12 @@ function isAnnotationKey(key: string): readonly string[] {
   return isQualifiedName(key.toLowerCase());
 }
 
+function isLabelKey(key: string): readonly string[] {
+  return Object.values<string>(LABELS).includes(key)
+    ? ["the pod gets this label from what it is called"]
+    : isQualifiedName(key);
+}
+
 const ATTEMPT = count("how many there were before it; default: 0", 0, MAX_UINT32);
 const ANNOTATIONS = textMap("its annotations", isAnnotationKey, isFree);
 
@@ -69,7 +76,7 @@ export const POD_FIELDS = {
   namespace: needed(text("its namespace, a DNS-1123 label", isDns1123Label)),
   uid: needed(text("its uid, of any form that a folder's name may have", isUid)),
   attempt: ATTEMPT,
-  labels: textMap("its labels, beside those that a kubelet gives", isQualifiedName, isLabelValue),
+  labels: textMap("its labels, beside those that a kubelet gives", isLabelKey, isLabelValue),
   annotations: ANNOTATIONS,
   sandboxId: text("its sandbox's ID; default: made up", isIdentifier),
   hostname: text("its host name, a DNS-1123 label; default: its name", isDns1123Label),
