@@ -171,7 +171,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
     const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
     const lab = new CliProcess(home, words, { TMPDIR: tmpdir() });
-    await lab.printed(/Step 9 of/);
+    await lab.printed(/Step 4 of/);
     const second = await learn("start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml");
     assert.deepEqual([second.code, /lab tour is being played on mine just now/.test(second.stderr)], [1, true]);
     await lab.kill("SIGKILL");
@@ -191,16 +191,15 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     );
     const unasked = await learn("reset", "--kubeconfig", kubeconfig);
     assert.equal(unasked.code, 2, unasked.stderr);
-    assert.match(unasked.stderr, /Take away what lab tour has left on mine[\s\S]*--yes/);
+    assert.match(unasked.stderr, /nodes\/lab-node-2,\s[\s\S]*Take away what lab tour has left on mine[\s\S]*--yes/);
 
     const reset = await learn("reset", "--kubeconfig", kubeconfig, "--yes");
     assert.equal(reset.code, 0, reset.stderr);
-    assert.match(reset.stdout, /^tour: taken away: .*namespaces\/\w+.*nodes\/lab-node-1.*leases\/lab-node-2\n$/);
+    assert.match(reset.stdout, /^tour: taken away: [\s\S]*nodes\/lab-node-1,\s[\s\S]*leases\/lab-node-2\n$/);
     const path = "/api/v1/namespaces/kube-system/secrets/theirs";
     assert.equal((await client.request({ method: "DELETE", path })).status, 200);
     assert.deepEqual(await things(), before);
     assert.match((await learn("reset", "--kubeconfig", kubeconfig)).stdout, /nothing is left of a killed lab on mine/);
-    assert.equal((await learn(...other)).code, 0);
   });
 
   test("a lab that needs a clock of its own says so", async () => {

@@ -8,6 +8,7 @@ import { clearLeftovers } from "./leftovers.js";
 import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./own-cluster.js";
 import { type FoundRecord, findRecords, forgetRecord } from "./own-record.js";
 import { OwnThings } from "./own-things.js";
+import { wrap } from "./text-width.js";
 
 interface Deps {
   readonly context: CliContext;
@@ -80,13 +81,15 @@ async function takeAway(
 ): Promise<void> {
   const { streams } = context;
   const { lab } = found.record;
+  const inLines = (text: string, width = 80) => `${wrap(text, width).join("\n")}\n`;
   const things = OwnThings.of({ client: cluster.client, wall, say }, found);
   const { ours, others } = await things.left();
-  if (others.length > 0) streams.stderr.write(`${say("leftAlone", { names: others.join(", ") })}\n`);
+  const { columns } = streams.stderr;
+  if (others.length > 0) streams.stderr.write(inLines(say("leftAlone", { names: others.join(", ") }), columns));
   if (ours.length > 0) {
     const { contextName, config } = cluster;
-    const names = ours.join(", ");
-    const question = say("confirmTakeAway", { lab, context: contextName, server: config.server, names });
+    streams.stderr.write(inLines(say("leftBehind", { lab, context: contextName, names: ours.join(", ") }), columns));
+    const question = say("confirmTakeAway", { lab, context: contextName, server: config.server });
     const agreed = await context.confirm(question, {
       ...(target.yes === undefined ? {} : { yes: target.yes }),
       flag: "--yes",
@@ -100,7 +103,7 @@ async function takeAway(
     }
   }
   await forgetRecord(found);
-  streams.stdout.write(`${say("takenAway", { lab, names: ours.join(", ") || "-" })}\n`);
+  streams.stdout.write(inLines(say("takenAway", { lab, names: ours.join(", ") || "-" })));
 }
 
 /** Who may not read a cluster's own name knows it by its address. */

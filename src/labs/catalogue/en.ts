@@ -129,7 +129,7 @@ export const EN = {
   leftOn: "Lab {lab} was killed on {context} at {server}, and may have left something there.",
   leftOnGone: "If that cluster is gone, delete {file}",
   leftAlone: "of a name that the lab uses, but not made by it, and left alone: {names}",
-  confirmTakeAway: "Take away what lab {lab} has left on {context} at {server}: {names}?",
+  confirmTakeAway: "Take away what lab {lab} has left on {context} at {server}?",
   takenAway: "{lab}: taken away: {names}",
   nothingLeft: "nothing is left of a killed lab on {context}",
   playedNow: "lab {lab} is being played on {context} just now",

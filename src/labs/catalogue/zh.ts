@@ -131,7 +131,7 @@ export const ZH: Catalogue = {
   leftOn: "实验 {lab} 在 {context}（{server}）上被强行终止，那里可能还留有它的对象。",
   leftOnGone: "如果那个集群已不存在，请删除 {file}",
   leftAlone: "与实验所用名称相同，但不是它创建的，不会改动：{names}",
-  confirmTakeAway: "清除实验 {lab} 在 {context}（{server}）上留下的 {names}？",
+  confirmTakeAway: "清除实验 {lab} 在 {context}（{server}）上留下的对象？",
   takenAway: "{lab}：已清除：{names}",
   nothingLeft: "{context} 上没有被强行终止的实验留下的东西",
   playedNow: "实验 {lab} 正在 {context} 上进行",
