@@ -134,6 +134,7 @@ class Exchange {
 
   async #act(action: () => Promise<PageAnswer>): Promise<void> {
     try {
+      refuseBody(this.request);
       this.#json(await action());
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
@@ -155,6 +156,13 @@ class Exchange {
     this.response.writeHead(status, { ...SECURITY_HEADERS, "content-type": type });
     this.response.end(this.request.method === "HEAD" ? "" : text);
   }
+}
+
+/** What is said there would be passed over. */
+function refuseBody({ headers }: IncomingMessage): void {
+  const { "content-length": length = "0", "transfer-encoding": coding } = headers;
+  if (Number(length) === 0 && coding === undefined) return;
+  throw new LabError("USAGE", "a body is not read here", "Say it in the query, after a question mark.");
 }
 
 function nothingAt(pathname: string): PageAnswer {

@@ -41,7 +41,13 @@ interface Answer {
 }
 
 /** node:http rather than fetch: Host and Origin can be anything. */
-function ask(page: PageServer, method: string, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+function ask(
+  page: PageServer,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body = "",
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(page.url);
     const sent = request({ host: "127.0.0.1", port, method, path, headers }, (response) => {
@@ -52,11 +58,21 @@ function ask(page: PageServer, method: string, path: string, headers: Record<str
       response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
     });
     sent.on("error", reject);
-    sent.end();
+    sent.end(body);
   });
 }
 
 describe("a POST", () => {
+  test("with a body is refused: what it says would be passed over", async () => {
+    const lab = new FakeLab();
+    const { page } = await serve(lab);
+    const form = { "content-type": "application/x-www-form-urlencoded", "content-length": "9" };
+    const { status, text } = await ask(page, "POST", "/actions/hang", form, "target=p1");
+    expect([status, text]).toEqual([400, expect.stringContaining("a body is not read here")]);
+    expect((await ask(page, "POST", "/actions/hang", { "content-length": "0" })).status).toBe(200);
+    expect(lab.done).toEqual(["hang -"]);
+  });
+
   test("does what it names, as curl sends it, and the trace says so", async () => {
     const lab = new FakeLab();
     const { page, events } = await serve(lab);
