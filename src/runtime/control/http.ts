@@ -156,9 +156,16 @@ function whatThereIs(control: RuntimeControl): string {
   return `there are ${listed("sandboxes", homes)} and ${listed("containers", own)}`;
 }
 
+const OWN_HOST = /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::(\d+))?$/i;
+/** Clients leave it out of Host and Origin. */
+const HTTP_PORT = 80;
+
 /** A page of somewhere else sends its own Origin; one whose name was made to point here sends its own Host. */
 function isStranger({ headers }: IncomingMessage, port: number): boolean {
-  const isOwn = (host: string) => new RegExp(`^(127(\\.\\d{1,3}){3}|localhost|\\[::1\\]):${port}$`, "i").test(host);
+  const isOwn = (text: string) => {
+    const match = OWN_HOST.exec(text);
+    return match !== null && Number(match[1] ?? HTTP_PORT) === port;
+  };
   const { host = "", origin } = headers;
   return !isOwn(host) || (origin !== undefined && !isOwn(origin.replace(/^http:\/\//i, "")));
 }
