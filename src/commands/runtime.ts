@@ -38,7 +38,12 @@ export function addRuntimeCommand(program: Command, context: CliContext): void {
     .addOption(
       new Option("--listen <endpoint>", "unix:///path or tcp://127.0.0.1:PORT; default: a socket in the state folder"),
     )
-    .addOption(new Option("--control <address>", "serve the control API there: 127.0.0.1:PORT, 0 for a free one"))
+    .addOption(
+      new Option(
+        "--control <address>",
+        "serve the control API there, which GET / lists: 127.0.0.1:PORT, 0 for a free one",
+      ),
+    )
     .addOption(
       new Option(
         "--streaming-address <address>",

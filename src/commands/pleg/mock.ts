@@ -25,7 +25,7 @@ const TARGET_ACTIONS: readonly LabAction[] = [
 const BRING_BACK: LabAction = {
   id: "bring-back",
   key: "b",
-  label: "bring missing pods back",
+  label: "add mypod and myngx where they are missing",
   short: "bring pods back",
   on: "runtime",
 };
