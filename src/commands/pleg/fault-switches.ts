@@ -64,6 +64,8 @@ const SWITCHES: readonly Switch[] = [
   },
 ];
 
+const ON_LISTS: readonly Switch[] = SWITCHES.filter(({ action: { id } }) => id === "hang" || id === "slow");
+
 const CUT: LabAction = {
   id: "cut-streams",
   key: "c",
@@ -92,10 +94,12 @@ export class FaultSwitches {
       return "the stream of events has been cut";
     }
     const isOn = !this.#on.delete(found);
-    if (isOn) this.#on.add(found);
+    if (isOn) {
+      // Two of them are about the same calls: the later one takes the other's place.
+      for (const other of this.#on) if (ON_LISTS.includes(found) && ON_LISTS.includes(other)) this.#on.delete(other);
+      this.#on.add(found);
+    }
     found.turn(this.control, isOn);
-    // Two of them are about the same calls: the one that is left goes on.
-    if (!isOn) for (const other of this.#on) other.turn(this.control, true);
     return isOn ? found.on : found.off;
   }
 }

@@ -125,6 +125,16 @@ describe("faults", () => {
     await lab.act("hang", undefined);
     expect(await hanging).toEqual(["ContainerDied b142f836dcb9c"]);
   });
+
+  test("of lists that hang and lists that take long, the later takes the other's place", async () => {
+    const { lab, relist } = await setUp();
+    await lab.act("hang", undefined);
+    await lab.act("drop-events", undefined);
+    await lab.act("slow", undefined);
+    expect(lab.faults()).toEqual(["the runtime's events get lost", "lists take 3 s"]);
+    expect(await lab.act("slow", undefined)).toContain("take no time again");
+    expect(await relist()).toHaveLength(5);
+  });
 });
 
 describe("an action that cannot be done is refused in words", () => {
