@@ -114,6 +114,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ["POST", "/pods", { ...POD, namespace: longLabel }, 400, /no more than 63/],
   ["POST", "/pods", { ...POD, uid: "" }, 400, /uid "" is not valid: must not be empty/],
   ["POST", "/pods", { ...POD, uid: "../../etc" }, 400, /uid .* must not contain slashes/],
+  ["POST", "/pods", { ...POD, uid: "é".repeat(128) }, 400, /no more than 255 bytes/],
   ["POST", "/pods", { ...POD, uid: ".." }, 400, /uid .* must not be/],
   ["POST", "/pods", { ...POD, sandboxId: "../x" }, 400, /sandboxId .* is not valid/],
   ["POST", "/pods", { ...POD, sandboxId: "c0de1" }, 409, /the ID "c0de1" is in use/],

@@ -9,7 +9,7 @@ const MAX_UINT32 = 2 ** 32 - 1;
 const IDENTIFIER = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
 const MAX_IDENTIFIER_LENGTH = 76;
 /** A file system's limit for a name; a kubelet's folder of a pod is named after its uid. */
-const MAX_UID_LENGTH = 255;
+const MAX_UID_BYTES = 255;
 
 function isIdentifier(id: string): readonly string[] {
   if (id.length > MAX_IDENTIFIER_LENGTH) return [`must be no more than ${MAX_IDENTIFIER_LENGTH} characters`];
@@ -20,7 +20,7 @@ function isIdentifier(id: string): readonly string[] {
 function isUid(uid: string): readonly string[] {
   if (uid === "") return ["must not be empty"];
   if (uid === "." || uid === "..") return ["must not be '.' or '..'"];
-  if (uid.length > MAX_UID_LENGTH) return [`must be no more than ${MAX_UID_LENGTH} characters`];
+  if (Buffer.byteLength(uid) > MAX_UID_BYTES) return [`must be no more than ${MAX_UID_BYTES} bytes`];
   return /[/\\\s\p{Cc}]/u.test(uid) ? ["must not contain slashes, blanks or control characters"] : [];
 }
 
