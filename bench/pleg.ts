@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compileLess } from "../src/util/compile-less.js";
+import { LAB_ERRORS, LabError } from "../src/util/errors.js";
 import { printTable } from "./measure.js";
 import { type Measured, measureIdle, measureRelists } from "./pleg/relists.js";
 import { serveSynthetic } from "./pleg/synthetic-runtime.js";
@@ -27,14 +28,24 @@ interface Row extends Measured {
   readonly eventedPercent: number | null;
 }
 
-const [flag, value = "", third] = process.argv.slice(2);
-if (flag === "--serve") await serve(Number(value));
-else if (flag === "--measure") answer(await measureRelists(value, third === undefined ? [] : [Number(third)]));
-else if (flag === "--idle") answer(await measureIdle(value, third === "evented"));
-else if (flag === "--cri" && value !== "") {
-  report([{ ...(await inChild<Measured>("--measure", value)), ...(await measureIdleInChildren(value)) }]);
-} else if (flag === undefined) await measureSynthetic();
-else throw new Error("usage: npm run bench:pleg [-- --cri ENDPOINT]");
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof LabError)) throw error;
+  // A child has told it already.
+  if (error.message !== "") process.stderr.write(`error: ${error.message}\n${error.hint}\n`);
+  process.exitCode = error.exitCode;
+}
+
+async function run([flag, value = "", third]: readonly string[]): Promise<void> {
+  if (flag === "--serve") await serve(Number(value));
+  else if (flag === "--measure") answer(await measureRelists(value, third === undefined ? [] : [Number(third)]));
+  else if (flag === "--idle") answer(await measureIdle(value, third === "evented"));
+  else if (flag === "--cri" && value !== "") {
+    report([{ ...(await inChild<Measured>("--measure", value)), ...(await measureIdleInChildren(value)) }]);
+  } else if (flag === undefined) await measureSynthetic();
+  else throw new LabError("USAGE", `${flag} is not understood`, "Usage: npm run bench:pleg [-- --cri ENDPOINT]");
+}
 
 function answer(result: unknown): void {
   process.stdout.write(JSON.stringify(result));
@@ -93,6 +104,8 @@ async function inChild<T>(...args: readonly string[]): Promise<T> {
     text += String(chunk);
   });
   const code = await new Promise((resolve) => process_.once("close", resolve));
+  const told = (["RUNTIME_UNREACHABLE", "USAGE"] as const).find((name) => LAB_ERRORS[name].exitCode === code);
+  if (told !== undefined) throw new LabError(told, "", "");
   if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}`);
   return JSON.parse(text) as T;
 }
