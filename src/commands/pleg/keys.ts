@@ -128,6 +128,10 @@ class Keyboard {
       },
       { actor: "user" },
     );
+    if (rows.length === 0) {
+      this.#say("there is nothing yet that they could act on");
+      return;
+    }
     // Last, as it is what changes: a screen of 24 lines may not hold both.
     this.trace.emit(
       { kind: "table", title: "What they act on (* now):", columns: ["key", "what", "state"], rows },

@@ -62,6 +62,14 @@ test("a digit that stands for nothing chooses nothing", async () => {
   expect(lab.done).toEqual(["kill p1-c"]);
 });
 
+test("with nothing to act on the help says so", async () => {
+  const { stdin, events, done } = setUp([]);
+  stdin.write("?q");
+  await done;
+  expect(only(events, "note").map(({ text }) => text)).toContain("there is nothing yet that they could act on");
+  expect(only(events, "table").map(({ title }) => title)).not.toContain("What they act on (* now):");
+});
+
 test("what is for containers is not done to a sandbox, nor to what is gone", async () => {
   const { stdin, lab, events, done } = setUp();
   stdin.write("2k");
