@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { isAbortError } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
 import type { Say } from "./catalogue.js";
 import { type CheckView, evaluateWithin, type Verdict, type Waiting } from "./check.js";
@@ -16,6 +17,8 @@ export class LabBroken extends Error {
 
 /** How often a kept command's output is looked at, in ms of the wall's clock. */
 const LOOK_AGAIN_MS = 20;
+/** How often it is told how much of a time is left, in ms of the wall's clock. */
+const COUNT_DOWN_MS = 200;
 /** How long a kept command may take until it has begun, in ms of the wall's clock. */
 const BEGIN_LIMIT_MS = 20_000;
 
@@ -98,7 +101,13 @@ export class LabRuns implements AsyncDisposable {
   }
 
   /** Does what a definition says. @throws LabBroken when it does not come out as it says */
-  async act(action: Action, name: string, signal: AbortSignal, onOutput?: OutputListener): Promise<void> {
+  async act(
+    action: Action,
+    name: string,
+    signal: AbortSignal,
+    onOutput?: OutputListener,
+    onWaiting?: Waiting,
+  ): Promise<void> {
     if ("run" in action) {
       const result = await this.run(name, action.run, onOutput, signal);
       if (result.code !== action.exit) {
@@ -108,11 +117,33 @@ export class LabRuns implements AsyncDisposable {
     } else if ("keep" in action) await this.keep(action.as, action.keep, action.until, onOutput, signal);
     else if ("stop" in action) await this.stop(action.stop);
     else if ("write" in action) await this.#write(action.write, action.text, action.mode);
-    else if ("inject" in action) await this.place.inject(action.inject, action.with, signal);
+    else if ("inject" in action) await this.#inject(action, signal, onWaiting);
     else {
-      const verdict = await this.check(action.wait, signal);
+      const verdict = await this.check(action.wait, signal, onWaiting);
       if (!verdict.ok) throw new LabBroken(this.say("brokenWait", { want: verdict.want, seen: verdict.seen }));
     }
+  }
+
+  async #inject(
+    { inject, with: args }: Extract<Action, { inject: string }>,
+    signal: AbortSignal,
+    onWaiting: Waiting | undefined,
+  ): Promise<void> {
+    const { clock, wall } = this.place;
+    if (inject !== "time-passes" || onWaiting === undefined) return this.place.inject(inject, args, signal);
+    const untilMs = clock.now() + Number(args["minutes"]) * 60_000;
+    const over = new AbortController();
+    const countDown = async () => {
+      while (!over.signal.aborted) {
+        onWaiting({ ok: false, want: this.say("timeToPass"), seen: "" }, Math.max(0, untilMs - clock.now()));
+        await wall.sleep(COUNT_DOWN_MS, over.signal);
+      }
+    };
+    const counted = countDown().catch((error: unknown) => {
+      if (!isAbortError(error)) throw error;
+    });
+    await this.place.inject(inject, args, signal).finally(() => over.abort());
+    await counted;
   }
 
   async #write(file: string, text: string, mode = "644"): Promise<void> {

@@ -44,11 +44,15 @@ export type LabMessage =
   | { readonly kind: "upstream"; readonly place: string }
   | {
       readonly kind: "waiting";
+      /** "": there is nothing to see of it */
       readonly seen: string;
       readonly want: string;
       readonly leftMs: number;
-      readonly totalMs: number;
+      /** the learner may go on without it */
+      readonly mayStop: boolean;
     }
+  /** a wait of the lab's own is over */
+  | { readonly kind: "waited" }
   | { readonly kind: "verdict"; readonly ok: boolean; readonly seen: string; readonly want?: string }
   | { readonly kind: "hint"; readonly index: number; readonly count: number; readonly text: string }
   | { readonly kind: "done"; readonly step: string; readonly hints: number }

@@ -75,7 +75,7 @@ export class LabSession implements AsyncDisposable {
     const { id, number, minutes } = this.definition;
     this.#emit({ kind: "lab", id, number, title, summary, minutes, elsewhere: this.place.elsewhere });
     let count = 0;
-    for (const action of this.definition.setup) await this.runs.act(action, `setup-${++count}`, signal);
+    for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
       const verdict = await this.runs.check(check, signal);
       if (verdict.ok) continue;
@@ -230,8 +230,18 @@ export class LabSession implements AsyncDisposable {
     for (const action of actions) {
       if ("run" in action) this.#emit({ kind: "running", line: action.run });
       if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
-      await this.runs.act(action, name, signal, this.#show);
+      await this.#actOne(action, name, signal, this.#show);
     }
+  }
+
+  async #actOne(action: Action, name: string, signal: AbortSignal, onOutput?: OutputListener): Promise<void> {
+    let hasWaited = false;
+    const onWaiting: Waiting = ({ seen, want }, leftMs) => {
+      hasWaited = true;
+      this.#emit({ kind: "waiting", seen, want, leftMs, mayStop: false });
+    };
+    await this.runs.act(action, name, signal, onOutput, onWaiting);
+    if (hasWaited) this.#emit({ kind: "waited" });
   }
 
   /** Shows the lines to look at, out of what a command really printed. */
@@ -254,8 +264,8 @@ export class LabSession implements AsyncDisposable {
   }
 
   async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
-    const totalMs = withinMs(check);
-    const onWaiting: Waiting = ({ seen, want }, leftMs) => this.#emit({ kind: "waiting", seen, want, leftMs, totalMs });
+    const onWaiting: Waiting = ({ seen, want }, leftMs) =>
+      this.#emit({ kind: "waiting", seen, want, leftMs, mayStop: true });
     this.#patience = new AbortController();
     const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
     this.#emit({ kind: "verdict", ...verdict });

@@ -117,6 +117,21 @@ describe("what a step needs before it is done", () => {
     place.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
     assert.equal(await session.perform(undefined, signal), true);
   });
+  test("a wait of the lab's own, at its beginning and in a step: it is told, and that it is over", async () => {
+    const yaml = TINY_YAML.replace("begin:", "  - inject: time-passes\n    with: { minutes: 0.5 }\nbegin:").replace(
+      "delete node {{node}}",
+      'delete node {{node}}\n      - wait: { object: "/api/v1/nodes/{{node}}", exists: false, within: 60s }\n      - inject: time-passes\n        with: { minutes: 2 }',
+    );
+    const { session, take } = await begin({ yaml, done: ["look", "join", "lines"] });
+    const setup = take().filter(({ kind }) => kind !== "lab" && kind !== "text");
+    assert.deepEqual(setup[0], { kind: "waiting", want: "time to pass", seen: "", leftMs: 30_000, mayStop: false });
+    assert.deepEqual(setup.at(-1), { kind: "waited" });
+    await session.perform("goes", signal);
+    const told = take();
+    const first = told.find(({ kind }) => kind === "waiting");
+    assert.deepEqual(first, { kind: "waiting", want: "time to pass", seen: "", leftMs: 120_000, mayStop: false });
+    assert.ok(told.findIndex(({ kind }) => kind === "waited") < told.findIndex(({ kind }) => kind === "answer"));
+  });
   test("a command that ends with another code than it should", async () => {
     const yaml = TINY_YAML.replace(
       'do: kubelab join {{node}}\n    expect: { object: "/api/v1/nodes/{{node}}" }',

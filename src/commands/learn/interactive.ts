@@ -24,19 +24,26 @@ export interface InteractiveOptions {
  */
 export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
-  const preparing = context.progress(say("preparing"));
+  let preparing = context.progress(say("preparing"));
+  let isPrepared = false;
   const teller = new Teller(env, "stderr");
   const onMessage = (message: LabMessage) => {
     preparing.stop();
     // The prompt shows the choices.
     if (message.kind !== "question") teller.tell(message);
+    // Behind the heading, and behind each wait, the lab is still on its way to where its learner is.
+    if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
-  await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => preparing.stop());
+  await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => {
+    isPrepared = true;
+    teller.stop();
+    preparing.stop();
+  });
   try {
     while (open.session.step !== undefined) {
       open.session.present();
       const { session, place } = open;
-      teller.keys = [...(place.canSetSpeed ? [say("speedKeys")] : []), say("waitKeys")].join(", ");
+      teller.keys = { speed: place.canSetSpeed ? say("speedKeys") : "", stop: say("waitKeys") };
       if (!(await runStep(env, { session, place, teller }))) break;
     }
   } finally {

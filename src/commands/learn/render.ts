@@ -76,6 +76,7 @@ export class LabRenderer {
       case "upstream":
         return this.#hanging("    ", `${say("upstreamPlace")} ${message.place}`).map((line) => chalk.dim(line));
       case "waiting":
+      case "waited":
         return [];
       case "verdict":
         return this.#verdict(message);

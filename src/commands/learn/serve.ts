@@ -11,7 +11,12 @@ import { makeLearnFolder } from "./progress-store.js";
 /** Serves a lab in this process until the learner leaves: `kubelab learn start --detach` runs it as a process of its own. */
 export async function serveLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<void> {
   const opening: LabMessage[] = [];
-  const speaker: Speaker = { emit: (message) => void opening.push(message) };
+  // Its waits are over when somebody hears of them.
+  const speaker: Speaker = {
+    emit: (message) => {
+      if (message.kind !== "waiting" && message.kind !== "waited") opening.push(message);
+    },
+  };
   await using open = await openSession(env, lab, { ...options, onMessage: (message) => speaker.emit(message) });
   const { session, written } = open;
   const folder = await makeLearnFolder(env.context.env);

@@ -1,7 +1,7 @@
 import type { LabMessage } from "../../labs/message.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { LabRenderer } from "./render.js";
-import { WaitingLine } from "./waiting.js";
+import { WaitingLine, type WaitKeys } from "./waiting.js";
 
 /** Tells on one stream what a lab tells. A wait is a line on stderr, gone as soon as there is something else to tell. */
 export class Teller {
@@ -14,12 +14,13 @@ export class Teller {
   }
 
   /** Said behind a wait on a terminal: which keys do something. */
-  set keys(keys: string) {
+  set keys(keys: WaitKeys) {
     this.#waiting.keys = keys;
   }
 
   tell(message: LabMessage): void {
     if (message.kind === "waiting") this.#waiting.update(message);
+    else if (message.kind === "waited") this.stop();
     else {
       this.stop();
       this.#renderer.write(message);

@@ -5,6 +5,12 @@ import { textWidth } from "./text-width.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
 
+/** Said of the keys that do something while there is a wait. "": none. */
+export interface WaitKeys {
+  readonly speed: string;
+  readonly stop: string;
+}
+
 /** Where no line can change, a wait is told once, and again after so many ms of the wall's clock. */
 const TELL_AGAIN_MS = 5000;
 /** A spinner, a space, and the last column, which some terminals wrap at. */
@@ -20,14 +26,15 @@ export class WaitingLine {
   #toldSeen = "";
 
   /** said behind it on a terminal: which keys do something */
-  keys = "";
+  keys: WaitKeys = { speed: "", stop: "" };
 
   constructor(readonly env: LearnEnvironment) {}
 
   update(message: Waiting): void {
     const { context, wall } = this.env;
     if (this.#isTerminal) {
-      const keys = this.keys === "" ? "" : ` (${this.keys})`;
+      const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
+      const keys = known.length === 0 ? "" : ` (${known.join(", ")})`;
       const columns = (context.streams.stderr.columns ?? 80) - BESIDE_COLUMNS - textWidth(keys);
       const text = `${fitted(this.#text(message), columns)}${keys}`;
       this.#progress ??= context.progress(text);
@@ -53,7 +60,10 @@ export class WaitingLine {
   }
 
   #text({ want, seen, leftMs }: Waiting): string {
-    return this.env.say("waitingFor", { want, seen, seconds: Math.ceil(leftMs / 1000) });
+    const seconds = Math.ceil(leftMs / 1000);
+    return seen === ""
+      ? this.env.say("waitingBlind", { want, seconds })
+      : this.env.say("waitingFor", { want, seen, seconds });
   }
 }
 

@@ -34,6 +34,8 @@ export const ZH: Catalogue = {
   observeHint: "这一步给出要看的行。继续：kubelab learn next",
   checkHint: "这一步检查你做了什么：kubelab learn check",
   upstreamPlace: "上游源码（v1.25）：",
+  waitingBlind: "还剩 {seconds} 秒：等待{want}",
+  timeToPass: "时间过去",
   waitingFor: "还剩 {seconds} 秒：等待 {want}；目前是 {seen}",
   checkOk: "符合要求：{seen}",
   checkFailed: "还没有达到",

@@ -26,7 +26,7 @@ const learn = (line: string): Promise<CliRun> => runInProcess(["learn", ...line.
 describe("progress in a file", () => {
   test("it is written for its owner alone, beside nothing else", async () => {
     const { code, stdout } = await learn("export mine.json");
-    assert.deepEqual([code, stdout], [0, "mine.json: 0 labs\n"]);
+    assert.deepEqual([code, stdout], [0, "mine.json: labs: 0\n"]);
     assert.deepEqual(readdirSync(cwd), ["mine.json"]);
     assert.equal(statSync(join(cwd, "mine.json")).mode & 0o777, 0o600);
     assert.equal((await learn("import mine.json")).code, 0);
