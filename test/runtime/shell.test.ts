@@ -100,6 +100,9 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   // mistakes
   ["if true", "", 2],
   ["echo 'open", "", 2],
+  // the parser goes round for ever in these
+  ["echo $(( $x", "", 2],
+  ['echo "${x:-$(( $x}"', "", 2],
 ];
 
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are scripts of a shell

@@ -1,3 +1,4 @@
+import { createContext, Script } from "node:vm";
 import type { ArithExpr, ScriptNode } from "./ast.js";
 import { ShellError } from "./state.js";
 
@@ -21,7 +22,11 @@ export function loadLanguage(): Promise<ShellLanguage> {
 /** What just-bash refuses more of than this, a script of a container may not have either. */
 const MAX_CACHED_SCRIPTS = 100;
 
-function createLanguage(parseBash: (text: string) => ScriptNode): ShellLanguage {
+/** ms of the wall that one script may be parsed for; a long one takes a few. */
+const PARSE_LIMIT_MS = 1_000;
+
+function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLanguage {
+  const parseBash = bounded(parseUnbounded);
   // The same `sh -c` text comes again and again: probes, restarts.
   const cache = new Map<string, ScriptNode>();
   const parse = (text: string): ScriptNode => {
@@ -52,6 +57,25 @@ function createLanguage(parseBash: (text: string) => ScriptNode): ShellLanguage 
         return /\bEOF\b|end of file/i.test(describe(error));
       }
     },
+  };
+}
+
+/**
+ * just-bash goes round for ever, and takes all memory there is, in some texts without an end, such as `$(( $x`. A loop that
+ * never waits can be ended from outside of JavaScript only.
+ * @returns a parser that throws what `parse` throws, and that a text has no end
+ */
+function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptNode {
+  const inside: { parse?: () => ScriptNode } = createContext({});
+  const call = new Script("parse()");
+  return (text) => {
+    inside.parse = () => parse(text);
+    try {
+      return call.runInContext(inside, { timeout: PARSE_LIMIT_MS }) as ScriptNode;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+      throw new Error("something is opened and not closed");
+    }
   };
 }
 
