@@ -138,7 +138,9 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   help.option(reset, "--real", "helpResetReal");
   help.option(reset, "--yes", "helpResetYes");
   reset.action(
-    open(async (env, flags, id) => (await import("./learn/operations.js")).reset(env, id, realTarget(flags))),
+    open(async (env, flags, id) =>
+      (await import("./learn/operations.js")).reset(env, id, realTarget(flags), flags.yes === true),
+    ),
   );
   const report = add("report", "helpReport");
   help.option(report, "--json", "helpReportJson");

@@ -85,11 +85,19 @@ export async function stop(here: LearnEnvironment): Promise<void> {
 /**
  * Forgets one lab, or all; a lab that runs in the background ends.
  * @param target take away what killed labs have left on this cluster instead: progress stays
- * @throws LabError BAD_FILE for a file of a newer version; see `takeAwayLeft`
+ * @param yes forget all without asking
+ * @throws LabError BAD_FILE for a file of a newer version; DECLINED; USAGE without a terminal and without `yes`; see
+ * `takeAwayLeft`
  */
-export async function reset(env: LearnEnvironment, word: string, target: RealTarget | undefined): Promise<void> {
+export async function reset(
+  env: LearnEnvironment,
+  word: string,
+  target: RealTarget | undefined,
+  yes: boolean,
+): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
   if (target !== undefined) return (await import("./left-behind.js")).takeAwayLeft(env, target, lab);
+  if (lab === undefined) await confirmResetAll(env, yes);
   const running = await backgroundLab(env);
   if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endBackground(env);
   if (lab === undefined) {
@@ -101,4 +109,14 @@ export async function reset(env: LearnEnvironment, word: string, target: RealTar
     `${lab === undefined ? env.say("resetAll") : env.say("resetDone", { id: lab.id })}\n`,
   );
   for (const lines of await leftElsewhere(env.context.env, env.say)) env.context.streams.stderr.write(`${lines}\n`);
+}
+
+/** What was learned in weeks is not forgotten for a word that was left out. */
+async function confirmResetAll({ context, say, store }: LearnEnvironment, yes: boolean): Promise<void> {
+  const count = Object.keys((await store.load()).labs).length;
+  if (count === 0) return;
+  const question = say("confirmResetAll", { count });
+  if (!(await context.confirm(question, { yes, flag: "--yes" }))) {
+    throw new SpokenError("DECLINED", say("declined"), say("resetOneHint"));
+  }
 }

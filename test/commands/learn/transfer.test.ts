@@ -21,7 +21,8 @@ beforeEach(() => {
 afterEach(() => {
   rmSync(cwd, { recursive: true, force: true });
 });
-const learn = (line: string): Promise<CliRun> => runInProcess(["learn", ...line.split(" ")], { cwd });
+const learn = (line: string): Promise<CliRun> =>
+  runInProcess(["learn", ...line.split(" ")], { cwd, env: { XDG_STATE_HOME: join(cwd, ".state") } });
 
 describe("progress in a file", () => {
   test("it is written for its owner alone, beside nothing else", async () => {
@@ -58,5 +59,19 @@ describe("progress in a file", () => {
       assert.equal(folder.code, 2);
       assert.match(folder.stderr, /^error: cannot write backup: it is a folder\n/);
     }
+  });
+
+  test("all progress is forgotten only by who says so", async () => {
+    const counts = { hints: 0, rightPredictions: 0, wrongPredictions: 0 };
+    const labs = { tokens: { revision: 1, seed: 1, done: [], startedAtMs: 0, ...counts } };
+    writeFileSync(join(cwd, "weeks.json"), JSON.stringify({ version: 1, labs }));
+    assert.equal((await learn("import weeks.json")).code, 0);
+    const asked = await learn("reset");
+    assert.equal(asked.code, 2, asked.stderr);
+    assert.match(asked.stderr, /--yes/);
+    assert.match((await learn("report --json")).stdout, /"tokens"/);
+    assert.match((await learn("reset --yes")).stdout, /all progress forgotten/);
+    // With nothing to lose nothing is asked.
+    assert.match((await learn("reset")).stdout, /all progress forgotten/);
   });
 });
