@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
@@ -59,6 +59,8 @@ test("a lab for the embedded cluster only says why", () => {
 
 suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
   const home = newHome();
+  /** For the labs of these tests alone: others run at the same time, and make folders too. */
+  const temporary = mkdtempSync(join(tmpdir(), "t-"));
   const kubeconfig = join(home, "admin.conf");
   const clock = new SystemClock();
   const deps = { clock, random: new SystemRandom(), trace: new Trace(clock) };
@@ -88,8 +90,8 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     await cluster.close();
     rmSync(home, { recursive: true, force: true });
   });
-  const learn = (...words: string[]) => new CliProcess(home, ["learn", ...words], { TMPDIR: tmpdir() }).ended;
-  const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("kubelab-lab-"));
+  const learn = (...words: string[]) => new CliProcess(home, ["learn", ...words], { TMPDIR: temporary }).ended;
+  const folders = () => readdirSync(temporary).filter((name) => name.startsWith("kubelab-lab-"));
 
   test("it is played there, and what it made is taken away", async () => {
     const before = folders();
@@ -152,7 +154,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     const before = await things();
     writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
     const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
-    const lab = new CliProcess(home, words, { TMPDIR: tmpdir() });
+    const lab = new CliProcess(home, words, { TMPDIR: temporary });
     await lab.printed(/Step 9 of/);
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
     const node = await client.expect<NodeObject>({ method: "GET", path: "/api/v1/nodes/lab-node-1" });
@@ -170,7 +172,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
     writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
     const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
-    const lab = new CliProcess(home, words, { TMPDIR: tmpdir() });
+    const lab = new CliProcess(home, words, { TMPDIR: temporary });
     await lab.printed(/Step 4 of/);
     const second = await learn("start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml");
     assert.deepEqual([second.code, /lab tour is being played on mine just now/.test(second.stderr)], [1, true]);
@@ -228,7 +230,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
       ["secrets", "wrong-half"],
     );
     writeFileSync(join(home, "answers.yaml"), lines.join("\n"));
-    const named = await new CliProcess(home, command.split(" "), { TMPDIR: tmpdir() }).ended;
+    const named = await new CliProcess(home, command.split(" "), { TMPDIR: temporary }).ended;
     assert.equal(named.code, 0, named.stderr);
     const without = await learn("start", "csr", "--context", "my cluster", "--kubeconfig", "admin.conf");
     assert.match(without.stderr, /\/admin\.conf --context 'my cluster' --yes/);

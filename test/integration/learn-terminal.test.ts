@@ -1,26 +1,29 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import stringWidth from "string-width";
 import { afterEach, test } from "vitest";
 import { newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
 import { Terminal, type TerminalOptions } from "../support/terminal.js";
 
+/** For the labs of these tests alone: others run at the same time, and make folders too. */
+const temporary = mkdtempSync(join(tmpdir(), "t-"));
 const homes: string[] = [];
 function open(argv: readonly string[], options: Partial<TerminalOptions> = {}): Terminal {
   const home = options.home ?? newHome();
   homes.push(home);
-  return new Terminal(argv, { ...options, home });
+  return new Terminal(argv, { ...options, home, env: { TMPDIR: temporary, ...options.env } });
 }
 afterEach(() => {
   for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
 });
 
 const widest = (screen: string) => Math.max(...screen.split("\n").map((line) => stringWidth(line)));
-const labFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("kubelab-lab-"));
+const labFolders = () => readdirSync(temporary).filter((name) => name.startsWith("kubelab-lab-"));
 
 suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
   test("the name alone opens the menu; arrow keys choose a lab, and leave it again", async () => {
