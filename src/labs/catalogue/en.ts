@@ -65,7 +65,7 @@ export const EN = {
   noLabNearest: "no lab named {id}; did you mean {nearest}?",
   noLabHint: "See what there is: kubelab learn list",
   noneStarted: "no lab is under way",
-  noneStartedHint: "Begin one: kubelab learn start ID",
+  noneStartedHint: "Begin one: kubelab learn start ID. One at a prompt is checked there.",
   columnNumber: "NO",
   columnId: "ID",
   columnTitle: "TITLE",

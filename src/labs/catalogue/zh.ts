@@ -67,7 +67,7 @@ export const ZH: Catalogue = {
   noLabNearest: "没有名为 {id} 的实验；是不是 {nearest}？",
   noLabHint: "查看全部实验：kubelab learn list",
   noneStarted: "没有正在进行的实验",
-  noneStartedHint: "开始一个：kubelab learn start ID",
+  noneStartedHint: "开始一个：kubelab learn start ID。在另一个终端里逐步进行的实验，请在那个终端里检查。",
   columnNumber: "编号",
   columnId: "ID",
   columnTitle: "标题",
