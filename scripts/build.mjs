@@ -3,24 +3,16 @@
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
-import { BANNER, NATIVE, withModule } from "./bundle.mjs";
+import { BANNER, programOptions, withModule } from "./bundle.mjs";
 import { dropBanners, mergeSmallChunks } from "./chunks.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
 
 const { metafile, outputFiles } = await build({
+  ...programOptions(version),
   entryPoints: { cli: "src/cli.ts" },
   outdir: "dist",
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node20.18",
-  minify: true,
-  legalComments: "none",
   logLevel: "warning",
-  define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
-  external: NATIVE,
   banner: BANNER,
   metafile: true,
   write: false,

@@ -9,7 +9,24 @@ export const BANNER = {
   js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
 };
 /** Optional native parts of just-bash (tar's compressions): not there on every machine, and loaded by nobody here. */
-export const NATIVE = ["@mongodb-js/zstd", "node-liblzma"];
+const NATIVE = ["@mongodb-js/zstd", "node-liblzma"];
+
+/** What is bundled here is run by Node, the oldest that the program takes. */
+const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
+/** One file, as small as it can be. */
+export const SMALL = { ...FOR_NODE, minify: true, legalComments: "none" };
+/**
+ * The program: what commands share is in chunks, and each command's own is loaded when it runs.
+ * @param version that `kubelab --version` tells
+ */
+export function programOptions(version) {
+  return {
+    ...SMALL,
+    splitting: true,
+    define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
+    external: NATIVE,
+  };
+}
 
 /**
  * Imports a TypeScript file that is no part of the CLI and hands its module to `use`. It is bundled to a temporary file first,
@@ -22,10 +39,7 @@ export async function withModule(file, use) {
     await build({
       entryPoints: [file],
       outfile,
-      bundle: true,
-      format: "esm",
-      platform: "node",
-      target: "node20.18",
+      ...FOR_NODE,
       logLevel: "warning",
       external: ["vitest", "esbuild", ...NATIVE],
       banner: BANNER,

@@ -1,7 +1,7 @@
 // What is left to do with the bundler's chunks: every file that a command loads costs Node some tenths of a millisecond, and
 // every import of one file by another a little more.
 import { build } from "esbuild";
-import { BANNER } from "./bundle.mjs";
+import { BANNER, SMALL } from "./bundle.mjs";
 
 /**
  * Takes the banner away where nothing calls require(): all chunks but those of CommonJS packages.
@@ -40,14 +40,9 @@ export async function mergeSmallChunks(files, outputs, entry) {
   });
   const { outputFiles } = await build({
     stdin: { contents: lines.join("\n") },
+    ...SMALL,
     plugins: [fromMemory(files)],
-    bundle: true,
     write: false,
-    format: "esm",
-    platform: "node",
-    target: "node20.18",
-    minify: true,
-    legalComments: "none",
     logLevel: "warning",
   });
   for (const name of imports.keys()) files.delete(name);

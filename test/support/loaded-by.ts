@@ -1,4 +1,6 @@
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
+
+const BUNDLE = new URL("../../scripts/bundle.mjs", import.meta.url).href;
 
 /** What some files of src load as soon as they are loaded themselves: source files that code of is kept, and bytes of code. */
 export interface Loaded {
@@ -11,20 +13,14 @@ export interface Loaded {
  * @param entries paths from the root of the checkout
  */
 export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
+  const { programOptions } = (await import(BUNDLE)) as { programOptions(version: string): BuildOptions };
   const { metafile } = await build({
+    ...programOptions("0"),
     entryPoints: [...entries],
     outdir: "unused",
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20.18",
-    minify: true,
     write: false,
     metafile: true,
     logLevel: "silent",
-    external: ["@mongodb-js/zstd", "node-liblzma"],
-    define: { KUBELAB_VERSION: '"0"', KUBELAB_COMPILED_LABS: "true" },
   });
   const loaded = new Set<string>();
   const visit = (name: string) => {
