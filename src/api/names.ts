@@ -107,6 +107,13 @@ export function isLabelValue(value: string): string[] {
   return [...messages, regexMessage(text, LABEL_VALUE, "MyValue", "my_value", "12345")];
 }
 
+/** What is to be a file's name leads nowhere else. Mirrors hasChDirPrefix. */
+function chDirMessages(value: string): string[] {
+  if (value === ".") return ["must not be '.'"];
+  if (value === "..") return ["must not be '..'"];
+  return value.startsWith("..") ? ["must not start with '..'"] : [];
+}
+
 /** Keys of config maps and secrets. Mirrors IsConfigMapKey. */
 export function isConfigMapKey(value: string): string[] {
   const messages = value.length > 253 ? [maxLengthMessage(253)] : [];
@@ -114,10 +121,7 @@ export function isConfigMapKey(value: string): string[] {
     const text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
     messages.push(regexMessage(text, CONFIG_MAP_KEY, "key.name", "KEY_NAME", "key-name"));
   }
-  if (value === ".") messages.push("must not be '.'");
-  if (value === "..") messages.push("must not be '..'");
-  else if (value.startsWith("..")) messages.push("must not start with '..'");
-  return messages;
+  return [...messages, ...chDirMessages(value)];
 }
 
 export function isEnvVarName(value: string): string[] {
@@ -127,10 +131,7 @@ export function isEnvVarName(value: string): string[] {
       "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit";
     messages.push(regexMessage(text, ENV_VAR_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"));
   }
-  if (value === ".") messages.push("must not be '.'");
-  if (value === "..") messages.push("must not be '..'");
-  else if (value.startsWith("..")) messages.push("must not start with '..'");
-  return messages;
+  return [...messages, ...chDirMessages(value)];
 }
 
 export function isCIdentifier(value: string): string[] {
