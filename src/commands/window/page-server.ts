@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { requestUrl } from "../../util/request-url.js";
-import { refuseStranger } from "./guard.js";
+import { refuseStranger } from "../../util/stranger.js";
 import { LiveEvents } from "./live.js";
 
 export interface HttpAddress {

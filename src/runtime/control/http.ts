@@ -4,6 +4,7 @@ import { type GrpcCode, RpcError } from "../../cri/status.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
 import { requestUrl } from "../../util/request-url.js";
+import { refuseStranger } from "../../util/stranger.js";
 import { BadRequest, suggestion } from "./bad-request.js";
 import type { RuntimeControl } from "./control.js";
 import { shown } from "./fields.js";
@@ -71,7 +72,9 @@ async function answer(
   ownPort: number,
   closing: AbortSignal,
 ): Promise<void> {
-  if (isStranger(request, ownPort)) return json(response, 403, { error: "only programs of this machine may ask" });
+  if (refuseStranger(request, ownPort) !== undefined) {
+    return json(response, 403, { error: "only programs of this machine may ask" });
+  }
   try {
     const url = requestUrl(request.url);
     if (url === undefined) throw new BadRequest(`${shown(request.url)} is no path`);
@@ -154,20 +157,6 @@ function whatThereIs(control: RuntimeControl): string {
     containers.map(({ containerId, name }) => `${containerId.slice(0, ID_LENGTH)} (${pod} ${name})`),
   );
   return `there are ${listed("sandboxes", homes)} and ${listed("containers", own)}`;
-}
-
-const OWN_HOST = /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::(\d+))?$/i;
-/** Clients leave it out of Host and Origin. */
-const HTTP_PORT = 80;
-
-/** A page of somewhere else sends its own Origin; one whose name was made to point here sends its own Host. */
-function isStranger({ headers }: IncomingMessage, port: number): boolean {
-  const isOwn = (text: string) => {
-    const match = OWN_HOST.exec(text);
-    return match !== null && Number(match[1] ?? HTTP_PORT) === port;
-  };
-  const { host = "", origin } = headers;
-  return !isOwn(host) || (origin !== undefined && !isOwn(origin.replace(/^http:\/\//i, "")));
 }
 
 function json(response: ServerResponse, status: number, value: unknown): void {
