@@ -100,11 +100,8 @@ export async function reset(
   if (lab === undefined) await confirmResetAll(env, yes);
   const running = await backgroundLab(env);
   if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endBackground(env);
-  if (lab === undefined) {
-    // A file of a newer version is not ours to empty; a broken one is put aside.
-    await env.store.load();
-    await env.store.save(EMPTY_PROGRESS);
-  } else await env.store.change(lab.id, () => undefined);
+  if (lab === undefined) await env.store.save(EMPTY_PROGRESS);
+  else await env.store.change(lab.id, () => undefined);
   env.context.streams.stdout.write(
     `${lab === undefined ? env.say("resetAll") : env.say("resetDone", { id: lab.id })}\n`,
   );
@@ -113,6 +110,7 @@ export async function reset(
 
 /** What was learned in weeks is not forgotten for a word that was left out. */
 async function confirmResetAll({ context, say, store }: LearnEnvironment, yes: boolean): Promise<void> {
+  // A file of a newer version is not ours to empty: this throws. A broken one is put aside.
   const count = Object.keys((await store.load()).labs).length;
   if (count === 0) return;
   const question = say("confirmResetAll", { count });
