@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError } from "./errors.js";
 
@@ -56,12 +56,15 @@ export async function readIfThere(path: string): Promise<string | undefined> {
  * Makes a folder and those above it; one that is there already is fine.
  *
  * Not mkdir's `recursive`: on Node 20 that turns in circles, uninterruptible, where a parent is there but refuses (/proc),
- * and calls a read-only parent "no such file". And at once, not in libuv's threads: such a call takes some microseconds,
- * the way to a thread and back ten times as long, and a pod's start makes a dozen folders.
+ * and calls a read-only parent "no such file".
+ * In libuv's threads: to make a file takes a file system 5 µs or 300, and the loop has others to serve.
  * @throws the file system's error
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
-  makeFolderSync(path, mode);
+  if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) await makeFolder(parent, mode);
+  await mkdir(path, mode).catch((error: unknown) => refuseUnlessFolder(path, error));
 }
 
 /** The same for who cannot wait. */
@@ -72,11 +75,15 @@ export function makeFolderSync(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, mode);
   } catch (error) {
-    // Somebody else may have made the same folder at the same time.
-    if (isFolder(path)) return;
-    const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
-    throw isFile ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
+    refuseUnlessFolder(path, error);
   }
+}
+
+/** Somebody else may have made the same folder at the same time. */
+function refuseUnlessFolder(path: string, error: unknown): void {
+  if (isFolder(path)) return;
+  const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
+  throw isFile ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
 }
 
 function isFolder(path: string): boolean {

@@ -1,4 +1,5 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
 import type { ContainerConfig } from "../../cri/messages/container.js";
@@ -180,7 +181,7 @@ async function terminationLogMount(
   const hostPath = join(podContainerDir, context.random.bytes(4).toString("hex"));
   try {
     await makeFolder(podContainerDir, 0o750);
-    writeFileSync(hostPath, "", { flag: "w" });
+    await writeFile(hostPath, "");
     // Whoever the container runs as writes it.
     chmodSync(hostPath, 0o666);
   } catch (error) {

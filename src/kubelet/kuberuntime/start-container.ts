@@ -1,5 +1,4 @@
-import { symlinkSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
@@ -118,7 +117,7 @@ async function linkLog(
   const link = legacyLogSymlink(containerLogsDirectory, containerId, container.name, pod.metadata);
   try {
     await makeFolder(containerLogsDirectory, 0o755);
-    symlinkSync(join(sandboxConfig.logDirectory ?? "", logPath), link);
+    await symlink(join(sandboxConfig.logDirectory ?? "", logPath), link);
   } catch (error) {
     const message = `Failed to create legacy symbolic link ${link}: ${describeFileError(error)}`;
     trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });

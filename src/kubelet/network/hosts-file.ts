@@ -1,5 +1,5 @@
-import { chmodSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { chmodSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
 import { makeFolder } from "../../util/files.js";
@@ -77,7 +77,7 @@ export async function ensureHostsFile(
       : managedHostsFileContent(podIps, hostName, hostDomain, aliases);
   await makeFolder(options.podDir);
   // In place: what runs already has this very file mounted.
-  writeFileSync(path, content);
+  await writeFile(path, content);
   chmodSync(path, 0o644);
   return path;
 }
