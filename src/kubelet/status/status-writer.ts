@@ -42,6 +42,8 @@ export interface StatusWriterDeps {
 export class StatusWriter {
   /** by the uid in the API (a mirror pod's for a static pod) */
   readonly #versions = new Map<string, number>();
+  /** the status that a pod of the API was found to agree with; both are values that nobody changes */
+  readonly #agreed = new WeakMap<V1Pod, V1PodStatus>();
 
   constructor(
     readonly deps: StatusWriterDeps,
@@ -132,8 +134,11 @@ export class StatusWriter {
   needsReconcile(podUid: string, status: V1PodStatus): boolean {
     let pod = this.deps.podManager.getPodByUid(podUid);
     if (pod !== undefined && isStaticPod(pod)) pod = this.deps.podManager.getMirrorPodByPod(pod);
-    if (pod === undefined) return false;
-    if (isPodStatusByKubeletEqual(this.own, normalizeStatus(pod, pod.status), status)) return false;
+    if (pod === undefined || this.#agreed.get(pod) === status) return false;
+    if (isPodStatusByKubeletEqual(this.own, normalizeStatus(pod, pod.status), status)) {
+      this.#agreed.set(pod, status);
+      return false;
+    }
     const why = "the API server has another status than the one that was sent: the kubelet's is the true one";
     this.narrator.decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
     return true;
