@@ -50,7 +50,7 @@ export async function* reflect<T extends KubeObject = KubeObject>(
   options: ReflectOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReflectEvent<T>> {
-  const backoff = new Backoff(deps);
+  const backoff = new ReflectorBackoff(deps);
   let resourceVersion: string | undefined;
   while (!signal.aborted) {
     try {
@@ -64,18 +64,18 @@ export async function* reflect<T extends KubeObject = KubeObject>(
       const startMs = deps.clock.now();
       let events = 0;
       for await (const event of watchFrom<T>(deps, options, resourceVersion, signal)) {
-        events++;
         if (event.type === "ERROR") {
           if (!isExpired(event.object))
             throw new LabError("REFUSED", errorText(event.object), "The watch is tried again.");
           resourceVersion = undefined;
           break;
         }
+        events++;
         resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
         if (event.type === "ADDED" || event.type === "MODIFIED") yield { type: "applied", object: event.object };
         if (event.type === "DELETED") yield { type: "deleted", object: event.object };
       }
-      // A server that ends every watch at once would be asked without a pause.
+      // A server that ends every watch at once, or says "too old" to every version, would be asked without a pause.
       if (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS) await backoff.wait(signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -139,13 +139,17 @@ function ignoreAbort(signal: AbortSignal) {
   };
 }
 
-/** Mirrors k8s.io/apimachinery/pkg/util/wait (exponentialBackoffManagerImpl) with the reflector's numbers. */
-class Backoff {
+/**
+ * The pauses of a reflector that is refused, cut off or without a server, ms on the clock.
+ * Mirrors k8s.io/apimachinery/pkg/util/wait (exponentialBackoffManagerImpl) with the reflector's numbers.
+ */
+export class ReflectorBackoff {
   #nextMs = INITIAL_BACKOFF_MS;
   #lastMs: number | undefined;
 
-  constructor(readonly deps: ReflectDeps) {}
+  constructor(readonly deps: Pick<ReflectDeps, "clock" | "random">) {}
 
+  /** @throws the signal's reason */
   async wait(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.deps;
     const now = clock.now();

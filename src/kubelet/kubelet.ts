@@ -183,6 +183,7 @@ class Starting {
       (inner) => parts.pleg.generate(inner),
       (inner) => parts.nodes.run(inner),
       (inner) => parts.services.run(inner),
+      (inner) => parts.modules.objectManagers.run(inner),
       (inner) => this.#images.run(inner),
       (inner) => collectGarbage({ ...this.deps, ...parts.modules, sourcesReady: parts.sourcesReady }, inner),
       (inner) => this.#keepNode(inner),
@@ -271,6 +272,7 @@ class Starting {
     await this.#server?.close();
     await this.parts.podWorkers.close();
     await this.parts.modules.prober.close();
+    await this.parts.modules.objectManagers.close();
     try {
       await this.#running;
     } catch (error) {

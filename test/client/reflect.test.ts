@@ -33,6 +33,8 @@ const event = (type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK", name: string
   object: { kind: "Node", apiVersion: "v1", ...node(name, resourceVersion) },
 });
 
+const GONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Expired", code: 410 };
+
 describe("reflect", () => {
   test("a fresh list is not a change; items get the kind that lists leave out", async () => {
     const { client, stop, seen, done } = start([list("5", "a", "b")]);
@@ -66,14 +68,32 @@ describe("reflect", () => {
   });
 
   test("410 in the stream begins again with a list", async () => {
-    const { client, stop, seen, done } = start([list("5", "a"), list("50", "b")]);
-    await settle();
-    const gone = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Expired", code: 410 };
-    client.watches[0]?.queue.push({ type: "ERROR", object: gone as never });
+    const { client, clock, stop, seen, done } = start([list("5", "a"), list("50", "b")]);
+    await clock.advance(1_000);
+    client.watches[0]?.queue.push({ type: "ERROR", object: GONE as never });
     await settle();
     assert.deepEqual(seen, ["init", "applied Node/a", "initDone", "init", "applied Node/b", "initDone"]);
     stop.abort();
     await done;
+  });
+
+  test("a server to which each version is too old is asked after 0.8, 1.6 s", async () => {
+    const { client, clock, stop, done } = start([]);
+    const refuse = () => client.watches.at(-1)?.queue.push({ type: "ERROR", object: GONE as never });
+    for (const [waitMs, lists] of [
+      [800, 2],
+      [1_600, 3],
+    ] as const) {
+      await settle();
+      refuse();
+      await clock.advance(waitMs - 1);
+      assert.equal(client.requests.length, lists - 1);
+      await clock.advance(1);
+      assert.equal(client.requests.length, lists);
+    }
+    stop.abort();
+    await done;
+    assert.equal(clock.sleeping, 0);
   });
 
   test("a server that is away is asked again after 0.8, 1.6, 3.2 s", async () => {

@@ -20,7 +20,7 @@ import { RuntimeLab } from "../runtime/lab.js";
 import { untilTrue } from "../support/fake-clock.js";
 import { nodeClient } from "../support/node-client.js";
 import { RecordedEvents } from "../support/recorded-events.js";
-import { recordingTrace } from "../support/trace.js";
+import { only, recordingTrace } from "../support/trace.js";
 
 const clock = new SystemClock();
 const random = new SystemRandom();
@@ -92,7 +92,7 @@ describe("a pod's volumes and environment on a real API server, as the node itse
 
   test("token, config maps, secret and own data are read with the node's rights, and seen by a container", async () => {
     const pod = await createPod();
-    const objects = new PodObjectManagers({ client, clock });
+    await using objects = new PodObjectManagers({ client, clock, random, trace });
     objects.registerPod(pod);
     const recorder = new RecordedEvents();
     const tokens = new TokenManager({ client, clock, random, trace });
@@ -130,7 +130,8 @@ describe("a pod's volumes and environment on a real API server, as the node itse
 
   test("the environment has the API server's service and the secret; a secret that no pod names stays closed", async () => {
     const pod = await createPod();
-    const objects = new PodObjectManagers({ client, clock });
+    await using objects = new PodObjectManagers({ client, clock, random, trace });
+    objects.registerPod(pod);
     const lister = new Informer({ client, clock, random, trace }, { path: collectionPath(SERVICES) });
     const stop = new AbortController();
     const following = assert.rejects(lister.run(stop.signal), { name: "AbortError" });
@@ -151,8 +152,15 @@ describe("a pod's volumes and environment on a real API server, as the node itse
     assert.equal(values.get("PASSWORD"), "s3cret");
     assert.equal(values.get("KUBERNETES_SERVICE_PORT_HTTPS"), "443");
     assert.equal(values.get("KUBERNETES_SERVICE_HOST"), "10.96.0.1");
-    const other = await objects.secrets.get("kube-system", "any", signal);
-    assert.match(other.outcome === "failed" ? other.message : "", /^secrets "any" is forbidden: User "system:node:n1"/);
+
+    // A pod that is not the node's own, as a kubelet might think up to read what it names.
+    const volumes = [{ name: "v", secret: { secretName: "any" } }];
+    const metadata = { ...pod.metadata, namespace: "kube-system", uid: "made-up" };
+    objects.registerPod({ ...pod, metadata, spec: { ...pod.spec, volumes, containers: [] } });
+    const refused = { outcome: "failed", message: "failed to sync secret cache: timed out waiting for the condition" };
+    assert.deepEqual(await objects.secrets.get("kube-system", "any", signal), refused);
+    const told = only(events, "error").map(({ message }) => message);
+    assert.match(told.join("\n"), /secrets "any" is forbidden: User "system:node:n1" cannot list resource "secrets"/);
     stop.abort();
     await following;
   });

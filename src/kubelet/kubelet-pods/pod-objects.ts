@@ -1,19 +1,41 @@
 import type { V1Pod } from "../../api/pod.js";
+import { allUntilOneEnds } from "../../util/loops.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
-import { ObjectManager, type ObjectManagerDeps } from "./object-manager.js";
+import type { ObjectCacheItemDeps } from "./object-cache-item.js";
+import { ObjectManager } from "./object-manager.js";
 
 /**
  * ConfigMaps and Secrets for the pods of this node.
  *
  * Mirrors configmap.Manager in pkg/kubelet/configmap and secret.Manager in pkg/kubelet/secret, which have the same pods.
  */
-export class PodObjectManagers {
+export class PodObjectManagers implements AsyncDisposable {
   readonly configMaps: ObjectManager;
   readonly secrets: ObjectManager;
 
-  constructor(deps: ObjectManagerDeps) {
-    this.configMaps = new ObjectManager(deps, { kind: "configmap" });
-    this.secrets = new ObjectManager(deps, { kind: "secret" });
+  constructor(deps: ObjectCacheItemDeps) {
+    this.configMaps = new ObjectManager(deps, "configmap");
+    this.secrets = new ObjectManager(deps, "secret");
+  }
+
+  /** Lets go of what nobody asks for, until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    const { configMaps, secrets } = this;
+    const loops = [configMaps, secrets].map(
+      ({ cache }) =>
+        (inner: AbortSignal) =>
+          cache.recycleIdleWatches(inner),
+    );
+    return allUntilOneEnds(signal, loops);
+  }
+
+  /** Ends all watches. Safe to call twice. */
+  async close(): Promise<void> {
+    await Promise.all([this.configMaps.cache.close(), this.secrets.cache.close()]);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** To be called for each new version of a pod. */

@@ -33,15 +33,16 @@ export interface Modules {
   readonly probeUpdates: Pick<SyncLoopChannels, "livenessUpdates" | "readinessUpdates" | "startupUpdates">;
   readonly volumes: PodVolumes;
   readonly objects: PodObjects;
+  readonly objectManagers: PodObjectManagers;
   readonly canAdmitPod: AdmitPod;
 }
 
 /** Makes them. What of `parts` is made after them is only looked at when a pod is there. */
 export function createModules(parts: KubeletParts): Modules {
   const { deps, options, recorder } = parts;
-  const { client, clock, random, trace } = deps;
+  const { clock, random, trace } = deps;
   const { kubeVersion, rootDir, machine } = options;
-  const managers = new PodObjectManagers({ client, clock });
+  const managers = new PodObjectManagers(deps);
   const tokens = new TokenManager(deps);
   const allocatable = () => parts.node.status?.allocatable ?? {};
   const volumes = new VolumeManager(
@@ -87,6 +88,7 @@ export function createModules(parts: KubeletParts): Modules {
     },
     volumes,
     objects,
+    objectManagers: managers,
     canAdmitPod: (activePods, pod) => canAdmitPod(admission, activePods, pod),
   };
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../src/api/meta.js";
 import type { V1Container, V1Pod } from "../../../src/api/pod.js";
 import { makeEnvironmentVariables } from "../../../src/kubelet/envvars/make.js";
 import type { ServiceObject } from "../../../src/kubelet/envvars/service-env.js";
-import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-manager.js";
+import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
 const SIGNAL = new AbortController().signal;

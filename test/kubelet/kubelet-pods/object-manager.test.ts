@@ -1,18 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/api/pod.js";
-import {
-  binaryValues,
-  OBJECT_TTL_MS,
-  ObjectManager,
-  textValues,
-} from "../../../src/kubelet/kubelet-pods/object-manager.js";
+import { binaryValues, ObjectManager, textValues } from "../../../src/kubelet/kubelet-pods/object-manager.js";
 import { referencedConfigMaps, referencedSecrets } from "../../../src/kubelet/kubelet-pods/references.js";
-import { LabError } from "../../../src/util/errors.js";
-import { FakeClock } from "../../support/fake-clock.js";
-import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
-
-const SIGNAL = new AbortController().signal;
+import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
+import { MemoryClient } from "../../support/memory-client.js";
+import { recordingTrace } from "../../support/trace.js";
 
 function podOf(spec: object, uid = "u"): V1Pod {
   const metadata = { name: "p", namespace: "ns", uid };
@@ -20,97 +13,32 @@ function podOf(spec: object, uid = "u"): V1Pod {
 }
 const withVolume = (name: string, uid?: string) => podOf({ volumes: [{ name: "v", configMap: { name } }] }, uid);
 
-function setUp(answer: () => MemoryAnswer | Error, kind: "configmap" | "secret" = "configmap") {
+/** What is done to which pod, and what is watched then. */
+const REGISTRATIONS: readonly (readonly [string, (manager: ObjectManager) => void, watched: number, lists: number])[] =
+  [
+    ["the first pod", (manager) => manager.registerPod(withVolume("x", "one")), 1, 1],
+    ["the same again", (manager) => manager.registerPod(withVolume("x", "one")), 1, 1],
+    ["another pod", (manager) => manager.registerPod(withVolume("x", "two")), 1, 1],
+    ["it names another", (manager) => manager.registerPod(withVolume("y", "two")), 2, 2],
+    ["the first is gone", (manager) => manager.unregisterPod(withVolume("x", "one")), 1, 2],
+    ["gone twice", (manager) => manager.unregisterPod(withVolume("x", "one")), 1, 2],
+    ["in its old version", (manager) => manager.unregisterPod(withVolume("x", "two")), 0, 2],
+    ["a new one", (manager) => manager.registerPod(withVolume("x", "three")), 1, 3],
+  ];
+
+test("objects: each that pods name is listed and watched once, until no pod names it", async () => {
   const clock = new FakeClock();
-  const client = new MemoryClient(answer);
-  return { clock, client, manager: new ObjectManager({ client, clock }, { kind }) };
-}
-const found = () => ({ status: 200, body: { kind: "ConfigMap", metadata: {}, data: { a: "1" } } });
-
-test("objects: what a pod names is read once, and again when it has grown old or another pod names it", async () => {
-  const { client, clock, manager } = setUp(found);
-  manager.registerPod(withVolume("x"));
-  await Promise.all([manager.get("ns", "x", SIGNAL), manager.get("ns", "x", SIGNAL)]);
-  await manager.get("ns", "x", SIGNAL);
-  assert.deepEqual(client.lines, ["GET /api/v1/namespaces/ns/configmaps/x"]);
-  await clock.advance(OBJECT_TTL_MS);
-  await manager.get("ns", "x", SIGNAL);
-  assert.equal(client.lines.length, 2);
-  manager.registerPod(withVolume("x"));
-  await manager.get("ns", "x", SIGNAL);
-  assert.equal(client.lines.length, 2);
-  manager.registerPod(withVolume("x", "other"));
-  await manager.get("ns", "x", SIGNAL);
-  assert.equal(client.lines.length, 3);
-});
-
-test("objects: a pod never gets an answer that was asked for before it was there", async () => {
-  let serial = 0;
-  const { manager } = setUp(() => ({
-    status: 200,
-    body: { kind: "ConfigMap", metadata: {}, data: { n: `${++serial}` } },
-  }));
-  manager.registerPod(withVolume("x", "one"));
-  const early = manager.get("ns", "x", SIGNAL);
-  manager.registerPod(withVolume("x", "two"));
-  const late = manager.get("ns", "x", SIGNAL);
-  const data = async (result: typeof early) => {
-    const found = await result;
-    return found.outcome === "ok" ? found.object["data"] : undefined;
-  };
-  assert.deepEqual([await data(early), await data(late)], [{ n: "1" }, { n: "2" }]);
-  assert.deepEqual(await data(manager.get("ns", "x", SIGNAL)), { n: "2" });
-});
-
-test("objects: what no pod names any more is forgotten", () => {
-  const { manager } = setUp(found);
-  manager.registerPod(withVolume("x", "one"));
-  manager.registerPod(withVolume("x", "two"));
-  assert.equal(manager.size, 1);
-  manager.registerPod(withVolume("y", "one"));
-  assert.equal(manager.size, 2);
-  manager.unregisterPod(withVolume("x", "two"));
-  manager.unregisterPod(withVolume("y", "one"));
-  assert.equal(manager.size, 0);
-});
-
-const refusals: readonly (readonly [string, MemoryAnswer | Error, object])[] = [
-  ["404", { status: 404 }, { outcome: "not-found", message: 'secret "x" not found' }],
-  [
-    "403",
-    { status: 403, body: { kind: "Status", message: 'secrets "x" is forbidden: no' } },
-    { outcome: "failed", message: 'secrets "x" is forbidden: no' },
-  ],
-  [
-    "no answer",
-    new LabError("CLUSTER_UNREACHABLE", "nobody answers", "wait"),
-    { outcome: "failed", message: "nobody answers" },
-  ],
-];
-for (const [name, answer, want] of refusals) {
-  test(`objects: ${name}`, async () => {
-    const { manager } = setUp(() => answer, "secret");
-    assert.deepEqual(await manager.get("ns", "x", SIGNAL), want);
-  });
-}
-
-test("objects: an old one is better than none, unless it is gone", async () => {
-  let answer: MemoryAnswer | Error = found();
-  const { clock, manager } = setUp(() => answer);
-  manager.registerPod(withVolume("x"));
-  await manager.get("ns", "x", SIGNAL);
-  await clock.advance(OBJECT_TTL_MS);
-  answer = new LabError("CLUSTER_UNREACHABLE", "nobody answers", "wait");
-  assert.equal((await manager.get("ns", "x", SIGNAL)).outcome, "ok");
-  answer = { status: 404 };
-  assert.equal((await manager.get("ns", "x", SIGNAL)).outcome, "not-found");
-});
-
-test("objects: who gives up gets the signal's reason", async () => {
-  const { manager } = setUp(found);
-  manager.registerPod(withVolume("x"));
-  const reason = new Error("enough");
-  await assert.rejects(manager.get("ns", "x", AbortSignal.abort(reason)), reason);
+  const client = new MemoryClient(() => ({ status: 200, body: { kind: "ConfigMapList", metadata: {}, items: [] } }));
+  const { trace } = recordingTrace(clock);
+  const manager = new ObjectManager({ client, clock, random: new FakeRandom(), trace }, "configmap");
+  for (const [name, act, watched, lists] of REGISTRATIONS) {
+    act(manager);
+    await settle();
+    const { size, watches } = manager.cache;
+    assert.deepEqual([size, watches, client.lines.length], [watched, watched, lists], name);
+  }
+  await manager.cache.close();
+  assert.equal(clock.sleeping, 0);
 });
 
 test("objects: names come from environment, volumes and pull secrets", () => {

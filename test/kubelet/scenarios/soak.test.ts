@@ -29,7 +29,7 @@ const WALKED: readonly RegExp[] = [
   /[cC]ache\.#waiters$/,
   /#workQueue\.#/,
   /[tT]okens\.#tokens$/,
-  /configMaps\.#entries$/,
+  /configMaps\.cache\.#items$/,
   /prober\.#workers$/,
   /volumes\.#pods$/,
 ];

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/api/pod.js";
-import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-manager.js";
+import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
 import type { HostPaths } from "../../../src/kubelet/volumes/host-path.js";
 import {
   POD_ATTACH_AND_MOUNT_TIMEOUT_MS,
