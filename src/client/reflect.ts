@@ -37,7 +37,8 @@ const PAGE_SIZE = 500;
  * Lists a collection and then watches it until `signal` aborts (a normal end).
  *
  * An ended watch is resumed from the last resourceVersion seen, a watch that is too old (410) begins again with a list,
- * a broken connection is tried again with backoff.
+ * a server that cannot be reached is tried again with backoff. A connection that breaks ends a watch like the server's
+ * own end.
  *
  * Mirrors k8s.io/client-go/tools/cache/reflector.go (ListAndWatch, watchHandler).
  * Differs: hands out events, keeps no store; 401 and 403 end it, as no learner wants to wait for a right to appear.
@@ -53,6 +54,10 @@ export async function* reflect<T extends KubeObject = KubeObject>(
   const backoff = new ReflectorBackoff(deps);
   let resourceVersion: string | undefined;
   while (!signal.aborted) {
+    let startMs: number | undefined;
+    let events = 0;
+    // A watch that told something, or lasted, is resumed at once, however it ended.
+    const wasShort = () => startMs === undefined || (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS);
     try {
       if (resourceVersion === undefined) {
         const list = await listAll<T>(deps.client, options, signal);
@@ -61,8 +66,7 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         yield { type: "initDone", objects: list.items };
         resourceVersion = list.metadata.resourceVersion ?? "";
       }
-      const startMs = deps.clock.now();
-      let events = 0;
+      startMs = deps.clock.now();
       for await (const event of watchFrom<T>(deps, options, resourceVersion, signal)) {
         if (event.type === "ERROR") {
           if (!isExpired(event.object))
@@ -76,10 +80,11 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         if (event.type === "DELETED") yield { type: "deleted", object: event.object };
       }
       // A server that ends every watch at once, or says "too old" to every version, would be asked without a pause.
-      if (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS) await backoff.wait(signal);
+      if (wasShort()) await backoff.wait(signal);
     } catch (error) {
       if (signal.aborted) return;
       if (!isWorthRetrying(error)) throw error;
+      if (isUnreachable(error) && !wasShort()) continue;
       // A server that answers "too old" with a status instead of an event: begin again.
       if (error instanceof LabError && /: 410 /.test(error.message)) resourceVersion = undefined;
       await backoff.wait(signal).catch(ignoreAbort(signal));
@@ -130,7 +135,12 @@ function errorText(object: unknown): string {
 }
 
 function isWorthRetrying(error: unknown): boolean {
-  return error instanceof LabError && (error.code === "CLUSTER_UNREACHABLE" || error.code === "REFUSED");
+  return isUnreachable(error) || (error instanceof LabError && error.code === "REFUSED");
+}
+
+/** Nothing is at the address, or the connection broke. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof LabError && error.code === "CLUSTER_UNREACHABLE";
 }
 
 function ignoreAbort(signal: AbortSignal) {

@@ -67,6 +67,26 @@ describe("reflect", () => {
     assert.equal(clock.sleeping, 0);
   });
 
+  test("a connection that breaks every second costs no pause, one that breaks at once does", async () => {
+    const { client, clock, stop, done } = start([list("5")]);
+    const cut = () => client.watches.at(-1)?.queue.fail(new LabError("CLUSTER_UNREACHABLE", "cut", ""));
+    for (let count = 2; count < 8; count++) {
+      await clock.advance(1_000);
+      cut();
+      await settle();
+      assert.equal(client.watches.length, count);
+    }
+    cut();
+    await clock.advance(799);
+    assert.equal(client.watches.length, 7);
+    await clock.advance(1);
+    assert.equal(client.watches.length, 8);
+    assert.equal(client.requests.length, 1);
+    stop.abort();
+    await done;
+    assert.equal(clock.sleeping, 0);
+  });
+
   test("410 in the stream begins again with a list", async () => {
     const { client, clock, stop, seen, done } = start([list("5", "a"), list("50", "b")]);
     await clock.advance(1_000);
