@@ -1,14 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
-import type { CliContext, Target } from "../../cli/context.js";
+import type { CliContext } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
 import { pathFrom } from "../../cli/paths.js";
-import { isSuccess, statusMessage } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
-import { collectionPath, NODES, objectPath, PODS } from "../../client/paths.js";
 import type { KubeletParts, PartsHooks } from "../../kubelet/kubelet/parts.js";
 import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
@@ -22,6 +19,7 @@ import { startNode } from "../node/start-node.js";
 import { openKubeconfig } from "../node.js";
 import { serveKeyTable, type WindowKey } from "./key-table.js";
 import type { WindowOptions } from "./options.js";
+import { OwnNode } from "./own-node.js";
 import { Scenery } from "./scenery.js";
 import { hasKeys } from "./terminal-keys.js";
 import { type LevelInWindow, windowTrace } from "./window-trace.js";
@@ -60,7 +58,7 @@ const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
 /**
  * Opens a window: joins a node, runs a kubelet on it, and shows of its trace what the window is about. Until Ctrl-C, `q` or
  * the end of --duration; then it prints what it has come to, and takes the node away again.
- * @throws LabError as `startNode`
+ * @throws LabError as `startNode`; REFUSED when the cluster has a node of that name
  */
 export async function runWindow(context: CliContext, plan: WindowPlan): Promise<void> {
   const { command, options } = plan;
@@ -78,9 +76,11 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
       const quiet = quieterTrace(trace, clock, 2);
       const kubeVersion = await releaseOf(target, { clock, trace: quiet, random: context.random });
       await using admin = createClient(target.admin, { clock, trace: quiet, random: context.random, actor: "user" });
+      const own = new OwnNode({ target, admin, clock, trace }, nodeName);
+      await own.claim(context.signal);
       const scenery = await Scenery.open({ admin, nodeName }, manifestDir, folder);
       if (scenery.isOwnFolder && plan.firstManifest !== undefined) await scenery.writeManifest(plan.firstManifest);
-      await using _node = { [Symbol.asyncDispose]: () => takeNodeAway(target, admin, nodeName, trace) };
+      await using _node = { [Symbol.asyncDispose]: () => own.takeAway() };
       await using node = await startNode(
         { context, clock, trace: windowTrace(trace, clock, plan.levelOf) },
         {
@@ -93,6 +93,7 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
           ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace }) }),
         },
       );
+      await own.mark(command, context.signal);
       await using kubeconfig = await openKubeconfig(joinPlan, target);
       sayHow(trace, nodeName, kubeconfig.path, scenery.folder);
       const { parts } = node.kubelet;
@@ -133,31 +134,6 @@ async function stay(window: OpenWindow, plan: WindowPlan, done: Promise<void>): 
   }
   context.print(plan.result(window));
   if (end !== undefined) throw end;
-}
-
-/** On a cluster that goes on without us nothing is left: the node goes, and the pods that nobody would end any more. */
-async function takeNodeAway(target: Target, admin: KubeClient, nodeName: string, trace: Trace): Promise<void> {
-  if (target.kind === "embedded") return;
-  const answer = await admin.request({ method: "DELETE", path: objectPath(NODES, nodeName) });
-  if (answer.status === 404) return;
-  const query = { fieldSelector: `spec.nodeName=${nodeName}` };
-  const pods = await admin.request<{ readonly items?: readonly V1Pod[] }>({
-    method: "GET",
-    path: collectionPath(PODS),
-    query,
-  });
-  for (const { metadata } of isSuccess(pods) ? (pods.body.items ?? []) : []) {
-    const path = objectPath({ ...PODS, namespace: metadata.namespace }, metadata.name);
-    await admin.request({
-      method: "DELETE",
-      path,
-      body: { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } },
-    });
-  }
-  const text = isSuccess(answer)
-    ? `node ${nodeName} has been taken out of the cluster again`
-    : `node ${nodeName} is still in the cluster: ${statusMessage(answer)}`;
-  trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
 function sayHow(trace: Trace, nodeName: string, kubeconfig: string | undefined, folder: string): void {
