@@ -4,7 +4,8 @@ import type { V1Container, V1Pod } from "../../api/pod.js";
 import { expand } from "../container/expansion.js";
 import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";
 import { ensureHostsFile } from "../network/hosts-file.js";
-import { EscapeError, safeSubpath } from "../volumes/safe-path.js";
+import { subpathPlace } from "../volumes/paths.js";
+import { bindFile, EscapeError, safeSubpath } from "../volumes/safe-path.js";
 import type { MountedVolume } from "../volumes/set-up.js";
 import { type VolumeMount, volumeMountsOf } from "../volumes/spec.js";
 
@@ -40,7 +41,7 @@ export async function makeMounts(request: MountsRequest): Promise<ContainerMount
   const { pod, container, podDir, nodeHostsFile, podIps, hostName, hostDomain } = request;
   const wanted = volumeMountsOf(container);
   const mounts: ContainerMount[] = [];
-  for (const mount of wanted) mounts.push(await makeMount(request, mount));
+  for (const [index, mount] of wanted.entries()) mounts.push(await makeMount(request, mount, index));
   const bringsItsOwn = wanted.some(({ mountPath }) => mountPath === ETC_HOSTS_PATH);
   // Without an address yet there is nothing to write: the sandbox is still being made.
   const hasAddress = podIps.length > 0 || pod.spec.hostNetwork === true;
@@ -49,7 +50,8 @@ export async function makeMounts(request: MountsRequest): Promise<ContainerMount
   return [...mounts, { name: "k8s-managed-etc-hosts", containerPath: ETC_HOSTS_PATH, hostPath, readOnly: false }];
 }
 
-async function makeMount({ container, volumes, envs }: MountsRequest, mount: VolumeMount): Promise<ContainerMount> {
+async function makeMount(request: MountsRequest, mount: VolumeMount, index: number): Promise<ContainerMount> {
+  const { container, volumes, envs, podDir } = request;
   const { name, mountPath, readOnly = false, mountPropagation } = mount;
   const volume = volumes.get(name);
   if (volume === undefined) {
@@ -57,7 +59,9 @@ async function makeMount({ container, volumes, envs }: MountsRequest, mount: Vol
     throw new MountsError(`cannot find volume ${JSON.stringify(name)} ${into}`);
   }
   const subPath = subPathOf(mount, envs);
-  const hostPath = subPath === "" ? volume.hostPath : await prepareSubpath(container, mount, volume.hostPath, subPath);
+  const place = () => subpathPlace(podDir, name, container.name, index);
+  const hostPath =
+    subPath === "" ? volume.hostPath : await prepareSubpath(container, mount, volume.hostPath, subPath, place);
   const propagation = PROPAGATIONS.find((one) => one === mountPropagation);
   return {
     name,
@@ -93,11 +97,17 @@ function expandSubPath(text: string, envs: readonly EnvVar[]): string {
 }
 
 /** What the file system says is not passed on: it may tell of the node's own files. */
-async function prepareSubpath(container: V1Container, mount: VolumeMount, volumePath: string, subPath: string) {
+async function prepareSubpath(
+  container: V1Container,
+  mount: VolumeMount,
+  volumePath: string,
+  subPath: string,
+  place: () => string,
+): Promise<string> {
   const what = `for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`;
   try {
     const { mode } = await stat(volumePath);
-    return await safeSubpath(volumePath, subPath, mode & 0o777);
+    return await bindFile(await safeSubpath(volumePath, subPath, mode & 0o777), place());
   } catch (error) {
     if (error instanceof EscapeError) {
       throw new MountsError(`failed to prepare subPath ${what}`, { cause: error });

@@ -36,6 +36,12 @@ export function podContainerDir(rootDir: string, podUid: string, containerName: 
   return join(podDir(rootDir, podUid), "containers", fileName(containerName, "name of a container"));
 }
 
+/** `<podDir>/volume-subpaths/<volume>/<container>/<index>`: a file that a container gets alone. @param index of its mount */
+export function subpathPlace(podDir: string, volumeName: string, containerName: string, index: number): string {
+  const names = [fileName(volumeName, "name of a volume"), fileName(containerName, "name of a container")];
+  return join(podDir, "volume-subpaths", ...names, String(index));
+}
+
 function fileName(text: string, what: string): string {
   if (FILE_NAME.test(text)) return text;
   throw new LabError(

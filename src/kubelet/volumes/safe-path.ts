@@ -1,5 +1,5 @@
-import { lstat, mkdir, readlink, realpath } from "node:fs/promises";
-import { join, posix, sep } from "node:path";
+import { link, lstat, mkdir, readlink, realpath, rm } from "node:fs/promises";
+import { dirname, join, posix, sep } from "node:path";
 
 /** So many links are followed; more are a circle. */
 const MAX_LINKS = 40;
@@ -44,8 +44,7 @@ async function linkTarget(path: string): Promise<string | undefined> {
 /**
  * The real path of something inside a volume; folders are made where nothing is.
  *
- * Mirrors SafeMakeDir and PrepareSafeSubpath in pkg/volume/util/subpath/subpath_linux.go.
- * Differs: upstream binds the file it has checked to a place of its own, so that nobody can put a link there afterwards.
+ * Mirrors SafeMakeDir and doSafeOpen in pkg/volume/util/subpath/subpath_linux.go.
  * @throws EscapeError when it is not inside
  */
 export async function safeSubpath(volumePath: string, subPath: string, mode: number): Promise<string> {
@@ -62,4 +61,26 @@ export async function safeSubpath(volumePath: string, subPath: string, mode: num
     }
   }
   return path;
+}
+
+/**
+ * Gives a file of a volume a place of its own. Who mounts that keeps this file, also when the volume has another in its
+ * stead: a config map's file that a container has by a subPath does not change with the config map.
+ *
+ * Mirrors doBindSubPath in pkg/volume/util/subpath/subpath_linux.go.
+ * Differs: a hard link in place of a bind mount, which takes rights. So folders, and files of another file system, stay
+ * where they are, and somebody may still put a link there.
+ * @returns where it is to be mounted from
+ */
+export async function bindFile(path: string, place: string): Promise<string> {
+  if (!(await lstat(path)).isFile()) return path;
+  try {
+    await mkdir(dirname(place), { recursive: true, mode: 0o750 });
+    // Of the container before this one.
+    await rm(place, { force: true });
+    await link(path, place);
+    return place;
+  } catch {
+    return path;
+  }
 }

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
@@ -93,9 +102,24 @@ test("mounts: subPath is a folder made as the volume is, a file that is there, o
   const pathOf = async (container: object) => (await lab.mounts(container))[0]?.hostPath;
   assert.equal(await pathOf(mount("data", { subPath: "a/b" })), join(lab.dataDir, "a/b"));
   assert.equal(statSync(join(lab.dataDir, "a/b")).mode & 0o777, statSync(lab.dataDir).mode & 0o755);
-  assert.equal(await pathOf(mount("config", { subPath: "key" })), join(lab.configDir, "key"));
+  const bound = join(lab.rootDir, "pods/u/volume-subpaths/config/app/0");
+  assert.equal(await pathOf(mount("config", { subPath: "key" })), bound);
   const env = [{ name: "POD", value: "web" }];
   assert.equal(await pathOf({ env, ...mount("data", { subPathExpr: "$(POD)/x" }) }), join(lab.dataDir, "web/x"));
+});
+
+test("mounts: a file by its subPath stays what it was until the container is started again", async () => {
+  const lab = new Lab();
+  const read = async () => {
+    const [config] = await lab.mounts(mount("config", { subPath: "key" }));
+    return () => readFileSync(config?.hostPath ?? "", "utf8");
+  };
+  const first = await read();
+  const before = first();
+  rmSync(join(lab.configDir, "key"));
+  writeFileSync(join(lab.configDir, "key"), "changed");
+  assert.equal(first(), before);
+  assert.equal((await read())(), "changed");
 });
 
 const failures: readonly (readonly [string, object, string, object?])[] = [
