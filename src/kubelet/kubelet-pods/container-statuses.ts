@@ -175,8 +175,9 @@ function applyReason(
   drafts.set(container.name, { ...now, ...lastState, state: { waiting: { reason, message } } });
 }
 
+/** Of a container that could not be started the runtime says 0: that is 1970, as upstream shows it. */
 function timeOf(ms: number | undefined): string | null {
-  return ms === undefined || ms <= 0 ? NO_TIME : rfc3339(ms);
+  return ms === undefined ? NO_TIME : rfc3339(ms);
 }
 
 function isSet<T>(value: T | null | undefined): value is T {

@@ -289,6 +289,12 @@ test("pod status: the first and the last that a real kubelet wrote", () => {
   });
 });
 
+test("pod status: a container that could not be started began in 1970, as its runtime says", () => {
+  const [app] =
+    generate({ runtime: [containerOf("app", "exited", { startedAtMs: 0, exitCode: 128 })] }).containerStatuses ?? [];
+  assert.equal(app?.state?.terminated?.startedAt, "1970-01-01T00:00:00Z");
+});
+
 function condition(type: string, status: "True" | "False") {
   return { type, status, lastProbeTime: null, lastTransitionTime: null };
 }
