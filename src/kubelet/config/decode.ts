@@ -62,7 +62,10 @@ async function parseFirstDocument(text: string): Promise<unknown> {
   const first = Array.isArray(documents) ? documents[0] : undefined;
   if (first === undefined) throw new ManifestError("it is empty");
   const [error] = first.errors;
-  if (error !== undefined) throw new ManifestError(`couldn't parse as YAML: ${error.message.split("\n")[0]}`);
+  if (error !== undefined) {
+    // The lines after it show the place in the file.
+    throw new ManifestError(`couldn't parse as YAML: ${error.message.split("\n")[0]?.replace(/:$/, "")}`);
+  }
   return first.toJS();
 }
 
