@@ -88,6 +88,8 @@ export class HttpsFace {
     const answering = new Set<ServerResponse>();
     const sockets = new Set<Socket>();
     const connections = new Set<Socket>();
+    // Headers are limited by bytes, as Go does: Node 20 would forget those behind the 2,000th, newer ones refuse.
+    server.maxHeadersCount = 0;
     server.on("request", (request, response) => {
       answering.add(response);
       response.once("close", () => answering.delete(response));

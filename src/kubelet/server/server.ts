@@ -69,6 +69,8 @@ export class KubeletServer implements AsyncDisposable {
     const handler = new RequestHandler(deps, closing.signal);
     const server = createServer(transport);
     const sockets = new Set<Socket>();
+    // Headers are limited by bytes, as Go does: Node 20 would forget those behind the 2,000th, newer ones refuse.
+    server.maxHeadersCount = 0;
     server.on("connection", (socket: Socket) => remember(sockets, socket));
     server.on("secureConnection", (socket: Socket) => remember(sockets, socket));
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {

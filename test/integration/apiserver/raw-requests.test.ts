@@ -97,6 +97,16 @@ describe("requests that are no proper HTTP, or more than anybody needs", () => {
       request(`POST ${CONFIG_MAPS}`, [closing, "Expect: rain", "Content-Length: 2"], "{}"),
     ],
     [
+      "the same behind 5,000 other headers",
+      417,
+      request(`POST ${CONFIG_MAPS}`, [
+        ...new Array<string>(5_000).fill("X: y"),
+        closing,
+        "Expect: rain",
+        "Content-Length: 2",
+      ]),
+    ],
+    [
       "an upgrade where there is none",
       200,
       request("GET /version", ["Connection: close, Upgrade", "Upgrade: websocket"]),
