@@ -90,6 +90,8 @@ class RunningCommand {
     stdin?.on("error", () => undefined);
     (stdin as Writable | null)?.end(JSON.stringify(task));
     this.#child.on("error", (error) => this.#over({ error: error.message }));
+    // As in a container: what it has left in the background ends with it, and holds up nothing.
+    this.#child.on("exit", () => this.signal("SIGKILL"));
     this.#child.on("close", (code, signal) => this.#over({ code, signal }));
   }
 

@@ -5,6 +5,7 @@
  * A log is handed over in pieces; past a megabyte that nobody has taken yet the thread waits.
  */
 export const WORKER_CODE = `
+const { inspect } = require("node:util");
 const { parentPort, workerData } = require("node:worker_threads");
 const { url, task, onlyCheck, waiting, maxWaiting } = workerData;
 const PIECE = 64 * 1024;
@@ -32,7 +33,8 @@ for (const name of ["stdout", "stderr"]) {
     return true;
   };
 }
-const log = (...texts) => send("stdout", Buffer.from(texts.map(String).join(" ") + "\\n"));
+const shown = (value) => (typeof value === "string" ? value : inspect(value));
+const log = (...values) => send("stdout", Buffer.from(values.map(shown).join(" ") + "\\n"));
 const progress = (value, text) => {
   const known = typeof value === "object" && value !== null ? { fraction: value.fraction, message: value.message } : value;
   say({ kind: "progress", value: known, text: text === undefined ? undefined : String(text) }, 1024);

@@ -15,6 +15,7 @@ const rows: readonly [string, string, string][] = [
   [`echo '{"result":7}' >&3`, "Failed HandlerResultInvalid 1: the handler returned 7; expected", ""],
   ["echo 'no json' >&3; printf '{' >&3", "Succeeded Completed 0: ", ""],
   ["echo $KUBELAB_POD_NAMESPACE/$KUBELAB_POD_NAME $A", "Succeeded Completed 0: ", "default/p 1\n"],
+  ["sleep 1000 & echo started", "Succeeded Completed 0: ", "started\n"],
   ["no-such-program-at-all", "Failed Error 127: the command exited with 127", "*"],
 ];
 for (const [command, want, wantLog] of rows) {

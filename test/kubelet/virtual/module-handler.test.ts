@@ -23,12 +23,12 @@ function moduleOf(text: string): ModuleHandler {
 
 test("it gets pod, containers and environment; log, console and progress are heard; its result is the end", async () => {
   const handler = handlerOf(`
-    log("pod", pod.metadata.name, containers[0].env.A);
+    log("pod", pod.metadata.name, containers[0].env.A, { size: [1, 2] });
     console.log("out"); console.error("err"); process.stdout.write("raw\\n");
     progress(0.5, "half");
     return "done";`);
   const { log, progress, outcome } = await hear(handler, taskOf("p", { A: "1" }));
-  assert.equal(log, "pod p 1\nout\nerr\nraw\n");
+  assert.equal(log, "pod p 1 { size: [ 1, 2 ] }\nout\nerr\nraw\n");
   assert.deepEqual(progress, [{ percent: 50, message: "half" }]);
   assert.deepEqual(outcome, { phase: "Succeeded", reason: "Completed", message: "done", exitCode: 0 });
 });
