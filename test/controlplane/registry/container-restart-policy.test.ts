@@ -52,3 +52,33 @@ for (const [name, spec, want] of refused) {
     assert.match(body.message, want);
   });
 }
+
+const exec = { exec: { command: ["true"] } };
+const watched = { startupProbe: exec, readinessProbe: exec, livenessProbe: exec, lifecycle: { preStop: exec } };
+
+test("a sidecar may have probes and hooks, where it is one", async () => {
+  const spec = { initContainers: [init({ ...ALWAYS, ...watched })], containers: [container()] };
+  const { status, body } = await create("1.29", spec);
+  assert.equal(status, 201, body.message);
+  assert.equal(body.spec.initContainers[0].startupProbe.periodSeconds, 10);
+  assert.equal((await create("1.25", spec)).status, 422);
+});
+
+test("a sidecar's probes are checked as any", async () => {
+  const startupProbe = { ...exec, periodSeconds: -1 };
+  const spec = { initContainers: [init({ ...ALWAYS, startupProbe })], containers: [container()] };
+  const { status, body } = await create("1.29", spec);
+  assert.equal(status, 422);
+  assert.match(body.message, /spec\.initContainers\[0\]\.startupProbe\.periodSeconds: Invalid value: -1/);
+});
+
+test("an init container that ends may have none", async () => {
+  const { status, body } = await create("1.29", { initContainers: [init(watched)], containers: [container()] });
+  assert.equal(status, 422);
+  for (const field of Object.keys(watched)) {
+    assert.match(
+      body.message,
+      new RegExp(`spec\\.initContainers\\[0\\]\\.${field}: Forbidden: may not be set for init containers`),
+    );
+  }
+});

@@ -42,13 +42,20 @@ export function validateContainers(containers: unknown, context: ContainerContex
   return [...errors, ...hostPortConflicts(list, "spec.containers")];
 }
 
-/** Init containers share their names with the containers, and have neither probes nor hooks. */
+/** Init containers share their names with the containers, and have neither probes nor hooks, unless they are sidecars. */
 export function validateInitContainers(spec: Fields, context: ContainerContext): FieldError[] {
   const names = new Set(items(spec.containers).map((one) => text(fields(one).name)));
   return items(spec.initContainers).flatMap((one, index) => {
     const container = fields(one);
     const path = `spec.initContainers[${index}]`;
     const errors = [...validateContainer(container, path, context), ...uniqueName(container, path, names)];
+    if (container.restartPolicy === "Always") {
+      return [
+        ...errors,
+        ...validateLifecycle(container.lifecycle, `${path}.lifecycle`),
+        ...validateProbes(container, path),
+      ];
+    }
     for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"]) {
       if (!isSet(container[field])) continue;
       errors.push(forbidden(`${path}.${field}`, "may not be set for init containers"));
