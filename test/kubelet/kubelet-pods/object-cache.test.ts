@@ -115,6 +115,17 @@ describe("objects are watched", () => {
     });
   }
 
+  test("an answer that is no list ends the watch, and is told; the next one who asks begins anew", async () => {
+    lab.answer = { status: 200, body: {} };
+    lab.cache.addReference("ns", "x");
+    assert.equal(await lab.read(SYNC_TIMEOUT_MS), TIMED_OUT);
+    await lab.clock.advance(60_000);
+    assert.equal(lab.client.requests.length, 1);
+    assert.match(only(lab.told.events, "error")[0]?.message ?? "", /^TypeError: .*\n +at /);
+    lab.answer = listOf(configMap("1", "5"));
+    assert.equal(await lab.read(), "1");
+  });
+
   test("who waits for the first list gets it as soon as it is there", async () => {
     lab.answer = AWAY;
     lab.cache.addReference("ns", "x");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "vitest";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
+import { untilTrue } from "../../support/fake-clock.js";
 import { IMAGE, Lab, playSteps, pod, SPEED, shell } from "./lab.js";
 import { RefusingProxy } from "./refusing-proxy.js";
 
@@ -21,6 +22,11 @@ const showsSettings = {
   containers: [{ name: "c", image: IMAGE, ...shell("sleep 1000"), volumeMounts: [{ name: "v", mountPath: "/v" }] }],
 };
 
+const objectsOf = (lab: Lab) => {
+  const { kubelet } = lab.node;
+  assert.ok(kubelet);
+  return kubelet.parts.modules.objectManagers.configMaps;
+};
 const listsAmong = (asked: readonly string[]) => asked.filter((one) => one === "GET list").length;
 
 describe("the config maps of a node's pods are watched", () => {
@@ -60,7 +66,10 @@ describe("the config maps of a node's pods are watched", () => {
     // A watch ends by itself after some minutes of the lab's, and is resumed.
     assert.deepEqual(new Set(asked), new Set(["GET list", "GET watch"]));
     assert.equal(listsAmong(asked), 1);
+    const { cache } = objectsOf(lab);
+    assert.equal(cache.watches, 1);
     await lab.node.stop();
+    assert.equal(cache.watches, 0);
     asked.length = 0;
     await lab.node.start();
     await lab.createPod(pod("later", showsSettings));
@@ -78,6 +87,22 @@ describe("the config maps of a node's pods are watched", () => {
     };
     await playSteps(lab, "job", [/CrashLoopBackOff/, change, /^Succeeded/]);
     assert.equal(listsAmong(asked), 1);
+  });
+
+  test("what only the environment shows is let go after a while; the next container reads it anew", async () => {
+    const { lab, asked } = await start();
+    await lab.create(CONFIG_MAPS, configMap("0"));
+    await lab.createPod(pod("web", {}, fromSettings));
+    await playSteps(lab, "web", [RUNS]);
+    const { cache } = objectsOf(lab);
+    // Not so fast that a busy machine could miss its leases for long.
+    lab.clock.setSpeed(200);
+    await untilTrue(() => cache.watches === 0);
+    lab.clock.setSpeed(SPEED);
+    assert.equal(cache.size, 1);
+    const kill = () => lab.runtime.killContainer(lab.running("web").containerId, { exitCode: 3 });
+    await playSteps(lab, "web", [kill, "Running Ready c=running*/1"]);
+    assert.deepEqual([cache.watches, listsAmong(asked)], [1, 2]);
   });
 
   test("what was read is served while the API server is away", async () => {
