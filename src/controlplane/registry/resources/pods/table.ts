@@ -18,30 +18,61 @@ function summarize(pod: KubeObject): Summary {
   const phase = text(status.phase);
   const said = text(status.reason) === "" ? phase : text(status.reason);
   const reason = isGated(status) ? "SchedulingGated" : said;
-  const starting = summarizeInit(pod);
-  const summary = starting ?? summarizeContainers(status, reason);
+  const { starting, sidecars } = summarizeInit(pod);
+  const summary = starting ?? summarizeContainers(status, reason, sidecars);
   if (pod.metadata.deletionTimestamp === undefined) return summary;
   return { ...summary, reason: status.reason === "NodeLost" ? "Unknown" : "Terminating" };
 }
 
-/** @returns undefined once all init containers are through */
-function summarizeInit(pod: KubeObject): Summary | undefined {
-  const total = items(fields(pod.spec).initContainers).length;
-  const statuses = items(fields(pod.status).initContainerStatuses).map(fields);
+/** What sidecars, which go on beside the containers, add to the counts of these. */
+type SidecarCounts = Omit<Summary, "reason">;
+
+/** @returns starting: undefined once all init containers are through, or a sidecar is the only one that is not */
+function summarizeInit(pod: KubeObject): { readonly starting: Summary | undefined; readonly sidecars: SidecarCounts } {
+  const { names, total } = initContainersOf(pod);
+  const status = fields(pod.status);
   let restarts = 0;
   let lastRestartMs: number | undefined;
-  for (const [index, container] of statuses.entries()) {
-    restarts += number(container.restartCount) ?? 0;
+  let sidecars: SidecarCounts = { readyCount: 0, restarts: 0, lastRestartMs: undefined };
+  for (const [index, container] of items(status.initContainerStatuses).map(fields).entries()) {
+    const restartCount = number(container.restartCount) ?? 0;
+    restarts += restartCount;
     lastRestartMs = later(lastRestartMs, terminatedAt(container));
-    const { terminated, waiting } = fields(container.state);
+    const isSidecar = names.has(text(container.name));
+    if (isSidecar) {
+      sidecars = {
+        ...sidecars,
+        restarts: sidecars.restarts + restartCount,
+        lastRestartMs: later(sidecars.lastRestartMs, terminatedAt(container)),
+      };
+    }
+    const { terminated } = fields(container.state);
     if (isSet(terminated) && (number(fields(terminated).exitCode) ?? 0) === 0) continue;
-    const summary = { readyCount: 0, restarts, lastRestartMs };
-    if (isSet(terminated)) return { ...summary, reason: `Init:${terminationReason(fields(terminated))}` };
-    const why = text(fields(waiting).reason);
-    if (why !== "" && why !== "PodInitializing") return { ...summary, reason: `Init:${why}` };
-    return { ...summary, reason: `Init:${index}/${total}` };
+    if (isSidecar && bool(container.started) === true) {
+      if (bool(container.ready) === true) sidecars = { ...sidecars, readyCount: sidecars.readyCount + 1 };
+      continue;
+    }
+    // A pod that was initialized stays so, although a sidecar of it is started again.
+    if (names.size > 0 && hasCondition(status, "Initialized")) break;
+    const reason = `Init:${initReason(container) ?? `${index}/${total}`}`;
+    return { starting: { readyCount: sidecars.readyCount, restarts, lastRestartMs, reason }, sidecars };
   }
-  return undefined;
+  return { starting: undefined, sidecars };
+}
+
+/** @returns names of the sidecars, and how many init containers there are in all */
+function initContainersOf(pod: KubeObject): { readonly names: ReadonlySet<string>; readonly total: number } {
+  const all = items(fields(pod.spec).initContainers).map(fields);
+  const names = all.filter((one) => one.restartPolicy === "Always").map((one) => text(one.name));
+  return { names: new Set(names), total: all.length };
+}
+
+/** @returns undefined: it runs, or is about to */
+function initReason({ state }: Fields): string | undefined {
+  const { terminated, waiting } = fields(state);
+  if (isSet(terminated)) return terminationReason(fields(terminated));
+  const why = text(fields(waiting).reason);
+  return why === "" || why === "PodInitializing" ? undefined : why;
 }
 
 function terminationReason(terminated: Fields): string {
@@ -52,12 +83,10 @@ function terminationReason(terminated: Fields): string {
 }
 
 /** The first container's trouble wins: the loop runs backwards, and later finds overwrite. */
-function summarizeContainers(status: Fields, before: string): Summary {
+function summarizeContainers(status: Fields, before: string, sidecars: SidecarCounts): Summary {
   let reason = before;
   let hasRunning = false;
-  let readyCount = 0;
-  let restarts = 0;
-  let lastRestartMs: number | undefined;
+  let { readyCount, restarts, lastRestartMs } = sidecars;
   for (const container of items(status.containerStatuses).map(fields).reverse()) {
     restarts += number(container.restartCount) ?? 0;
     lastRestartMs = later(lastRestartMs, terminatedAt(container));
@@ -71,14 +100,14 @@ function summarizeContainers(status: Fields, before: string): Summary {
     }
   }
   // A pod with a finished container beside a running one is not Completed.
-  if (reason === "Completed" && hasRunning) reason = hasReadyCondition(status) ? "Running" : "NotReady";
+  if (reason === "Completed" && hasRunning) reason = hasCondition(status, "Ready") ? "Running" : "NotReady";
   return { reason, readyCount, restarts, lastRestartMs };
 }
 
-function hasReadyCondition(status: Fields): boolean {
+function hasCondition(status: Fields, type: "Ready" | "Initialized"): boolean {
   return items(status.conditions)
     .map(fields)
-    .some((one) => one.type === "Ready" && one.status === "True");
+    .some((one) => one.type === type && one.status === "True");
 }
 
 function terminatedAt(container: Fields): number | undefined {
@@ -113,7 +142,7 @@ function podCells(pod: KubeObject, nowMs: number): unknown[] {
   const summary = summarize(pod);
   return [
     nameOf(pod),
-    `${summary.readyCount}/${items(spec.containers).length}`,
+    `${summary.readyCount}/${items(spec.containers).length + initContainersOf(pod).names.size}`,
     summary.reason,
     restartsCell(summary, nowMs),
     ageOf(pod, nowMs),
