@@ -2,6 +2,7 @@ import type { V1Pod } from "../../api/pod.js";
 import type { Target } from "../../cli/context.js";
 import { isSuccess, refusal, statusMessage } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
+import { identityInWords } from "../../client/identity.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath, PODS } from "../../client/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -40,7 +41,7 @@ export class OwnNode {
     if (target.kind === "embedded") return;
     const answer = await admin.request<WithAnnotations>({ method: "GET", path: this.#path, signal });
     if (answer.status === 404) return;
-    if (!isSuccess(answer)) throw refusal(answer, `GET ${this.#path}`, target.description);
+    if (!isSuccess(answer)) throw refusal(answer, `GET ${this.#path}`, identityInWords(admin.config));
     const isOfWindow = answer.body.metadata.annotations?.[WINDOW_ANNOTATION] !== undefined;
     if (isOfWindow && !(await this.#isAlive(signal))) return;
     throw new LabError(
