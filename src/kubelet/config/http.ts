@@ -9,6 +9,7 @@ export const HTTP_CHECK_FREQUENCY_MS = 20_000;
 export const HTTP_TIMEOUT_MS = 10_000;
 /** A failure that repeats is told so often, then only to those who want to know all. */
 const LOUD_FAILURES = 3;
+const KNOWN_STAY = "The pods that are known stay.";
 
 export interface HttpSourceDeps {
   readonly clock: Clock;
@@ -28,7 +29,7 @@ export interface HttpSourceOptions {
 
 /**
  * Asks a URL for pods, again and again, and hands on what it answers when that has changed. An answer that cannot be used
- * changes nothing: the pods that are known stay.
+ * changes nothing: the pods that are known stay. An empty one ends them.
  *
  * Mirrors pkg/kubelet/config/http.go (sourceURL).
  * @throws the signal's reason
@@ -43,10 +44,12 @@ export async function runHttpSource(
   let lastText: string | undefined;
   let failures = 0;
   for (;;) {
+    let text: string | undefined;
     try {
-      const text = await getText(deps, options, signal);
+      text = await getText(deps, options, signal);
       if (text === "") await channel({ op: "SET", pods: [] }, signal);
-      const pods = text === lastText ? undefined : await podsFrom(text, options, () => (lastText = text));
+      const read = text;
+      const pods = read === lastText ? undefined : await podsFrom(read, options, () => (lastText = read));
       if (pods !== undefined) await channel({ op: "SET", pods }, signal);
       if (failures > 0) trace.emit({ kind: "note", text: "Successfully read pods from URL." }, { actor: "kubelet" });
       failures = 0;
@@ -54,7 +57,8 @@ export async function runHttpSource(
       if (signal.aborted) throw error;
       const message = `failed to read pods from URL: ${error instanceof Error ? error.message : String(error)}`;
       const level = failures++ < LOUD_FAILURES ? 1 : 3;
-      trace.emit({ kind: "error", message, hint: "The pods that are known stay." }, { actor: "kubelet", level });
+      const hint = text === "" ? "That counts as an answer without pods: those that were known end." : KNOWN_STAY;
+      trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level });
     }
     await clock.sleep(options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, signal);
   }

@@ -273,10 +273,11 @@ describe("http", () => {
   }
 
   test("no data at all means no pods", async () => {
-    const { clock, take, end } = start([manifest("a"), ""]);
+    const { clock, take, facts, end } = start([manifest("a"), ""]);
     await settle();
     await clock.advance(20_000);
     expect(take()).toEqual(["SET a-n1=busybox", "SET"]);
+    expect(only(facts, "error")[0]?.hint).toContain("those that were known end");
     await end();
   });
 
