@@ -10,7 +10,7 @@ import {
   connectSpdyRemoteCommand,
 } from "../../../src/streaming/remote-command/spdy-client.js";
 import { type AcceptSpdyOptions, acceptSpdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-server.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { startUpgradeServer, type UpgradeServer } from "../support/upgrade-server.js";
 
 export const { signal } = new AbortController();
@@ -61,7 +61,7 @@ export async function serve(
     },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      assert.equal(clock.sleeping, 0);
+      await untilTrue(() => clock.sleeping === 0);
     },
   };
 }

@@ -7,7 +7,7 @@ import type {
   RemoteCommandOptions,
 } from "../../../src/streaming/remote-command/session.js";
 import { exitCodeOf, SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
-import { settle } from "../../support/fake-clock.js";
+import { settle, untilTrue } from "../../support/fake-clock.js";
 import { textOf } from "../spdy-support.js";
 import { deferred, type UpgradeServer } from "../support/upgrade-server.js";
 
@@ -78,7 +78,7 @@ test("sizes of a terminal arrive in order, and end with the session", async () =
   await session.resize({ width: 80, height: 24 });
   await session.resize({ width: 200, height: 50 });
   await session.status;
-  await settle();
+  await untilTrue(() => sizes.length > 2);
   assert.deepEqual(sizes, ["80x24", "200x50", "end"]);
 });
 
