@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { connectTcp } from "../util/connect-tcp.js";
 import { type TlsIdentity, type TlsServer, TlsSessions } from "../util/tls-sessions.js";
 import { StreamError } from "./bytes.js";
 import { readBounded } from "./read-bounded.js";
@@ -58,7 +58,7 @@ export async function dialUpgrade(
   signal.throwIfAborted();
   const target = new URL(url);
   const [send, connection] =
-    target.protocol === "https:" ? [httpsRequest, overTls(tls)] : [httpRequest, { agent: false }];
+    target.protocol === "https:" ? [httpsRequest, overTls(tls)] : [httpRequest, { createConnection: connectTcp }];
   return new Promise((resolve, reject) => {
     const request = send(target, {
       method,
@@ -71,7 +71,6 @@ export async function dialUpgrade(
     };
     const settled = () => signal.removeEventListener("abort", onAbort);
     signal.addEventListener("abort", onAbort, { once: true });
-    request.once("socket", (socket: Socket) => socket.setNoDelay(true));
     // Stays: `destroy` is an error to a request that waits.
     request.on("error", (cause) => {
       settled();

@@ -1,7 +1,8 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions, type ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { joinSockets } from "../../streaming/join.js";
+import { connectTcp } from "../../util/connect-tcp.js";
 import { httpError } from "./answers.js";
 import { isUpgradeRequest } from "./stream-options.js";
 
@@ -68,8 +69,9 @@ export async function proxyStream(
   onUpgrade(protocol, headers["sec-websocket-protocol"] ?? String(headers["x-stream-protocol-version"] ?? ""));
   response.detachSocket(client);
   client.write(headOf(message));
-  const counts = await join(client, exchange.head, upgraded.socket, upgraded.head, signal);
-  return { outcome: "ended", protocol, ...counts };
+  const heads = { client: exchange.head, server: upgraded.head };
+  const { fromClient, toClient } = await joinSockets(client, upgraded.socket, heads, signal);
+  return { outcome: "ended", protocol, toRuntime: fromClient, fromRuntime: toClient };
 }
 
 interface RuntimeAnswer {
@@ -93,7 +95,7 @@ function askRuntime(
       path: location.pathname + location.search,
       headers: forwardedHeaders(request),
       setHost: false,
-      ...(location.protocol === "https:" ? { agent: false } : { createConnection: connectPlain }),
+      ...(location.protocol === "https:" ? { agent: false } : { createConnection: connectTcp }),
     };
     const client = request.socket;
     const sent = open(options);
@@ -115,11 +117,6 @@ function askRuntime(
     if (signal.aborted || client.destroyed) cancel();
     else sent.end();
   });
-}
-
-/** A connection of its own, without an agent that would be made for it alone. */
-function connectPlain({ host, port }: RequestOptions): Socket {
-  return connect({ host: host ?? "localhost", port: Number(port), noDelay: true });
 }
 
 /** In Go's words: `dial tcp 127.0.0.1:1: connect: connection refused`. */
@@ -188,47 +185,4 @@ async function relay(message: IncomingMessage, response: ServerResponse): Promis
     // The runtime broke off: what came of its answer is all there is.
   }
   response.end();
-}
-
-/** @returns when both sides are closed */
-function join(
-  client: Socket,
-  clientHead: Buffer,
-  runtime: Duplex,
-  runtimeHead: Buffer,
-  signal: AbortSignal,
-): Promise<{ readonly toRuntime: number; readonly fromRuntime: number }> {
-  let toRuntime = clientHead.length;
-  let fromRuntime = runtimeHead.length;
-  const closed = (socket: Duplex) =>
-    new Promise<void>((resolve) => {
-      if (socket.destroyed) return resolve();
-      socket.once("close", () => resolve());
-    });
-  const destroy = () => {
-    client.destroy();
-    runtime.destroy();
-  };
-  const bothClosed = Promise.all([closed(client), closed(runtime)]);
-  signal.addEventListener("abort", destroy, { once: true });
-  for (const socket of [client, runtime]) socket.on("error", destroy);
-  client.once("close", destroy);
-  runtime.once("close", () => client.destroySoon());
-  // What was copied is written before the other side is closed.
-  runtime.once("finish", () => runtime.destroy());
-  client.on("data", (chunk: Buffer) => {
-    toRuntime += chunk.length;
-  });
-  runtime.on("data", (chunk: Buffer) => {
-    fromRuntime += chunk.length;
-  });
-  if (clientHead.length > 0) runtime.write(clientHead);
-  if (runtimeHead.length > 0) client.write(runtimeHead);
-  client.pipe(runtime);
-  runtime.pipe(client);
-  if (signal.aborted || client.destroyed) destroy();
-  return bothClosed.then(() => {
-    signal.removeEventListener("abort", destroy);
-    return { toRuntime, fromRuntime };
-  });
 }

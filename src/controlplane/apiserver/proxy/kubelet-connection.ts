@@ -2,6 +2,7 @@ import type { RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { KubeObject } from "../../../api/meta.js";
 import type { KeyPair } from "../../../pki/authority.js";
+import { connectTcp } from "../../../util/connect-tcp.js";
 import { isOwnAddress } from "../../../util/own-address.js";
 import { type TlsServer, TlsSessions } from "../../../util/tls-sessions.js";
 import { internalError } from "../../errors.js";
@@ -76,7 +77,7 @@ export class KubeletConnections {
   /** @param skipVerify for a client that asked for a log with `insecureSkipTLSVerifyBackend` */
   async requestOptions({ host, port }: KubeletInfo, skipVerify = false): Promise<RequestOptions> {
     const { kubeletCaPem, plainHttp } = this.options;
-    if (plainHttp === true) return { host, port, agent: false };
+    if (plainHttp === true) return { host, port, createConnection: connectTcp };
     const sessions = await this.#sessionsOf(skipVerify ? undefined : kubeletCaPem);
     return { host, port, defaultPort: 443, createConnection: (server: TlsServer) => sessions.connect(server) };
   }

@@ -1,7 +1,7 @@
+import type { Joined } from "../../../streaming/join.js";
 import type { Upstream } from "../../../trace/events.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Exchange } from "../exchange.js";
-import type { Joined } from "./join.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
 
 /** The hops of a stream through the API server, as facts. Plain proxied requests and logs are a level deeper. */
@@ -64,6 +64,6 @@ export function reportEnded(trace: Trace, exchange: Exchange, outcome: string): 
   );
 }
 
-export function joinedText({ fromClientBytes, toClientBytes }: Joined): string {
-  return `ended, ${fromClientBytes} bytes to the kubelet, ${toClientBytes} bytes back`;
+export function joinedText({ fromClient, toClient }: Joined): string {
+  return `ended, ${fromClient} bytes to the kubelet, ${toClient} bytes back`;
 }

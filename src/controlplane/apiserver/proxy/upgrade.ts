@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { joinSockets } from "../../../streaming/join.js";
 import { internalError } from "../../errors.js";
 import type { Upgrade } from "../connect.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { answerHeaders, upgradeHeaders } from "./forward-headers.js";
 import { headText, hijack, watchWaiting } from "./hijack.js";
-import { joinSockets } from "./join.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
 import { askKubelet, type KubeletAnswer, type KubeletRequest, KubeletUnreachable } from "./kubelet-request.js";
 import { requireUpgrade } from "./offered.js";
@@ -100,7 +100,7 @@ export async function join(
   signal: AbortSignal,
 ): Promise<void> {
   reportAnswered(deps.trace, exchange, "101 Switching Protocols", agreed);
-  const joined = await joinSockets(client, answer.socket, { client: head, kubelet: answer.head }, signal);
+  const joined = await joinSockets(client, answer.socket, { client: head, server: answer.head }, signal);
   reportEnded(deps.trace, exchange, joinedText(joined));
 }
 

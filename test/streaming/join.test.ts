@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { test } from "vitest";
+import { joinSockets } from "../../src/streaming/join.js";
+import { settle, untilTrue } from "../support/fake-clock.js";
+import { socketPair } from "./spdy-support.js";
+
+const NO_HEADS = { client: Buffer.alloc(0), server: Buffer.alloc(0) };
+
+/** `client` and `server` are who talk; what is between them joins their other ends. */
+async function joined(heads = NO_HEADS) {
+  const [left, right] = [await socketPair(), await socketPair()];
+  const stop = new AbortController();
+  const over = joinSockets(left.far, right.far, heads, stop.signal);
+  for (const socket of [left.near, right.near]) socket.on("error", () => socket.destroy());
+  return { client: left.near, server: right.near, near: [left.far, right.far], over, stop };
+}
+
+async function textOf(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const bytes of socket) text += String(bytes);
+  return text;
+}
+
+for (const first of ["client", "server"] as const) {
+  test(`bytes go both ways until the ${first} ends; what is under way still arrives`, async () => {
+    const pair = await joined({ client: Buffer.from("early "), server: Buffer.from("first ") });
+    const [one, other] = first === "client" ? [pair.client, pair.server] : [pair.server, pair.client];
+    other.write("there");
+    const [word] = (await once(one, "data")) as [Buffer];
+    assert.match(String(word), first === "client" ? /^first / : /^early /);
+    const heard = textOf(other);
+    one.end("back");
+    assert.equal(await heard, first === "client" ? "early back" : "first back");
+    other.end();
+    const { fromClient, toClient } = await pair.over;
+    const sizes = { client: "early ".length, server: "first ".length };
+    assert.equal(fromClient, sizes.client + (first === "client" ? 4 : 5));
+    assert.equal(toClient, sizes.server + (first === "client" ? 5 : 4));
+  });
+}
+
+test("a side that reads slowly slows the other one down, and still gets all", async () => {
+  const { client, server, near, over } = await joined();
+  // More than the system's buffers on the way hold.
+  const bytes = Buffer.alloc(64 << 20);
+  client.end(bytes);
+  await untilTrue(() => near.some((socket) => socket.isPaused()));
+  await settle(10);
+  assert.ok(near.every((socket) => socket.writableLength < 1 << 20));
+  let received = 0;
+  server.on("data", (piece: Buffer) => {
+    received += piece.length;
+  });
+  assert.equal((await over).fromClient, bytes.length);
+  await untilTrue(() => received === bytes.length);
+});
+
+for (const [what, end] of [
+  ["the client breaks", ({ client }) => client.resetAndDestroy()],
+  ["the server breaks", ({ server }) => server.resetAndDestroy()],
+  ["the signal aborts", ({ stop }) => stop.abort()],
+] as readonly (readonly [string, (pair: Awaited<ReturnType<typeof joined>>) => void])[]) {
+  test(`both are closed when ${what}`, async () => {
+    const pair = await joined();
+    const closed = [pair.client, pair.server].map((socket) => {
+      socket.resume();
+      return once(socket, "close");
+    });
+    end(pair);
+    assert.deepEqual(await pair.over, { fromClient: 0, toClient: 0 });
+    await Promise.all(closed);
+  });
+}
+
+test("one that was gone before ends the other", async () => {
+  const [left, right] = [await socketPair(), await socketPair()];
+  left.far.destroy();
+  await once(left.far, "close");
+  const closed = once(right.near.resume(), "close");
+  await joinSockets(left.far, right.far, NO_HEADS, new AbortController().signal);
+  await closed;
+  left.near.destroy();
+});
