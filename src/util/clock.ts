@@ -13,6 +13,17 @@ export interface Clock {
    * @throws the signal's reason (an AbortError by default) when `signal` aborts first; the timer is gone then
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Calls `onTime` after `ms` milliseconds of this clock, unless it is stopped before. For limits that each connection has
+   * and hardly any reaches: a sleep that is broken off costs a controller, a signal, a promise and what it rejects with.
+   */
+  timer(ms: number, onTime: () => void): Timer;
+}
+
+/** A call that is to come. */
+export interface Timer {
+  /** It will not come. Safe to call twice, and when it has come. */
+  stop(): void;
 }
 
 /** setTimeout cannot hold more than a signed 32 bit count of milliseconds (24.8 days): longer sleeps are cut in pieces. */
@@ -71,35 +82,60 @@ export class SystemClock implements Clock {
     for (const wake of [...this.#wakers]) wake();
   }
 
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        timer.stop();
+        reject(signal?.reason);
+      };
+      const timer = this.timer(ms, () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  timer(ms: number, onTime: () => void): Timer {
     const untilMs = this.#exactMs() + Math.max(0, ms);
-    let leftMs = Math.max(0, ms) / this.#speed;
-    do {
-      await timer(Math.min(leftMs, MAX_TIMER_MS), this.#wakers, signal);
-      leftMs = (untilMs - this.#exactMs()) / this.#speed;
-      // Timers may end a part of a millisecond early.
-    } while (leftMs >= 1);
+    const leftMs = () => (untilMs - this.#exactMs()) / this.#speed;
+    return new WallTimer(Math.max(0, ms) / this.#speed, leftMs, this.#wakers, onTime);
   }
 }
 
-function timer(ms: number, wakers: Set<() => void>, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const end = () => {
-      clearTimeout(handle);
-      wakers.delete(onEnd);
-      signal?.removeEventListener("abort", onAbort);
-    };
-    const onAbort = () => {
-      end();
-      reject(signal?.reason);
-    };
-    const onEnd = () => {
-      end();
-      resolve();
-    };
-    const handle = setTimeout(onEnd, ms);
-    wakers.add(onEnd);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
+/** A timer of the wall's, set anew until its time has come by the clock. */
+class WallTimer implements Timer {
+  #handle: NodeJS.Timeout;
+
+  /**
+   * @param ms of the wall
+   * @param leftMs the same, as it is by now
+   * @param wakers who is to be called when the clock's speed changes
+   */
+  constructor(
+    ms: number,
+    readonly leftMs: () => number,
+    readonly wakers: Set<() => void>,
+    readonly onTime: () => void,
+  ) {
+    this.#handle = setTimeout(this.#look, Math.min(ms, MAX_TIMER_MS));
+    wakers.add(this.#look);
+  }
+
+  readonly #look = (): void => {
+    clearTimeout(this.#handle);
+    const ms = this.leftMs();
+    // Timers may end a part of a millisecond early.
+    if (ms >= 1) this.#handle = setTimeout(this.#look, Math.min(ms, MAX_TIMER_MS));
+    else {
+      this.stop();
+      this.onTime();
+    }
+  };
+
+  stop(): void {
+    clearTimeout(this.#handle);
+    this.wakers.delete(this.#look);
+  }
 }

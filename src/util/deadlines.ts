@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { Bag } from "./bag.js";
-import type { Clock } from "./clock.js";
+import type { Clock, Timer } from "./clock.js";
 
 /** A call that waits; `giveUp` is called at most once. */
 export interface Waiter {
@@ -18,7 +18,7 @@ export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
   /** those with a deadline */
   #limited = 0;
   #wakeMs = Number.POSITIVE_INFINITY;
-  #timer: AbortController | undefined;
+  #timer: Timer | undefined;
 
   constructor(readonly clock: Clock) {}
 
@@ -40,7 +40,7 @@ export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
   }
 
   #stop(): void {
-    this.#timer?.abort(OVER);
+    this.#timer?.stop();
     this.#timer = undefined;
     this.#wakeMs = Number.POSITIVE_INFINITY;
   }
@@ -48,12 +48,7 @@ export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
   #sleepUntil(wakeMs: number): void {
     this.#stop();
     this.#wakeMs = wakeMs;
-    const timer = new AbortController();
-    this.#timer = timer;
-    this.clock.sleep(wakeMs - this.clock.now(), timer.signal).then(
-      () => this.#wake(),
-      () => {}, // stopped: another timer runs, or none is needed
-    );
+    this.#timer = this.clock.timer(wakeMs - this.clock.now(), () => this.#wake());
   }
 
   /** The call that the timer was set for may be over long since: then it is only set anew. */
@@ -73,9 +68,6 @@ export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
     if (nextMs < this.#wakeMs && this.#limited > 0) this.#sleepUntil(nextMs);
   }
 }
-
-/** Why a timer ends that nobody needs any more. Given, as an error that Node makes itself costs a stack each time. */
-const OVER = new Error("the call is over");
 
 /** A call that ends when its signal aborts. */
 export interface Abortable {

@@ -67,6 +67,9 @@ class ScenarioClock implements Clock {
   sleep(): Promise<void> {
     throw new Error("nothing sleeps inside a relist");
   }
+  timer(): never {
+    throw new Error("nothing sleeps inside a relist");
+  }
 }
 
 /** Answers what the scenario's step says, and moves the clock on as it does so. */

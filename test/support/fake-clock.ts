@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/util/clock.js";
+import type { Clock, Timer } from "../../src/util/clock.js";
 
 interface Sleeper {
   readonly deadlineMs: number;
@@ -41,21 +41,29 @@ export class FakeClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      const sleeper: Sleeper = {
-        deadlineMs: this.#nowMs + Math.max(0, ms),
-        order: this.#order++,
-        wake: () => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve();
-        },
-      };
       const onAbort = () => {
-        this.#sleepers = this.#sleepers.filter((one) => one !== sleeper);
+        timer.stop();
         reject(signal?.reason);
       };
+      const timer = this.timer(ms, () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
       signal?.addEventListener("abort", onAbort, { once: true });
-      this.#sleepers.push(sleeper);
     });
+  }
+
+  timer(ms: number, onTime: () => void): Timer {
+    const sleeper: Sleeper = {
+      deadlineMs: this.#nowMs + Math.max(0, ms),
+      order: this.#order++,
+      wake: onTime,
+    };
+    this.#sleepers.push(sleeper);
+    const stop = () => {
+      this.#sleepers = this.#sleepers.filter((one) => one !== sleeper);
+    };
+    return { stop };
   }
 
   /** Wakes sleepers in the order of their deadlines, at their deadlines, and lets each run before the next. */

@@ -19,6 +19,10 @@ export class InstantClock implements Clock {
     this.#nowMs += ms;
     await Promise.resolve();
   }
+
+  timer(): never {
+    throw new Error("nothing here sets a timer");
+  }
 }
 
 type Script = (objects: Map<string, unknown>, words: readonly string[]) => Partial<CommandResult>;

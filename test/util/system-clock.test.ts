@@ -53,3 +53,19 @@ test("an abort ends a sleep, and leaves no timer", async () => {
   await assert.rejects(sleeping, { name: "AbortError" });
   assert.equal(vi.getTimerCount(), 0);
 });
+
+test("a timer calls once, when its time has come by the clock; stopped, it leaves nothing", async () => {
+  const clock = new SystemClock(1);
+  let calls = 0;
+  const timer = clock.timer(10_000, () => calls++);
+  const stopped = clock.timer(10_000, () => assert.fail("stopped"));
+  clock.setSpeed(10);
+  await vi.advanceTimersByTimeAsync(900);
+  assert.equal(calls, 0);
+  stopped.stop();
+  await vi.advanceTimersByTimeAsync(200);
+  assert.equal(calls, 1);
+  timer.stop();
+  clock.setSpeed(1);
+  assert.equal(vi.getTimerCount(), 0);
+});

@@ -79,6 +79,9 @@ export async function spdyRemoteCommand(
 ): Promise<RemoteCommandClientSession> {
   const { socket, head, headers } = upgraded;
   const connection = new SpdyConnection(socket, "client", { clock, observer }, { head });
+  const leave = () => void connection.close();
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
   try {
     if (!(headers.upgrade ?? "").toLowerCase().includes(SPDY_31.toLowerCase())) {
       throw new StreamError(`unable to upgrade connection: the server speaks ${headers.upgrade ?? "nothing"}`);
@@ -87,12 +90,15 @@ export async function spdyRemoteCommand(
     // Kubernetes 1.0 did not negotiate: what does not answer speaks the first version.
     const subprotocol = typeof answered === "string" && answered !== "" ? answered : "channel.k8s.io";
     const types = streamTypes(options, subprotocol);
-    const opened = await Promise.all(types.map((streamtype) => connection.open({ streamtype }, { signal })));
+    const opened = await Promise.all(types.map((streamtype) => connection.open({ streamtype })));
     const streams = new Map(opened.map((stream) => [stream.headers["streamtype"] ?? "", stream]));
     return new SpdyClientSession(connection, subprotocol, streams);
   } catch (error) {
     void connection.close();
+    signal.throwIfAborted();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", leave);
   }
 }
 

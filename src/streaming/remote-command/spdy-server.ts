@@ -65,17 +65,11 @@ async function waitForStreams(
   timeoutMs: number,
 ): Promise<ReadonlyMap<string, SpdyStream>> {
   const streams = new Map<string, SpdyStream>();
-  const timer = new AbortController();
   let problem = "the client was gone before it had opened its streams";
-  void clock.sleep(timeoutMs, timer.signal).then(
-    () => {
-      problem = "timed out waiting for client to create streams";
-      void connection.close();
-    },
-    () => {
-      // They came before.
-    },
-  );
+  const timer = clock.timer(timeoutMs, () => {
+    problem = "timed out waiting for client to create streams";
+    void connection.close();
+  });
   try {
     for await (const stream of connection.streams) {
       stream.accept();
@@ -87,7 +81,7 @@ async function waitForStreams(
       if (wanted.every((one) => streams.has(one))) return streams;
     }
   } finally {
-    timer.abort("done");
+    timer.stop();
   }
   const reason = await connection.closed;
   throw reason ?? new StreamError(problem);

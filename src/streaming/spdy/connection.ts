@@ -66,7 +66,10 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     const log = deps.observer === undefined ? undefined : new FrameLog(deps.observer);
     const streams = new StreamTable(role, limits.maxStreams);
     const openings = new Openings(deps.clock);
-    const idle = idleTimeoutMs === undefined ? undefined : new IdleWatch(deps.clock, idleTimeoutMs);
+    const idle =
+      idleTimeoutMs === undefined
+        ? undefined
+        : new IdleWatch(deps.clock, idleTimeoutMs, () => this.#shutDownIdle(idleTimeoutMs));
     const transport = new Transport(socket, this, deps.clock, options.head ?? new Uint8Array(0));
     const backlog = new Backlog(transport, limits);
     this.frames = new FrameSender({ transport, streams, flow: this.flow, idle, log });
@@ -77,7 +80,6 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     this.#transport = transport;
     this.#backlog = backlog;
     this.closed = this.#transport.gone.then(() => this.#reason);
-    void this.#idle?.expired().then((isExpired) => isExpired && this.#shutDownIdle());
   }
 
   /**
@@ -113,15 +115,10 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
    * @param options.fin our side is closed from the start
    * @throws StreamError when the peer refuses, does not answer within 30 s, or the connection is gone
    */
-  async open(
-    headers: SpdyHeaders,
-    options: { readonly fin?: boolean; readonly signal?: AbortSignal } = {},
-  ): Promise<SpdyStream> {
-    options.signal?.throwIfAborted();
+  async open(headers: SpdyHeaders, { fin = false }: { readonly fin?: boolean } = {}): Promise<SpdyStream> {
     if (this.#isClosing) throw this.#whyClosed();
     const stream = this.#streams.open(headers, this);
-    const fin = options.fin ?? false;
-    const answer = this.#openings.wait(stream, options.signal);
+    const answer = this.#openings.wait(stream);
     this.frames.control({ type: "SYN_STREAM", streamId: stream.id, headers, fin, unidirectional: false });
     if (fin) stream.localEndSent();
     await answer;
@@ -214,8 +211,7 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     return this.#reason ?? new StreamError(CLOSED);
   }
 
-  #shutDownIdle(): void {
-    const idleSeconds = (this.#idle?.timeoutMs ?? 0) / 1000;
-    this.#shutDown(new StreamError(`the connection was idle for ${idleSeconds} s`), GOAWAY_STATUS.OK, false);
+  #shutDownIdle(timeoutMs: number): void {
+    this.#shutDown(new StreamError(`the connection was idle for ${timeoutMs / 1000} s`), GOAWAY_STATUS.OK, false);
   }
 }

@@ -11,12 +11,19 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** What goes into a header block, before it is compressed: a count, then names and values with their lengths. */
 export function encodeHeaders(headers: SpdyHeaders): Buffer {
-  const entries = Object.entries(headers);
-  const parts: Buffer[] = [uint32(entries.length)];
-  for (const [name, value] of entries) {
-    for (const text of [Buffer.from(name.toLowerCase()), Buffer.from(value)]) parts.push(uint32(text.length), text);
+  const texts: string[] = [];
+  let length = 4;
+  for (const [name, value] of Object.entries(headers)) {
+    texts.push(name.toLowerCase(), value);
+    length += 8 + Buffer.byteLength(name) + Buffer.byteLength(value);
   }
-  return Buffer.concat(parts);
+  const block = Buffer.allocUnsafe(length);
+  let at = block.writeUInt32BE(texts.length / 2, 0);
+  for (const text of texts) {
+    const size = block.write(text, at + 4);
+    at = block.writeUInt32BE(size, at) + size;
+  }
+  return block;
 }
 
 /**
@@ -110,8 +117,9 @@ const FLAG_DICTIONARY = 0x20;
  * block is inflated at once, and what inflate has to remember, the last 32 KiB that went through, is handed to it.
  */
 export class HeaderDecompressor {
-  /** undefined before the first block */
-  #history: Buffer | undefined;
+  /** what went through, joined only when inflate needs it; undefined before the first block */
+  #history: Buffer[] | undefined;
+  #historyBytes = 0;
 
   /** @param maxBytes of one block when inflated: more is refused before it takes memory */
   constructor(readonly maxBytes: number) {}
@@ -121,23 +129,42 @@ export class HeaderDecompressor {
     let deflated = block;
     if (this.#history === undefined) {
       const hasDictionary = checkZlibHead(block);
-      this.#history = hasDictionary ? HEADER_DICTIONARY : NO_BYTES;
+      this.#history = hasDictionary ? [HEADER_DICTIONARY] : [];
       deflated = block.subarray(hasDictionary ? 6 : 2);
     }
     const plain = this.#inflate(deflated, this.#history);
-    this.#history = remember(this.#history, plain);
+    this.#remember(this.#history, plain);
     return decodeHeaders(plain);
   }
 
-  #inflate(deflated: Buffer, history: Buffer): Buffer {
+  #remember(history: Buffer[], plain: Buffer): void {
+    // Copied: a view would keep all that was read with it.
+    history.push(Buffer.from(plain));
+    this.#historyBytes += plain.length;
+    if (this.#historyBytes > 2 * WINDOW_BYTES) this.#joined(history);
+  }
+
+  /** In one piece, no longer than deflate can refer back. */
+  #joined(history: Buffer[]): Buffer {
+    if (history.length > 1) {
+      const all = Buffer.concat(history);
+      const kept = all.length > WINDOW_BYTES ? Buffer.from(all.subarray(all.length - WINDOW_BYTES)) : all;
+      history.splice(0, history.length, kept);
+      this.#historyBytes = kept.length;
+    }
+    return history[0] ?? NO_BYTES;
+  }
+
+  #inflate(deflated: Buffer, history: Buffer[]): Buffer {
     const stored = storedBytes(deflated);
     if (stored !== undefined) {
       if (stored.length > this.maxBytes) throw this.#tooLarge();
       return stored;
     }
+    const dictionary = this.#joined(history);
     try {
       return inflateRawSync(deflated, {
-        ...(history.length > 0 ? { dictionary: history } : {}),
+        ...(dictionary.length > 0 ? { dictionary } : {}),
         finishFlush: constants.Z_SYNC_FLUSH,
         maxOutputLength: this.maxBytes,
         chunkSize: 1024,
@@ -162,12 +189,6 @@ function checkZlibHead(block: Buffer): boolean {
     throw new StreamError("header block: compressed with another dictionary than SPDY/3's");
   }
   return true;
-}
-
-function remember(history: Buffer, plain: Buffer): Buffer {
-  const all = Buffer.concat([history, plain]);
-  // Copied: a view would keep what is cut off alive.
-  return all.length > WINDOW_BYTES ? Buffer.from(all.subarray(all.length - WINDOW_BYTES)) : all;
 }
 
 function uint32(value: number): Buffer {

@@ -1,34 +1,30 @@
-import type { Clock } from "../../util/clock.js";
+import type { Clock, Timer } from "../../util/clock.js";
 
-/** Tells when nothing has happened for too long. */
+/** Tells once when nothing has happened for too long. */
 export class IdleWatch {
   #lastMs: number;
-  readonly #over = new AbortController();
+  #timer: Timer;
 
   constructor(
     readonly clock: Clock,
     readonly timeoutMs: number,
+    readonly onIdle: () => void,
   ) {
     this.#lastMs = clock.now();
+    this.#timer = clock.timer(timeoutMs, this.#look);
   }
 
   touch(): void {
     this.#lastMs = this.clock.now();
   }
 
-  /** @returns true when it was idle for the whole timeout, false when it was stopped before */
-  async expired(): Promise<boolean> {
-    try {
-      for (let leftMs = this.timeoutMs; leftMs > 0; leftMs = this.#lastMs + this.timeoutMs - this.clock.now()) {
-        await this.clock.sleep(leftMs, this.#over.signal);
-      }
-      return true;
-    } catch {
-      return false; // Stopped.
-    }
-  }
+  readonly #look = (): void => {
+    const leftMs = this.#lastMs + this.timeoutMs - this.clock.now();
+    if (leftMs > 0) this.#timer = this.clock.timer(leftMs, this.#look);
+    else this.onIdle();
+  };
 
   stop(): void {
-    this.#over.abort("stopped");
+    this.#timer.stop();
   }
 }

@@ -39,7 +39,8 @@ export class SpdyStream implements ByteDuplex {
   #ending: Promise<void> | undefined;
   #queue: Promise<void> | undefined;
   #isOver = false;
-  readonly #whenOver: { promise: Promise<void>; resolve(): void };
+  #whenOver: Promise<void> | undefined;
+  #tellOver = () => {};
 
   constructor(
     readonly id: number,
@@ -51,11 +52,6 @@ export class SpdyStream implements ByteDuplex {
     this.inbox = new Inbox({ taken: (_, bytes, freed) => host.taken(this, bytes, freed) });
     this.channel = channelOf(headers);
     this.#isReplied = openedBy === "us";
-    let resolve = () => {};
-    const promise = new Promise<void>((done) => {
-      resolve = done;
-    });
-    this.#whenOver = { promise, resolve };
   }
 
   /** Ends when the peer has closed its side, or has reset the stream with CANCEL: that is how upstream says "that was all". */
@@ -65,7 +61,11 @@ export class SpdyStream implements ByteDuplex {
 
   /** Resolves (never rejects) when both sides are closed, or the connection is. */
   get closed(): Promise<void> {
-    return this.#whenOver.promise;
+    if (this.#isOver) return DONE;
+    this.#whenOver ??= new Promise<void>((resolve) => {
+      this.#tellOver = resolve;
+    });
+    return this.#whenOver;
   }
 
   get isRemoteEnded(): boolean {
@@ -96,19 +96,20 @@ export class SpdyStream implements ByteDuplex {
     if (this.#ending !== undefined) return this.#ending;
     if (this.#localEnd !== undefined) return DONE;
     this.accept();
-    const send = async () => {
-      if (this.#localEnd !== undefined) return;
-      this.#localEnd = CLOSED;
-      this.host.frames.data(this, NO_BYTES, true);
-      this.#checkOver();
-    };
     if (this.#queue === undefined) {
       this.#ending = DONE;
-      void send();
+      this.#sendEnd();
     } else {
-      this.#ending = this.#enqueue(send).catch(() => {});
+      this.#ending = this.#enqueue(async () => this.#sendEnd()).catch(() => {});
     }
     return this.#ending;
+  }
+
+  #sendEnd(): void {
+    if (this.#localEnd !== undefined) return;
+    this.#localEnd = CLOSED;
+    this.host.frames.data(this, NO_BYTES, true);
+    this.#checkOver();
   }
 
   /** Ends both directions at once. Safe to call twice. */
@@ -180,6 +181,6 @@ export class SpdyStream implements ByteDuplex {
     if (this.#isOver || this.#localEnd === undefined || !this.#isRemoteEnded) return;
     this.#isOver = true;
     this.host.streamOver(this);
-    this.#whenOver.resolve();
+    this.#tellOver();
   }
 }

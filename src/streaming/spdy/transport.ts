@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
-import type { Clock } from "../../util/clock.js";
-import { CorkedWriter } from "../../util/corked-writer.js";
+import type { Clock, Timer } from "../../util/clock.js";
+import { GatheringWriter } from "../../util/gathering-writer.js";
 import { StreamError } from "../bytes.js";
 
 /** What a Transport tells the connection on it. Called synchronously; must not throw. */
@@ -16,9 +16,6 @@ const WRITE_HIGH_WATER_BYTES = 256 * 1024;
 const BACKLOG_BYTES = 1024 * 1024;
 /** How long a peer has to close its side after we closed ours. */
 const LINGER_MS = 1_000;
-/** A payload up to this size is copied behind its head: one small buffer is sent faster than two. */
-const COPIED_BYTES = 1024;
-
 const DONE = Promise.resolve();
 
 /**
@@ -30,12 +27,12 @@ export class Transport {
   /** Resolves (never rejects) when nothing of the socket is left. */
   readonly gone: Promise<void>;
   #state: "open" | "ending" | "gone" = "open";
-  readonly #writer: CorkedWriter;
+  readonly #writer: GatheringWriter;
   #isPaused = false;
   #wantsPause = false;
   #drained: { readonly promise: Promise<void>; resolve(): void; reject(error: StreamError): void } | undefined;
-  /** while this side waits for the peer to close too */
-  #lingering: AbortController | undefined;
+  /** while this side waits for the peer to take what was sent, and to close too */
+  #lingering: Timer | undefined;
 
   constructor(
     readonly socket: Duplex,
@@ -43,11 +40,11 @@ export class Transport {
     readonly clock: Clock,
     head: Uint8Array,
   ) {
-    this.#writer = new CorkedWriter(socket);
+    this.#writer = new GatheringWriter(socket);
     this.gone = new Promise((resolve) => {
       const onClose = () => {
         if (this.#state === "open") this.#end(new StreamError("the connection was closed"));
-        this.#lingering?.abort("closed");
+        this.#lingering?.stop();
         resolve();
       };
       // Its "close" may be over: the peer was gone before we began. The owner is not ready to hear of it at once.
@@ -73,18 +70,14 @@ export class Transport {
   /** Sends a frame. Frames of one turn of the event loop leave in one system call. */
   send(head: Buffer, payload?: Uint8Array): void {
     if (this.#state !== "open" || this.socket.destroyed) return;
-    if (payload === undefined || payload.length === 0) this.#writer.write(head);
-    else if (payload.length <= COPIED_BYTES) this.#writer.write(Buffer.concat([head, payload]));
-    else {
-      this.#writer.write(head);
-      this.#writer.write(payload);
-    }
-    if (this.socket.writableLength > BACKLOG_BYTES) this.#updateReading();
+    this.#writer.write(head);
+    if (payload !== undefined && payload.length > 0) this.#writer.write(payload);
+    if (this.#writer.waitingBytes > BACKLOG_BYTES) this.#updateReading();
   }
 
   /** Resolves when there is room for more. @throws StreamError when the connection ends before */
   room(): Promise<void> {
-    if (this.socket.writableLength <= WRITE_HIGH_WATER_BYTES || this.#state !== "open") return DONE;
+    if (this.#writer.waitingBytes <= WRITE_HIGH_WATER_BYTES || this.#state !== "open") return DONE;
     if (this.#drained === undefined) {
       let resolve = () => {};
       let reject: (error: StreamError) => void = () => {};
@@ -113,22 +106,19 @@ export class Transport {
     if (this.#state !== "open") return;
     this.#state = "ending";
     this.#settleDrained(undefined, "the connection is closed");
-    const flushed = new Promise<void>((resolve) => this.socket.end(resolve));
     this.#updateReading();
-    void this.#linger(options.flush ? flushed : DONE, options.maxFlushMs);
+    const { flush, maxFlushMs } = options;
+    if (!flush) this.#linger();
+    else if (maxFlushMs > 0) this.#lingering = this.clock.timer(maxFlushMs, () => this.#linger());
+    this.#writer.flush();
+    this.socket.end(() => {
+      if (flush && !this.socket.destroyed) this.#linger();
+    });
   }
 
-  async #linger(flushed: Promise<void>, maxFlushMs: number): Promise<void> {
-    this.#lingering = new AbortController();
-    const { signal } = this.#lingering;
-    try {
-      if (maxFlushMs > 0) await Promise.race([flushed, this.clock.sleep(maxFlushMs, signal)]);
-      else await Promise.race([flushed, this.gone]);
-      await this.clock.sleep(LINGER_MS, signal);
-    } catch {
-      // The socket has closed meanwhile.
-    }
-    this.socket.destroy();
+  #linger(): void {
+    this.#lingering?.stop();
+    this.#lingering = this.clock.timer(LINGER_MS, () => this.socket.destroy());
   }
 
   #onDrain(): void {
@@ -139,7 +129,7 @@ export class Transport {
 
   #updateReading(): void {
     const isOpen = this.#state === "open";
-    const pause = isOpen && (this.#wantsPause || this.socket.writableLength > BACKLOG_BYTES);
+    const pause = isOpen && (this.#wantsPause || this.#writer.waitingBytes > BACKLOG_BYTES);
     if (pause === this.#isPaused) return;
     this.#isPaused = pause;
     if (pause) this.socket.pause();

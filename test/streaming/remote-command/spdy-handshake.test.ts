@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "vitest";
-import { connectSpdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-client.js";
+import { connectSpdyRemoteCommand, spdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-client.js";
 import { SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
-import { RawPeer } from "../spdy-support.js";
+import { RawPeer, socketPair } from "../spdy-support.js";
 import { startUpgradeServer, type UpgradeServer } from "../support/upgrade-server.js";
 
 import { cat, PIPES, type Setup, serve, signal } from "./spdy-command.js";
@@ -143,4 +143,19 @@ test("no server, and a signal that aborts", async () => {
   stop.abort(new Error("enough"));
   await asking;
   for (const socket of silent.sockets) socket.destroy();
+});
+
+test("a signal that aborts while the streams are opened closes the connection", async () => {
+  const { near, far } = await socketPair();
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const upgraded = { socket: near, head: Buffer.alloc(0), headers: { upgrade: "SPDY/3.1" } };
+  const opening = assert.rejects(spdyRemoteCommand(upgraded, { options: PIPES, clock }, stop.signal), /enough/);
+  far.on("error", () => far.destroy());
+  await once(far, "data");
+  stop.abort(new Error("enough"));
+  await opening;
+  far.end();
+  await once(near, "close");
+  assert.equal(clock.sleeping, 0);
 });
