@@ -13,6 +13,8 @@ export interface Random {
 const FLOAT_BYTES = 6;
 /** Asking the system is the dear part: numbers are made from a store of bytes, each used once. */
 const STORE_BYTES = 256 * FLOAT_BYTES;
+/** More than this is asked for itself. */
+const MAX_TAKEN_BYTES = 64;
 
 /** Chance as the system has it. */
 export class SystemRandom implements Random {
@@ -20,19 +22,22 @@ export class SystemRandom implements Random {
   #used = 0;
 
   float(): number {
-    if (this.#used >= this.#store.length) {
-      this.#store = randomBytes(STORE_BYTES);
-      this.#used = 0;
-    }
-    const value = this.#store.readUIntBE(this.#used, FLOAT_BYTES) / 2 ** (8 * FLOAT_BYTES);
-    this.#used += FLOAT_BYTES;
-    return value;
+    return this.#take(FLOAT_BYTES).readUIntBE(0, FLOAT_BYTES) / 2 ** (8 * FLOAT_BYTES);
   }
   uuid(): string {
     return randomUUID();
   }
   bytes(count: number): Buffer {
-    return randomBytes(count);
+    // Copied: the store is nobody else's.
+    return count > MAX_TAKEN_BYTES ? randomBytes(count) : Buffer.from(this.#take(count));
+  }
+  #take(count: number): Buffer {
+    if (this.#used + count > this.#store.length) {
+      this.#store = randomBytes(STORE_BYTES);
+      this.#used = 0;
+    }
+    this.#used += count;
+    return this.#store.subarray(this.#used - count, this.#used);
   }
 }
 

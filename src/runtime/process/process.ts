@@ -56,10 +56,8 @@ export interface ProcessOptions extends Invocation {
   readonly isInit: boolean;
 }
 
-/** Ends a program's waits when its process is killed. */
-class Killed extends Error {
-  override readonly name = "AbortError";
-}
+/** Ends a program's waits when its process is killed. Made once: an error collects its stack, and each process ends. */
+const KILLED = new DOMException("the process has ended", "AbortError");
 
 /** A process in a container: a program that runs, the streams it holds, and what signals do to it. */
 export class Process {
@@ -72,7 +70,8 @@ export class Process {
   #end: (status: ExitStatus) => void = () => {};
   #status: ExitStatus | undefined;
   readonly #handlers = new Map<number, SignalHandler>();
-  readonly #kill = new AbortController();
+  /** made for the first program that waits: most end without having waited for anything */
+  #kill: AbortController | undefined;
   readonly #streams: readonly { release(): void }[];
   readonly #isInit: boolean;
 
@@ -88,6 +87,7 @@ export class Process {
     const { stdin, stdout, stderr } = options;
     this.#streams = [stdin, stdout, stderr];
     for (const stream of [stdin, stdout, stderr]) stream.retain();
+    const signal = () => this.#signal();
     const self: Self = {
       argv: options.argv,
       env: options.env,
@@ -96,7 +96,9 @@ export class Process {
       stdin,
       stdout,
       stderr,
-      signal: this.#kill.signal,
+      get signal() {
+        return signal();
+      },
       machine,
       onSignal: (signal, handler) => {
         this.#handlers.set(signal, handler);
@@ -132,10 +134,18 @@ export class Process {
     }
   }
 
+  #signal(): AbortSignal {
+    if (this.#kill === undefined) {
+      this.#kill = new AbortController();
+      if (this.#status !== undefined) this.#kill.abort(KILLED);
+    }
+    return this.#kill.signal;
+  }
+
   #finish(status: ExitStatus): void {
     if (this.#status !== undefined) return;
     this.#status = status;
-    this.#kill.abort(new Killed("the process has ended"));
+    this.#kill?.abort(KILLED);
     for (const stream of this.#streams) stream.release();
     this.#end(status);
   }

@@ -70,7 +70,11 @@ function withForwardedFor(
   return { ...headers, "X-Forwarded-For": list.join(", ") };
 }
 
+/** As Go's clients, and those of Node, write nearly all of them. */
+const CANONICAL = /^[A-Z][a-z\d]*(-[A-Z\d][a-z\d]*)*$/;
+
 /** `sec-websocket-key` as Go writes it: `Sec-Websocket-Key`. Mirrors net/textproto's CanonicalMIMEHeaderKey. */
 function canonicalName(name: string): string {
+  if (CANONICAL.test(name)) return name;
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
