@@ -151,6 +151,23 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     assert.notEqual(forced?.csr, first?.csr);
   });
 
+  test("under the name of a Node that is Ready, from another folder: refused, exit 4, nothing is taken over", async () => {
+    const args = ["bootstrap", "--node", "taken", "--json"];
+    const first = await runCliProcess(home, ...args, "--dir", "taken");
+    assert.equal(first.code, 0, first.stderr);
+    const requests = () => kubectl("get", "csr", "-o", "name");
+    const before = requests();
+    for (const approve of ["auto", "manual"]) {
+      const second = await runCliProcess(home, ...args, "--dir", "other", "--approve", approve);
+      assert.equal(second.code, 4, second.stderr);
+      assert.match(second.stderr.replace(/\s+/g, " "), /a Node taken is in the cluster already, and Ready/);
+    }
+    assert.equal(requests(), before);
+    kubectl("delete", "node", "taken");
+    const third = await runCliProcess(home, ...args, "--dir", "other");
+    assert.equal(third.code, 0, third.stderr);
+  });
+
   test("openssl verifies the certificate against the CA, and reads the node's name in it", async () => {
     const { code, stderr } = await runCliProcess(home, "bootstrap", "--node", "ssl", "--dir", "ssl");
     assert.equal(code, 0, stderr);

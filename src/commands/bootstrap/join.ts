@@ -194,6 +194,9 @@ async function requestAsNode(
       token,
       timeoutMs: plan.timeoutMs,
       force: plan.force,
+      ...(plan.takesOver === true
+        ? {}
+        : { refuseTakenName: { orAskAs: administrator === undefined ? [] : [administrator.client] } }),
       ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
       timedOutHint: (csrName) => timedOutHint(session.target, csrName),
       whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),

@@ -64,6 +64,8 @@ export interface JoinPlan {
   readonly jitter: boolean;
   /** every question is answered with yes */
   readonly yes: boolean;
+  /** the name is this node's, whoever has had it before; default: a Node that is Ready keeps it */
+  readonly takesOver?: boolean;
   /** what the node registers with; default: nothing */
   readonly taints?: readonly Taint[];
 }
@@ -179,5 +181,7 @@ export function planUnasked(nodeName: string, folder: string, token: BootstrapTo
     insecureSkipTlsVerify: false,
     jitter: true,
     yes: true,
+    // Its names are the cluster's own: a Node that a store has kept was run by a process that is no more.
+    takesOver: true,
   };
 }

@@ -1,9 +1,8 @@
 import type { CertificateSigningRequest } from "../../api/certificates.js";
-import type { RestConfig } from "../../client/client.js";
+import type { KubeClient, RestConfig } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
 import { kubeconfigText } from "../../client/kubeconfig-text.js";
-import { type Certificate, certificateProblem, parseCertificatePem } from "../../pki/certificate.js";
-import { DerError } from "../../pki/der.js";
+import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
@@ -15,6 +14,8 @@ import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
 import type { CertificateStore, PendingKey } from "./certificate-store.js";
 import { type RequestResult, requestCertificate } from "./csr.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
+import { certificateLeftBehind, hasBeenThisNode } from "./own-certificate.js";
+import { checkNameIsFree } from "./taken-name.js";
 import { type WaitHints, waitForCertificate } from "./wait.js";
 
 export interface BootstrapDeps {
@@ -36,6 +37,8 @@ export interface BootstrapOptions {
   readonly expirationSeconds?: number;
   /** get a new certificate although there is a good one */
   readonly force?: boolean;
+  /** who may look for a Node of this name when the token may not; default: nobody looks, whoever is there is replaced */
+  readonly refuseTakenName?: { readonly orAskAs: readonly KubeClient[] };
   /** how to approve a request that nobody has approved in time */
   readonly timedOutHint?: (csrName: string) => string;
   /**
@@ -65,9 +68,9 @@ const CSR_FILE = "staging/src/k8s.io/client-go/util/certificate/csr/csr.go";
  * certificates and of upstream's recoverable names. A kubelet with rotation takes LoadClientConfig and the certificate
  * manager instead, which names its requests `csr-xxxxx`: see rotation.ts.
  * Differs: no waitForServer, so that a server that is not there is named at once; a certificate that an earlier run got
- * is used without asking again.
+ * is used without asking again; a node that has never been in this cluster may be kept from a name that is in use.
  *
- * @throws LabError CSR_DENIED, CSR_FAILED, TIMED_OUT, UNAUTHORIZED, FORBIDDEN, BAD_FILE, CLUSTER_*
+ * @throws LabError CSR_DENIED, CSR_FAILED, TIMED_OUT, UNAUTHORIZED, FORBIDDEN, REFUSED, BAD_FILE, CLUSTER_*
  */
 export async function loadClientCert(
   deps: BootstrapDeps,
@@ -75,7 +78,7 @@ export async function loadClientCert(
   signal: AbortSignal,
 ): Promise<BootstrapResult> {
   const { store, trace, clock } = deps;
-  const left = options.force === true ? undefined : await certificateLeftBehind(deps, options);
+  const left = options.force === true ? undefined : await certificateLeftBehind(store, ownerOf(options), clock.now());
   if (left !== undefined) {
     const why = `an earlier run got it and was ended before it wrote ${store.kubeconfigPath}`;
     trace.emit(
@@ -93,6 +96,9 @@ export async function loadClientCert(
     token: formatToken(options.token),
   };
   await using client = createClient(lowPrivilege, { ...deps, actor: "kubelet" });
+  if (options.refuseTakenName !== undefined && !(await hasBeenThisNode(store, ownerOf(options)))) {
+    await checkNameIsFree(trace, [client, ...options.refuseTakenName.orAskAs], options.nodeName, signal);
+  }
   const request = await sendRequest(deps, options, client, signal);
   const certificatePem = await trace.step(
     "kubelet",
@@ -115,21 +121,8 @@ export async function loadClientCert(
   return { ...(await writeKubeconfig(deps, options, { keyPem, certificatePem })), csrName };
 }
 
-/** A pair without a kubeconfig: good if this cluster's CA issued it to this node and it has not expired. */
-async function certificateLeftBehind({ store, clock }: BootstrapDeps, options: BootstrapOptions) {
-  const pair = await store.current();
-  const { caPem } = options.cluster;
-  if (pair === undefined || caPem === undefined) return undefined;
-  try {
-    const certificate = parseCertificatePem(pair.certificatePem);
-    const issuer = parseCertificatePem(caPem);
-    const problem = certificateProblem(certificate, { issuer, nowMs: clock.now(), purpose: "client auth" });
-    const isOurs = certificate.subject.commonName === nodeSubject(options.nodeName).commonName;
-    return problem === undefined && isOurs ? pair : undefined;
-  } catch (error) {
-    if (error instanceof DerError) return undefined; // Damaged: a new one is asked for.
-    throw error;
-  }
+function ownerOf({ nodeName, cluster }: BootstrapOptions) {
+  return { nodeName, caPem: cluster.caPem };
 }
 
 interface SentRequest {

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
+import { createClient } from "../../../src/client/create-client.js";
 import { loadKubeconfig } from "../../../src/client/kubeconfig.js";
 import { type BootstrapOptions, loadClientCert } from "../../../src/kubelet/certificate/bootstrap.js";
 import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
@@ -244,6 +245,82 @@ describe("an earlier run was ended", () => {
     assert.equal(other.csrs.size, 1);
     assert.ok(await second.store.current());
   });
+});
+
+/** A Node as the API server has it. */
+function nodeThatIs(ready: "True" | "False" | "Unknown") {
+  const conditions = [{ type: "Ready", status: ready, reason: "R", message: "m" }];
+  return { status: 200, body: { kind: "Node", apiVersion: "v1", metadata: { name: "n1" }, status: { conditions } } };
+}
+
+describe("the name of a node that is in use", () => {
+  const FORBIDDEN = { status: 403, body: status(403, "Forbidden", 'cannot get resource "nodes"') };
+  const LOOKED = "GET /api/v1/nodes/n1";
+  const JOINED = [LOOKED, "POST csr", "GET csr"];
+  const refuseTakenName = { orAskAs: [] };
+
+  for (const [what, answer, lines] of [
+    ["there is none: join", { status: 404, body: status(404, "NotFound", "gone") }, JOINED],
+    ["it is not Ready: join in its place", nodeThatIs("Unknown"), JOINED],
+    ["the token may not look: join all the same", FORBIDDEN, JOINED],
+  ] as const) {
+    test(what, async () => {
+      await using server = await CsrServer.start(ca);
+      const { clock, run } = await node(server);
+      server.node = answer;
+      server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now());
+      await run({ refuseTakenName });
+      assert.deepEqual(server.lines, lines);
+      assert.equal(server.seen[0]?.headers.authorization, "Bearer abcdef.0123456789abcdef");
+    });
+  }
+
+  test("it is Ready: refused, exit 4, before a key is made or a request is sent", async () => {
+    await using server = await CsrServer.start(ca);
+    const { run, store } = await node(server);
+    server.node = nodeThatIs("True");
+    const hint = /another name.*kubectl delete node n1/;
+    await assert.rejects(run({ refuseTakenName }), {
+      code: "REFUSED",
+      exitCode: 4,
+      message: /Node n1 is .*Ready/,
+      hint,
+    });
+    assert.deepEqual(server.lines, [LOOKED]);
+    await assert.rejects(stat(store.keyPath), { code: "ENOENT" });
+  });
+
+  test("where the token may not look, the administrator does", async () => {
+    await using server = await CsrServer.start(ca);
+    await using theirs = await CsrServer.start(ca);
+    const { run, clock } = await node(server);
+    server.node = FORBIDDEN;
+    theirs.node = nodeThatIs("True");
+    const { trace } = recordingTrace(clock, true);
+    const config = { server: theirs.url, caPem: ca.certificatePem, token: "admin" };
+    await using client = createClient(config, { trace, clock, random: new FakeRandom(), actor: "user" });
+    await assert.rejects(run({ refuseTakenName: { orAskAs: [client] } }), { code: "REFUSED" });
+    assert.deepEqual([server.lines, theirs.lines], [[LOOKED], [LOOKED]]);
+  });
+
+  for (const [what, more] of [
+    ["asks for a new certificate", { force: true }],
+    ["comes back after its certificate has expired", {}],
+  ] as const) {
+    test(`a node that ${what} is not kept from its own name`, async () => {
+      await using server = await CsrServer.start(ca);
+      const first = await node(server);
+      const lifeMs = "force" in more ? undefined : -1;
+      server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", first.clock.now(), lifeMs);
+      await first.run({ refuseTakenName });
+      server.node = nodeThatIs("True");
+      const second = await node(server, first.folder);
+      server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", second.clock.now());
+      const { csrName } = await second.run({ ...more, refuseTakenName });
+      assert.equal(csrName, nameOf(server));
+      assert.equal(server.lines.filter((line) => line === LOOKED).length, 1, "only the first run looks");
+    });
+  }
 });
 
 describe("refusals", () => {

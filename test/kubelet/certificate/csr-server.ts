@@ -31,6 +31,8 @@ export class CsrServer implements AsyncDisposable {
   #server: TestServer | undefined;
   /** answers these instead, one per request */
   readonly failures: Answer[] = [];
+  /** what a look for a Node is answered with; default: there is none */
+  node: Answer = { status: 404, body: status(404, "NotFound", 'nodes "n1" not found') };
   /** what becomes of a new request at once */
   onCreate: (csr: CertificateSigningRequest) => void = () => {};
 
@@ -61,6 +63,7 @@ export class CsrServer implements AsyncDisposable {
     const failure = this.failures.shift();
     if (failure !== undefined) return failure;
     const url = new URL(path, "https://x");
+    if (url.pathname.startsWith("/api/v1/nodes/")) return this.node;
     const name = decodeURIComponent(url.pathname.split("/")[5] ?? "");
     if (method === "POST") return this.#create(body as CertificateSigningRequest);
     if (url.searchParams.has("watch")) return (response) => this.#watch(url, response);

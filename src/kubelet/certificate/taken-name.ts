@@ -1,0 +1,53 @@
+import { refusal } from "../../client/answers.js";
+import type { KubeClient } from "../../client/client.js";
+import { identityInWords } from "../../client/identity.js";
+import { NODES, objectPath } from "../../client/paths.js";
+import type { Trace } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
+import { conditionOf, type NodeObject } from "../nodestatus/node.js";
+
+/**
+ * Sees to it that no kubelet works under this name already: a second one would get the same rights, and take over its pods
+ * and its status.
+ *
+ * Mirrors cmd/kubeadm/app/cmd/phases/join/kubelet.go (runKubeletStartJoinPhase): asked with the bootstrap token, before
+ * the kubelet does. A Node that is not Ready is there to be replaced.
+ * Differs: kubeadm ends when it may not get Nodes; here the next of `clients` is asked, and where none may, the join goes
+ * on, as no kubelet needs that right to bootstrap.
+ *
+ * @param clients who is asked for: the token, then others if there are any
+ * @throws LabError REFUSED when the Node is there and Ready, UNAUTHORIZED
+ */
+export async function checkNameIsFree(
+  trace: Trace,
+  clients: readonly KubeClient[],
+  nodeName: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const upstream = { file: "cmd/kubeadm/app/cmd/phases/join/kubelet.go", func: "runKubeletStartJoinPhase" };
+  await trace.step("kubelet", `Is the name ${nodeName} free?`, { upstream }, async () => {
+    const { what, why } = await lookFor(clients, nodeName, signal);
+    trace.emit({ kind: "decision", what, why }, { actor: "kubelet" });
+  });
+}
+
+async function lookFor(clients: readonly KubeClient[], nodeName: string, signal: AbortSignal) {
+  const path = objectPath(NODES, nodeName);
+  for (const client of clients) {
+    const answer = await client.request<NodeObject>({ method: "GET", path, signal });
+    if (answer.status === 403) continue;
+    if (answer.status === 404) return { what: "yes: join", why: `there is no Node ${nodeName}` };
+    if (answer.status !== 200) throw refusal(answer, `GET ${path}`, identityInWords(client.config));
+    if (conditionOf(answer.body, "Ready")?.status === "True") throw taken(nodeName);
+    return { what: "yes: join in its place", why: `the Node ${nodeName} is not Ready` };
+  }
+  return { what: "unknown: join all the same", why: "a token needs no right to look at Nodes, and this one has none" };
+}
+
+function taken(nodeName: string): LabError {
+  return new LabError(
+    "REFUSED",
+    `a Node ${nodeName} is in the cluster already, and Ready: a second kubelet would take over its pods`,
+    `Give this node another name, or delete the one that is there: kubectl delete node ${nodeName}`,
+  );
+}
