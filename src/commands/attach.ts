@@ -35,7 +35,7 @@ async function runAttach(context: CliContext, text: string, options: RemoteOptio
   const end = await trace.chapter("exec", () =>
     trace.step("user", `Attach to ${name.name}`, { upstream: UPSTREAM }, async () => {
       const pod = await getPod(client, name, place.unknownPodHint, context.signal);
-      checkNotCompleted(pod);
+      checkNotCompleted(pod, "attach");
       const container = chooseContainer(pod, options.container, trace);
       const streams = streamsOf(context, options, pod, container);
       const path = `${podPath(name, "attach")}?${streamQuery(container, streams)}`;
@@ -45,9 +45,9 @@ async function runAttach(context: CliContext, text: string, options: RemoteOptio
         protocols: protocolsOf(options.protocol, place.kubeVersion),
         showsFrames: options.frames === true,
       };
-      return explainContainer(pod, container, (hint) =>
-        runRemote(client, { ...request, hint }, context.streams, context.signal),
-      );
+      const run = (hint: string | undefined) =>
+        runRemote(client, { ...request, hint }, context.streams, context.signal);
+      return explainContainer(pod, container, run, place.isPodStarted);
     }),
   );
   passOn(context, trace, end);

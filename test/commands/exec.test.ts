@@ -92,7 +92,13 @@ const COMMON: readonly Row[] = [
     /^$/,
     /400 container nosuch is not valid for pod nettool The pod nettool has the containers nettool\./,
   ],
-  ["a pod that is on no node", ["nowhere", "--", "ls"], 4, /^$/, /400 pod nowhere does not have a host assigned/],
+  [
+    "a pod that is on no node",
+    ["nowhere", "--", "ls"],
+    4,
+    /^$/,
+    /400 pod nowhere does not have a host assigned No node has been found for the pod yet; why: kubectl describe pod nowhere/,
+  ],
   [
     "a pod that has ended",
     ["done", "--", "ls"],
@@ -231,7 +237,7 @@ function releaseSuite(release: string): void {
       /^$/,
       /connect: connection refused The kubelet of the pod's node/,
     ],
-    ["attach to a pod that has ended", ["attach", "done"], 1, /^$/, /completed pod/],
+    ["attach to a pod that has ended", ["attach", "done"], 1, /^$/, /cannot attach a container in a completed pod/],
     ["attach to an unknown pod", ["attach", "nosuch"], 4, /^$/, /404 pods "nosuch" not found/],
     [
       "port-forward to a pod that waits",
@@ -340,6 +346,12 @@ test("a kubelet whose certificate is of another CA: Go's sentence, and what to d
     );
     assert.equal(code, 3);
   }
+});
+
+test("on a fresh machine a refused subprotocol says what to do about it, whatever the pod's status says yet", async () => {
+  const { code, stderr } = await runInProcess(["exec", "nettool", "--protocol", "v5", "--", "ls"]);
+  assert.match(flat(stderr), /a subprotocol that they do not know Use --protocol v4 or spdy; v5 needs/);
+  assert.equal(code, 4);
 });
 
 test("on a fresh machine a cluster, a node and the pod are started; an unknown pod says which there are", async () => {

@@ -53,7 +53,7 @@ export async function openCriPlace(
       const client = { config: servers.controlPlane.admin, clock, random, trace, story };
       const found = findContainer(servers.pods, wanted, endpoint);
       const unknownPodHint = "The pod has gone since the runtime was asked: run the command again.";
-      return { client, unknownPodHint, kubeVersion, found, [Symbol.asyncDispose]: close };
+      return { client, unknownPodHint, kubeVersion, isPodStarted: false, found, [Symbol.asyncDispose]: close };
     } catch (error) {
       await servers[Symbol.asyncDispose]();
       throw error;

@@ -43,7 +43,12 @@ export function addNamespaceOption(command: Command): Command {
 }
 
 export function addContainerOption(command: Command): Command {
-  return command.addOption(new Option("-c, --container <name>", "which of the pod's containers (the first)"));
+  return command.addOption(
+    new Option(
+      "-c, --container <name>",
+      "which of the pod's containers (default: what its annotation says, else the first)",
+    ),
+  );
 }
 
 export function addRemoteOptions(command: Command): Command {

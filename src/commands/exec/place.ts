@@ -13,6 +13,8 @@ export interface StreamPlace extends AsyncDisposable {
   readonly unknownPodHint: string;
   /** that the API server behaves like; undefined: a real one, which was not asked */
   readonly kubeVersion: string | undefined;
+  /** this command has seen the pod's containers start: a moment later than that the pod's status says so too */
+  readonly isPodStarted: boolean;
 }
 
 /** How far a pod must have come: `started`: its containers run; `running`: the kubelet has said so, which logs need. */
@@ -49,7 +51,8 @@ export async function openPlace(
     };
     if (story === undefined) tellElsewhere(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
-    return { client, unknownPodHint: unknownPodHint(target), kubeVersion, [Symbol.asyncDispose]: close };
+    const isPodStarted = scenery !== undefined;
+    return { client, unknownPodHint: unknownPodHint(target), kubeVersion, isPodStarted, [Symbol.asyncDispose]: close };
   } catch (error) {
     await target.close();
     throw error;

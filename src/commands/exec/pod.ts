@@ -72,13 +72,13 @@ export function chooseContainer(pod: V1Pod, wanted: string | undefined, trace: S
   return first;
 }
 
-/** Mirrors Run in k8s.io/kubectl/pkg/cmd/exec/exec.go. @throws LabError FAILED for a pod that has ended */
-export function checkNotCompleted(pod: V1Pod): void {
+/** Mirrors Run in k8s.io/kubectl/pkg/cmd/exec/exec.go and attach/attach.go. @throws LabError FAILED for a pod that has ended */
+export function checkNotCompleted(pod: V1Pod, verb: "exec into" | "attach"): void {
   const { phase } = pod.status;
   if (phase !== "Succeeded" && phase !== "Failed") return;
   throw new LabError(
     "FAILED",
-    `cannot exec into a container in a completed pod; current phase is ${phase}`,
+    `cannot ${verb} a container in a completed pod; current phase is ${phase}`,
     "Its containers have ended: `kubelab logs` shows what they said; run the pod again to look inside.",
   );
 }

@@ -65,7 +65,7 @@ async function execIn(
   const end = await trace.chapter("exec", () =>
     trace.step("user", title, { upstream: UPSTREAM }, async () => {
       const pod = await getPod(client, name, place.unknownPodHint, context.signal);
-      checkNotCompleted(pod);
+      checkNotCompleted(pod, "exec into");
       const container = chooseContainer(pod, options.container, trace);
       const streams = streamsOf(context, options, trace);
       const path = `${podPath(name, "exec")}?${streamQuery(container, streams, words)}`;
@@ -76,9 +76,9 @@ async function execIn(
         protocols: protocolsOf(protocol, place.kubeVersion),
         showsFrames: frames,
       };
-      return explainContainer(pod, container, (hint) =>
-        runRemote(client, { ...request, hint }, context.streams, context.signal),
-      );
+      const run = (hint: string | undefined) =>
+        runRemote(client, { ...request, hint }, context.streams, context.signal);
+      return explainContainer(pod, container, run, place.isPodStarted);
     }),
   );
   passOn(context, trace, end);

@@ -65,3 +65,12 @@ test("what is no refusal keeps its own hint; an end is passed on", async () => {
   );
   assert.match((await explainContainer(pod, "app", async (hint) => hint)) ?? "", /does not run/);
 });
+
+test("one that was seen to start has no hint of the status, which may be older; a wrong name has", async () => {
+  const pod = podOf({ waiting: { reason: "ContainerCreating" } });
+  assert.equal(await explainContainer(pod, "app", async (hint) => hint, true), undefined);
+  assert.match((await explainContainer(pod, "ap", async (hint) => hint, true)) ?? "", /has the containers app/);
+  const refused = new LabError("REFUSED", "403", "Use --protocol v4.");
+  const asked = explainContainer(pod, "app", () => Promise.reject(refused), true);
+  await assert.rejects(asked, (error) => error === refused);
+});
