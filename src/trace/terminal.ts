@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { Actor, Constant, TraceEvent, Upstream } from "./events.js";
 import { tableLines } from "./table.js";
-import { printable, wrap } from "./text.js";
+import { printable, shortenWords, wrap } from "./text.js";
 import type { Level, TraceSink } from "./trace.js";
 
 export interface TerminalOptions {
@@ -94,7 +94,7 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   const textWidth = options.width() - margin - lead.length;
 
   const { text, paint, details } = content(event, signs.arrow, options);
-  const first = wrap(printable(text), textWidth);
+  const first = wrap(printable(shown(text, options)), textWidth);
   const rest = details(textWidth).flatMap((detail) => wrap(printable(detail), textWidth));
   const body = [...first.map((line) => paint(line)), ...rest.map((line) => chalk.dim(line))];
   const head = `${chalk.dim(seconds)} ${actorColour(event.actor, chalk)(actor)} `;
@@ -119,7 +119,11 @@ export interface FactText {
 export function factText(event: TraceEvent, options: TerminalOptions): FactText {
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
   const { text, details } = content(event, signs.arrow, options);
-  return { sign: signs[event.kind].trim(), text: printable(text), details: details(options.width()).map(printable) };
+  return {
+    sign: signs[event.kind].trim(),
+    text: printable(shown(text, options)),
+    details: details(options.width()).map(printable),
+  };
 }
 
 interface Content {
@@ -176,6 +180,11 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
         details: () => (event.hint === undefined ? [] : [event.hint]),
       };
   }
+}
+
+/** All of a text only where bodies are shown too. */
+function shown(text: string, { verbosity }: TerminalOptions): string {
+  return verbosity >= 4 ? text : shortenWords(text);
 }
 
 function requestText(event: TraceEvent & { kind: "request" }, arrow: string): string {

@@ -6,6 +6,18 @@ export function printable(text: string): string {
   });
 }
 
+const LONG_WORD = 1_000;
+const SHORT_WORD = 500;
+
+/** Leaves out the end of words that nobody reads so far, such as a URL with an argument list of a megabyte. */
+export function shortenWords(text: string): string {
+  if (text.length <= LONG_WORD) return text;
+  return text.replace(/\S+/g, (word) => {
+    if (word.length <= LONG_WORD) return word;
+    return `${word.slice(0, SHORT_WORD)}... (${word.length - SHORT_WORD} more characters)`;
+  });
+}
+
 /**
  * Breaks a text into lines of at most `width` columns at spaces; a longer word is cut where it must be.
  * Line feeds in the text are kept as breaks.

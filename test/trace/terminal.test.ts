@@ -157,3 +157,14 @@ test("terminal: bodies that a trace file wanted are shown at -v 4 only", () => {
   assert.equal(renderEvent(event, 0, { ...plain, verbosity: 3 }).length, 1);
   assert.equal(renderEvent(event, 0, plain).length, 2);
 });
+
+test("terminal: a word of a megabyte is shown by its beginning; all of it at -v 4", () => {
+  const text = `POST /exec?command=${"a".repeat(1_000_000)} -> 101`;
+  const shown = (verbosity: 1 | 4) =>
+    renderEvent({ ...stamp, kind: "note", text }, 0, { ...plain, verbosity })
+      .map((line) => line.slice(21))
+      .join("");
+  assert.match(shown(4), /a{1000} ?-> ?101$/);
+  assert.match(shown(1), /^POST ?\/exec\?command=a+\.\.\. ?\(999514 ?more ?characters\) ?-> ?101$/);
+  assert.ok(shown(1).length < 600);
+});
