@@ -168,6 +168,20 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     assert.equal(third.code, 0, third.stderr);
   });
 
+  test("a folder that names an address the cluster has no more goes to the one it is told, and notes it", async () => {
+    const args = ["bootstrap", "--node", "moved", "--dir", "moved", "--json"];
+    const first = await runCliProcess(home, ...args);
+    assert.equal(first.code, 0, first.stderr);
+    const path = join(home, "moved", "kubelet.config");
+    const before = readFileSync(path, "utf8");
+    writeFileSync(path, before.replace(/server: .*/, "server: https://127.0.0.1:1"));
+    const second = await runCliProcess(home, ...args);
+    assert.equal(second.code, 0, second.stderr);
+    const { skippedBootstrap, server } = JSON.parse(second.stdout) as BootstrapJson;
+    assert.deepEqual([skippedBootstrap, server], [true, (JSON.parse(first.stdout) as BootstrapJson).server]);
+    assert.equal(readFileSync(path, "utf8"), before);
+  });
+
   test("openssl verifies the certificate against the CA, and reads the node's name in it", async () => {
     const { code, stderr } = await runCliProcess(home, "bootstrap", "--node", "ssl", "--dir", "ssl");
     assert.equal(code, 0, stderr);

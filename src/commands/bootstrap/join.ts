@@ -13,6 +13,7 @@ import {
 } from "../../kubelet/certificate/certificate-store.js";
 import { discoverCluster } from "../../kubelet/certificate/discovery.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
+import { movedTo, noteMove } from "../../kubelet/certificate/node-kubeconfig.js";
 import { NodeAgent } from "../../kubelet/node.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -86,7 +87,10 @@ export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
   const { context, plan, trace, clock, kubeVersion } = session;
   const decision = await decide(session);
   await askFirst(session, decision);
-  const own = decision.needed ? await bootstrap(session) : { ...decision, csrName: undefined };
+  const moved = decision.needed ? undefined : whereItIsNow(session, decision.config);
+  const own = decision.needed
+    ? await bootstrap(session)
+    : { ...decision, config: moved ?? decision.config, csrName: undefined };
   const agent = new NodeAgent(
     own.config,
     { clock, trace, random: context.random },
@@ -100,12 +104,24 @@ export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
   );
   try {
     await agent.testClient(context.signal);
+    // Not before: what is written down has been tried.
+    if (moved !== undefined) await noteMove(session.store, trace, moved);
   } catch (error) {
     await agent.close();
     throw error;
   }
   const { config, csrName, certificate } = own;
   return { agent, config, csrName, notAfterMs: certificate.notAfterMs, skippedBootstrap: !decision.needed };
+}
+
+/** With --server, a kubeconfig for another address does not count, and all is asked for again. */
+function whereItIsNow({ target, plan, trace, store }: JoinSession, config: RestConfig): RestConfig | undefined {
+  const moved = target === undefined ? undefined : movedTo(config, clusterOf(target, plan));
+  if (moved === undefined) return undefined;
+  const what = `go to ${moved.server}`;
+  const why = `that is where the cluster is now; ${store.kubeconfigPath} says ${config.server}`;
+  trace.emit({ kind: "decision", what, why }, { actor: "kubelet" });
+  return moved;
 }
 
 function decide({ plan, clock, trace, target, store }: JoinSession): Promise<BootstrapDecision> {

@@ -1,7 +1,6 @@
 import type { CertificateSigningRequest } from "../../api/certificates.js";
 import type { KubeClient, RestConfig } from "../../client/client.js";
 import { createClient } from "../../client/create-client.js";
-import { kubeconfigText } from "../../client/kubeconfig-text.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import { durationText } from "../../release/fact-table.js";
@@ -14,6 +13,7 @@ import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
 import type { CertificateStore, PendingKey } from "./certificate-store.js";
 import { type RequestResult, requestCertificate } from "./csr.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
+import { writeNodeKubeconfig } from "./node-kubeconfig.js";
 import { certificateLeftBehind, hasBeenThisNode } from "./own-certificate.js";
 import { checkNameIsFree } from "./taken-name.js";
 import { type WaitHints, waitForCertificate } from "./wait.js";
@@ -80,7 +80,7 @@ export async function loadClientCert(
   const { store, trace, clock } = deps;
   const left = options.force === true ? undefined : await certificateLeftBehind(store, ownerOf(options), clock.now());
   if (left !== undefined) {
-    const why = `an earlier run got it and was ended before it wrote ${store.kubeconfigPath}`;
+    const why = `it is good, and of this cluster; ${store.kubeconfigPath} is missing, or is for another address`;
     trace.emit(
       { kind: "decision", what: `use the certificate in ${store.certificatePath}`, why },
       { actor: "kubelet" },
@@ -274,15 +274,6 @@ async function writeKubeconfig(
     clientCertificatePem: pair.certificatePem,
     clientKeyPem: pair.keyPem,
   };
-  const upstream = { file: FILE, func: "writeKubeconfigFromBootstrapping" };
-  await trace.step("kubelet", `Write ${store.kubeconfigPath}`, { upstream }, () =>
-    store.writeKubeconfig(
-      kubeconfigText(
-        config,
-        { cluster: "default-cluster", user: "default-auth", context: "default-context" },
-        { clientCertificate: "kubelet.pem", clientKey: "kubelet.key" },
-      ),
-    ),
-  );
+  await writeNodeKubeconfig(store, trace, config);
   return { config, certificate: parseCertificatePem(pair.certificatePem) };
 }
