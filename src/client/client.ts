@@ -16,9 +16,14 @@ export interface RestConfig {
   readonly clientCertificatePem?: string;
   /** never printed */
   readonly clientKeyPem?: string;
-  /** Fills in headers before each request: for users of exec plugins or other login providers. */
-  readonly authorize?: (headers: Record<string, string>) => Promise<void>;
+  /** Fills in headers before each request: for users of exec plugins or other login providers, and to ask as somebody else. */
+  readonly authorize?: (headers: AskingHeaders) => Promise<void>;
+  /** as whom `authorize` asks, when that is not who the credentials are of: for words only */
+  readonly impersonatedUser?: string;
 }
+
+/** Headers of a request; a name with several values is sent as several headers. */
+export type AskingHeaders = Record<string, string | string[]>;
 
 export type PatchType =
   | "application/json-patch+json"

@@ -10,7 +10,7 @@ import { isAbortError } from "../util/errors.js";
 import type { Random } from "../util/random.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { readBody, readLines } from "./body.js";
-import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
+import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
 import { type HttpExchange, HttpTransport } from "./http.js";
 import { identityInWords } from "./identity.js";
 import { withQuery } from "./paths.js";
@@ -139,19 +139,19 @@ class TracedClient implements KubeClient {
   }
 
   async #exchange(request: KubeRequest, auditId: string): Promise<HttpExchange> {
-    const headers: Record<string, string | number> = {
+    const headers: AskingHeaders = {
       Accept: "application/json",
       "User-Agent": this.#userAgent,
       "Audit-ID": auditId,
     };
     const { token, authorize } = this.config;
     if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
-    if (authorize !== undefined) await authorize(headers as Record<string, string>);
+    if (authorize !== undefined) await authorize(headers);
     let body: Buffer | undefined;
     if (request.body !== undefined) {
       body = Buffer.from(JSON.stringify(request.body));
       headers["Content-Type"] = request.contentType ?? "application/json";
-      headers["Content-Length"] = body.length;
+      headers["Content-Length"] = String(body.length);
     }
     return { method: request.method, path: withQuery(request.path, request.query), headers, body };
   }

@@ -3,7 +3,7 @@ import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions 
 import type { TLSSocket } from "node:tls";
 import { LabError } from "../util/errors.js";
 import type { TlsServer, TlsSessions } from "../util/tls-sessions.js";
-import type { RestConfig } from "./client.js";
+import type { AskingHeaders, RestConfig } from "./client.js";
 import { tlsOf } from "./tls.js";
 
 /** One exchange, ready to be sent. */
@@ -11,7 +11,7 @@ export interface HttpExchange {
   readonly method: string;
   /** path and query below the server's own path */
   readonly path: string;
-  readonly headers: Record<string, string | number>;
+  readonly headers: AskingHeaders;
   readonly body: Buffer | undefined;
   /** its answer has no end: it gets a connection of its own */
   readonly isWatch?: boolean;

@@ -6,6 +6,13 @@ const BOOTSTRAP_TOKEN = /^([a-z0-9]{6})\.[a-z0-9]{16}$/;
 
 /** Who a client asks as, in words, without any secret: `token abcdef.****`, `certificate system:node:n1`, `anonymous`. */
 export function identityInWords(config: RestConfig): string {
+  const { impersonatedUser } = config;
+  return impersonatedUser === undefined
+    ? credentialInWords(config)
+    : `${impersonatedUser}, by ${credentialInWords(config)}`;
+}
+
+function credentialInWords(config: RestConfig): string {
   if (config.clientCertificatePem !== undefined) return `certificate ${commonName(config.clientCertificatePem)}`;
   if (config.token !== undefined) {
     const id = BOOTSTRAP_TOKEN.exec(config.token)?.[1];

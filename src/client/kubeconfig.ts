@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { LabError } from "../util/errors.js";
-import type { RestConfig } from "./client.js";
+import type { AskingHeaders, RestConfig } from "./client.js";
 import {
   type ChosenContext,
   chooseContext,
@@ -12,6 +12,7 @@ import {
   type NamedEntry,
   parseKubeconfig,
 } from "./kubeconfig-document.js";
+import { withImpersonation } from "./kubeconfig-impersonation.js";
 
 export interface LoadedKubeconfig {
   readonly config: RestConfig;
@@ -112,11 +113,10 @@ async function toConfig(chosen: ChosenContext, path: string): Promise<LoadedKube
     ...(cluster.fields["insecure-skip-tls-verify"] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(user === undefined ? {} : await credentials(user, path)),
   };
-  if (user !== undefined && needsLogin(user)) {
-    const { withLogin } = await import("./kubeconfig-login.js");
-    return { config: await withLogin(config, chosen, path), contextName: name };
-  }
-  return { config, contextName: name };
+  if (user === undefined) return { config, contextName: name };
+  const { withLogin } = needsLogin(user) ? await import("./kubeconfig-login.js") : { withLogin: undefined };
+  const known = withLogin === undefined ? config : await withLogin(config, chosen, path);
+  return { config: withImpersonation(known, user, path), contextName: name };
 }
 
 function needsLogin(user: NamedEntry): boolean {
@@ -147,7 +147,7 @@ async function credentials(user: NamedEntry, path: string): Promise<Partial<Rest
     ...(username === undefined
       ? {}
       : {
-          authorize: async (headers: Record<string, string>) => {
+          authorize: async (headers: AskingHeaders) => {
             headers["Authorization"] = `Basic ${basic}`;
           },
         }),

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
 import { parse } from "yaml";
+import { identityInWords } from "../../src/client/identity.js";
 import { loadKubeconfig, loadRealKubeconfig } from "../../src/client/kubeconfig.js";
 import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
 import type { LabError } from "../../src/util/errors.js";
@@ -111,6 +112,7 @@ describe("files that cannot be used say why, before any request", () => {
       () => entry("a", "https://h", "client-certificate: gone.pem, client-key: node.key"),
       /gone\.pem .* does not exist/,
     ],
+    ["groups for nobody", () => entry("a", "https://h", "token: t, as-groups: [g]"), /groups.*but not as whom \(as\)/],
     ["a proxy", () => entry("a", "https://h").replace("{server:", '{proxy-url: "http://p", server:'), /proxy/],
   ];
   for (const [what, text, sentence] of table) {
@@ -192,4 +194,21 @@ describe("the cluster that kubectl would use", () => {
     const path = await file("exec-bad", entry("a", "https://h", exec));
     await assert.rejects(loadKubeconfig(path), { code: "BAD_FILE", message: /login \(exec plugin\)/ });
   });
+});
+
+test("as somebody else: the headers of each request, and words that say both", async () => {
+  const extra = "as-user-extra: {scopes: [a, b], example.org/x: [c]}";
+  const user = `token: t, as: jane, as-uid: "7", as-groups: [g, h], ${extra}`;
+  const { config } = await loadKubeconfig(await file("as.config", entry("a", "https://h", user)));
+  const headers = {};
+  await config.authorize?.(headers);
+  assert.deepEqual(headers, {
+    "Impersonate-User": "jane",
+    "Impersonate-Uid": "7",
+    "Impersonate-Group": ["g", "h"],
+    "Impersonate-Extra-scopes": ["a", "b"],
+    "Impersonate-Extra-example.org%2Fx": ["c"],
+  });
+  assert.equal(config.token, "t");
+  assert.equal(identityInWords(config), "jane, by bearer token");
 });

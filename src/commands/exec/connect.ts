@@ -1,6 +1,6 @@
 import type { Status } from "../../api/meta.js";
 import { refusal as refusalError, statusMessage } from "../../client/answers.js";
-import type { KubeResponse, RestConfig } from "../../client/client.js";
+import type { AskingHeaders, KubeResponse, RestConfig } from "../../client/client.js";
 import { identityInWords } from "../../client/identity.js";
 import { tlsOf } from "../../client/tls.js";
 import { explainTransportError } from "../../client/transport-errors.js";
@@ -80,8 +80,8 @@ export async function connectStreams<T>(
 }
 
 /** How an identity shows itself in the request. */
-async function streamHeaders(config: RestConfig, auditId: string): Promise<Record<string, string>> {
-  const headers: Record<string, string> = { "Audit-ID": auditId, "User-Agent": "kubelab" };
+async function streamHeaders(config: RestConfig, auditId: string): Promise<AskingHeaders> {
+  const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
   if (config.token !== undefined) headers["Authorization"] = `Bearer ${config.token}`;
   await config.authorize?.(headers);
   return headers;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { refusal, statusMessage } from "../../client/answers.js";
 import { readBody } from "../../client/body.js";
+import type { AskingHeaders } from "../../client/client.js";
 import { HttpTransport } from "../../client/http.js";
 import { identityInWords } from "../../client/identity.js";
 import { explainTransportError } from "../../client/transport-errors.js";
@@ -27,7 +28,7 @@ export async function streamLog(
   const identity = identityInWords(config);
   const startMs = clock.now();
   try {
-    const headers: Record<string, string> = { "Audit-ID": auditId, "User-Agent": "kubelab" };
+    const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
     if (config.token !== undefined) headers["Authorization"] = `Bearer ${config.token}`;
     await config.authorize?.(headers);
     const response = await transport.send({ method: "GET", path, headers, body: undefined }, signal);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { CliContext } from "../../../cli/context.js";
-import type { RestConfig } from "../../../client/client.js";
+import type { AskingHeaders, RestConfig } from "../../../client/client.js";
 import { createClient } from "../../../client/create-client.js";
 import { loadKubeconfig } from "../../../client/kubeconfig.js";
 import { languageOf, sayIn } from "../../../labs/catalogue.js";
@@ -73,7 +73,7 @@ async function runLine(context: CliContext, argv: readonly string[]): Promise<vo
   const { clock } = context.session({});
   const deps = { clock, trace: new Trace(clock), random: context.random, actor: "user" } as const;
   await using client = createClient(asks, deps);
-  const authorize = async (headers: Record<string, string>) => {
+  const authorize = async (headers: AskingHeaders) => {
     await asks.authorize?.(headers);
     headers["Accept"] = AS_TABLE;
   };
