@@ -19,7 +19,7 @@ import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { joinPlace } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
-import { checkHandlerOptions, openHandler } from "./node/handler.js";
+import { checkHandlerOptions, endLeftWork, openHandler } from "./node/handler.js";
 import { type NodeCommandOptions, toJoinOptions } from "./node/options.js";
 import { type RunningNode, startNode } from "./node/start-node.js";
 
@@ -98,7 +98,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   const deps = { clock, trace, random: context.random };
   const kubeVersion = target === undefined ? OLDEST_RELEASE : await releaseOf(target, deps);
   await trace.chapter("node", async () => {
-    await using handler = await openHandler(context, { clock, trace }, options);
+    await endLeftWork(trace, plan.folder);
+    await using handler = await openHandler(context, { clock, trace }, options, plan.folder);
     await using node = await startNode(
       { context, clock, trace },
       {

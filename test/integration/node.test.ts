@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
+import { isAlive } from "../../src/util/processes.js";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { runKubectl } from "../support/node-kubectl.js";
@@ -228,3 +229,31 @@ function writeJson(folder: string, content: object): string {
   writeFileSync(path, JSON.stringify(content));
   return path;
 }
+
+describe.skipIf(process.platform !== "linux")("kubelab node with a command, killed", () => {
+  test("the next one ends the command that was left, and begins it anew", async () => {
+    const home = newHome();
+    const manifests = join(home, "manifests");
+    mkdirSync(manifests);
+    writeFileSync(join(manifests, "work.json"), JSON.stringify(podOf("work")));
+    const notes = join(home, "state", "kubelab", "nodes", "node-1", "commands");
+    const working = async () => {
+      const node = new CliProcess(home, [
+        ...["node", "-v", "2", "--manifest-dir", manifests],
+        ...["--handler-command", "exec sleep 1000"],
+      ]);
+      await node.printed(/ContainerStarted/);
+      return { node, pids: readdirSync(notes).map((name) => Number(name.split("-")[0])) };
+    };
+    const first = await working();
+    await first.node.kill("SIGKILL");
+    expect(await isAlive(first.pids[0] ?? 0)).toBe(true);
+    const second = await working();
+    expect(await isAlive(first.pids[0] ?? 0)).toBe(false);
+    expect(second.pids).toHaveLength(1);
+    await second.node.kill("SIGINT");
+    expect(await isAlive(second.pids[0] ?? 0)).toBe(false);
+    expect(readdirSync(notes)).toEqual([]);
+    rmSync(home, { recursive: true, force: true });
+  });
+});

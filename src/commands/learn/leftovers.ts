@@ -2,6 +2,7 @@ import { appendFileSync } from "node:fs";
 import { readdir, readFile, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isAlive, killGroup } from "../../util/processes.js";
 
 /** Folders of labs: `kubelab-lab-<pid>-XXXXXX`. What is left of a process that was killed is known by its number. */
 const PREFIX = "kubelab-lab-";
@@ -42,31 +43,6 @@ async function endGroups(folder: string): Promise<void> {
     // A number may belong to somebody else meanwhile: only who works in the lab's folder is meant.
     const cwd = pid > 1 ? await readlink(`/proc/${pid}/cwd`).catch(() => "") : "";
     if (cwd !== folder && !cwd.startsWith(`${folder}/`)) continue;
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      // It has just ended.
-    }
+    killGroup(pid);
   }
-}
-
-/** One that has ended and that nobody has asked about is not. */
-export async function isAlive(pid: number): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  return !/\) [ZX] /.test(stat);
-}
-
-/**
- * What tells a process from a later one of the same number: when it began, in ticks since the machine did.
- * @returns "": the system does not say, as elsewhere than on Linux
- */
-export async function markOf(pid: number): Promise<string> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // Its name may have anything in it, and ends with the last bracket: the state is the first word after that.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Say } from "../../labs/catalogue.js";
 import type { Clock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
-import { isAlive, markOf } from "./leftovers.js";
+import { isAlive, markOf } from "../../util/processes.js";
 import { learnFolder, makeLearnFolder } from "./progress-store.js";
 
 type Env = Readonly<Record<string, string | undefined>>;

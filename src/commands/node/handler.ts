@@ -13,8 +13,18 @@ export type HandlerOptions = Pick<NodeCommandOptions, "handler" | "handlerComman
 /** Of the environment a command gets this, and what its pod brings. */
 const PASSED_ON = ["PATH", "HOME", "LANG", "TMPDIR"] as const;
 
+/** Ends what the node's last kubelet has left, if it was killed: there must not be two at work for one pod. */
+export async function endLeftWork(trace: Trace, nodeFolder: string): Promise<void> {
+  const { endLeftCommands } = await import("../../kubelet/virtual/command-notes.js");
+  const ended = await endLeftCommands(nodeFolder);
+  if (ended.length === 0) return;
+  const text = `Ended the commands of a kubelet that was killed (process groups ${ended.join(", ")}).`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
+}
+
 /**
  * Starts the runtime of virtual pods if a flag asks for one.
+ * @param nodeFolder is there, and this process's own
  * @returns undefined: pods are containers here
  * @throws LabError USAGE for flags that contradict each other, BAD_FILE for a handler that is none
  */
@@ -22,8 +32,9 @@ export async function openHandler(
   context: CliContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
   options: HandlerOptions,
+  nodeFolder: string,
 ): Promise<(VirtualRuntime & { readonly description: string }) | undefined> {
-  const handler = await handlerOf(context, clock, options);
+  const handler = await handlerOf(context, clock, options, nodeFolder);
   if (handler === undefined) return undefined;
   const text = `Virtual pods: each pod of this node is one call of ${handler.description}.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
@@ -62,6 +73,7 @@ async function handlerOf(
   { cwd, env, signal }: CliContext,
   clock: Clock,
   { handler, handlerCommand }: HandlerOptions,
+  nodeFolder: string,
 ): Promise<PodHandler | undefined> {
   if (handler !== undefined) {
     const { ModuleHandler } = await import("../../kubelet/virtual/module-handler.js");
@@ -71,7 +83,9 @@ async function handlerOf(
   }
   if (handlerCommand === undefined) return undefined;
   const { CommandHandler } = await import("../../kubelet/virtual/command-handler.js");
-  return new CommandHandler(handlerCommand, Object.fromEntries(PASSED_ON.map((name) => [name, env[name]])));
+  const { CommandNotes } = await import("../../kubelet/virtual/command-notes.js");
+  const passedOn = Object.fromEntries(PASSED_ON.map((name) => [name, env[name]]));
+  return new CommandHandler(handlerCommand, passedOn, new CommandNotes(nodeFolder));
 }
 
 function usage(message: string, hint: string): LabError {

@@ -1,7 +1,8 @@
-import { readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, readIfThere } from "../../util/files.js";
+import { isAlive, markOf } from "../../util/processes.js";
 
 const LOCK = "kubelet.lock";
 /** A lock that somebody left is removed, and the next try may meet somebody who was faster. */
@@ -18,7 +19,7 @@ const MAX_TRIES = 3;
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const path = join(folder, LOCK);
-  const ours = `${process.pid} ${(await startOf(process.pid)) ?? ""}`.trim();
+  const ours = `${process.pid} ${await markOf(process.pid)}`.trim();
   await makeFolder(folder, 0o700);
   for (let attempt = 1; ; attempt++) {
     await checkUnlocked(folder);
@@ -46,32 +47,10 @@ export async function checkUnlocked(folder: string): Promise<void> {
   const [, digits, start = ""] = /^(\d+) ?(\d*)\n$/.exec((await readIfThere(join(folder, LOCK))) ?? "") ?? [];
   const pid = Number(digits);
   // With our own number it was somebody before us: in a container the next process has the number of the last one.
-  if (digits === undefined || pid === process.pid || !isRunning(pid) || ((await startOf(pid)) ?? "") !== start) return;
+  if (digits === undefined || pid === process.pid || !(await isAlive(pid)) || (await markOf(pid)) !== start) return;
   throw new LabError(
     "BAD_FILE",
     `a \`kubelab node\` works in ${folder} already (pid ${pid})`,
     "End it, or give this node another name: each name has a folder of its own.",
   );
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it runs, as somebody else.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/** In ticks since the machine's start, to know a process from a later one with its number; undefined where there is no /proc. */
-async function startOf(pid: number): Promise<string | undefined> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // The command's name is in brackets, and may hold anything.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    // No /proc here, or the process is gone.
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { kill as sendSignal } from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { AsyncQueue } from "../../util/async-queue.js";
+import type { CommandNotes } from "./command-notes.js";
 import {
   ABANDONED_EXIT_CODE,
   CANCELLED_EXIT_CODE,
@@ -26,16 +27,20 @@ const MAX_WAITING = 16;
 export class CommandHandler implements PodHandler {
   readonly description: string;
 
-  /** @param env what every command finds, beside what its pod's first container brings */
+  /**
+   * @param env what every command finds, beside what its pod's first container brings
+   * @param notes for the next kubelet, if this one is killed; default: none
+   */
   constructor(
     readonly command: string,
     readonly env: Readonly<Record<string, string | undefined>>,
+    readonly notes?: CommandNotes,
   ) {
     this.description = command;
   }
 
   async *run(task: HandlerTask, { abort, kill }: HandlerSignals): AsyncGenerator<HandlerEvent> {
-    const running = new RunningCommand(this.command, task, this.env);
+    const running = new RunningCommand(this, task);
     const onAbort = () => running.signal("SIGTERM");
     const onKill = () => running.abandon();
     abort.addEventListener("abort", onAbort, { once: true });
@@ -68,7 +73,7 @@ class RunningCommand {
   #isAbandoned = false;
   #line = "";
 
-  constructor(command: string, task: HandlerTask, env: Readonly<Record<string, string | undefined>>) {
+  constructor({ command, env, notes }: CommandHandler, task: HandlerTask) {
     const { name, namespace, uid } = task.pod.metadata;
     const own = { KUBELAB_POD_NAME: name, KUBELAB_POD_NAMESPACE: namespace, KUBELAB_POD_UID: uid };
     this.#child = spawn("/bin/sh", ["-c", command], {
@@ -77,6 +82,8 @@ class RunningCommand {
       // A group of its own, so that what the shell has started ends with it.
       detached: true,
     });
+    const { pid } = this.#child;
+    const forget = pid === undefined ? undefined : notes?.begun(pid);
     const [stdin, stdout, stderr] = this.#child.stdio;
     const sayings = (this.#child.stdio[SAYINGS_FD] ?? null) as Readable | null;
     this.#outputs = [stdout, stderr, sayings].filter((one): one is Readable => one !== null);
@@ -91,7 +98,10 @@ class RunningCommand {
     (stdin as Writable | null)?.end(JSON.stringify(task));
     this.#child.on("error", (error) => this.#over({ error: error.message }));
     // As in a container: what it has left in the background ends with it, and holds up nothing.
-    this.#child.on("exit", () => this.signal("SIGKILL"));
+    this.#child.on("exit", () => {
+      this.signal("SIGKILL");
+      forget?.();
+    });
     this.#child.on("close", (code, signal) => this.#over({ code, signal }));
   }
 
