@@ -118,6 +118,14 @@ const COMMON: readonly Row[] = [
   ["a protocol that is none", ["nettool", "--protocol", "v9", "--", "ls"], 2, /^$/, /Allowed choices are v5, v4, spdy/],
 ];
 
+const OLD_TUNNEL: Row = [
+  "port-forward by a tunnel that the API server does not know",
+  ["port-forward", "nginx", ":80", "--protocol", "tunnel"],
+  4,
+  /^$/,
+  /query parameter "port" is required Use --protocol spdy; tunnel needs an API server of 1\.31/,
+];
+
 const BY_RELEASE: Readonly<Record<string, readonly Row[]>> = {
   "1.25": [
     [
@@ -260,6 +268,14 @@ function releaseSuite(release: string): void {
       /^$/,
       /"80:HTTP" names no ports/,
     ],
+    [
+      "port-forward at an address of another machine",
+      ["port-forward", "nginx", ":80", "--address", "192.0.2.1"],
+      2,
+      /^$/,
+      /unable to listen on 192\.0\.2\.1:0: .* Name an address of this machine/,
+    ],
+    ...(release === "1.25" ? [OLD_TUNNEL] : []),
   ];
   for (const [title, argv, code, stdout, stderr] of siblings) {
     test(title, async () => {

@@ -115,14 +115,24 @@ function connect(
       },
     }),
   );
-  return connectStreams(client, podPath(pod.metadata, "portforward"), attempts, signal);
+  return connectStreams(client, podPath(pod.metadata, "portforward"), attempts, signal).catch(explainTunnel);
+}
+
+/** An API server that knows no tunnels lets the kubelet answer, whose own WebSockets for ports are of another kind. */
+function explainTunnel(error: unknown): never {
+  if (!(error instanceof LabError) || !error.message.includes('query parameter "port" is required')) throw error;
+  const hint = "Use --protocol spdy; tunnel needs an API server of 1.31 or newer (--kube-version 1.31).";
+  throw new LabError(error.code, error.message, hint, { cause: error });
 }
 
 function listen(server: Server, address: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
-      const hint = "Name another local port, or none for any: :80";
+      const isAddress = cause.code === "EADDRNOTAVAIL" || cause.syscall === "getaddrinfo";
+      const hint = isAddress
+        ? "Name an address of this machine: --address 127.0.0.1"
+        : "Name another local port, or none for any: :80";
       reject(new LabError("USAGE", `unable to listen on ${address}:${port}: ${why}`, hint, { cause }));
     });
     server.listen(port, address, () => {
