@@ -155,10 +155,10 @@ function disturbed<H extends object>(handlers: H, faults: Faults): H {
   const out: Record<string, AnyHandler> = {};
   for (const [name, handler] of Object.entries(handlers) as [string, AnyHandler][]) {
     out[name] = (request, context) => {
-      const { rpc, signal } = context;
-      const waiting = faults.before(rpc.name, signal);
+      // Handed on whole: a call's signal is made when somebody asks for it.
+      const waiting = faults.before(context);
       if (waiting === undefined) return handler(request, context);
-      if (!rpc.isStream) return waiting.then(() => handler(request, context));
+      if (!context.rpc.isStream) return waiting.then(() => handler(request, context));
       return (async function* () {
         await waiting;
         yield* handler(request, context) as AsyncIterable<unknown>;

@@ -1,3 +1,4 @@
+import type { CallContext } from "../../cri/served-call.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../cri/services.js";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import type { Clock } from "../../util/clock.js";
@@ -60,16 +61,16 @@ export class Faults {
   }
 
   /** Before a call is served. @throws RpcError what it shall fail with; the signal's reason */
-  before(rpc: RpcName, signal: AbortSignal): Promise<void> | undefined {
+  before(call: CallContext): Promise<void> | undefined {
     if (this.#faults.size === 0) return undefined;
-    const name = this.#faults.has(rpc) ? rpc : "*";
+    const name = this.#faults.has(call.rpc.name) ? call.rpc.name : "*";
     const fault = this.#faults.get(name);
     if (fault === undefined) return undefined;
     if (fault.count !== undefined) {
       if (fault.count <= 1) this.#faults.delete(name);
       else this.#faults.set(name, { ...fault, count: fault.count - 1 });
     }
-    return this.#happen(fault, this.#releaseOf(name), signal);
+    return this.#happen(fault, this.#releaseOf(name), call.signal);
   }
 
   async #happen(fault: Fault, released: AbortSignal, signal: AbortSignal): Promise<void> {
