@@ -11,6 +11,7 @@ export const MAX_REQUEST_MS = 60_000;
 
 /** Made once: an error that an abort makes by itself collects its stack, for each stream that ends. */
 const OVER = new DOMException("the answer is over", "AbortError");
+const LEFT = new DOMException("the client is gone", "AbortError");
 
 /** One request on its way through the filters and handlers, and what its answer must carry. */
 export class Exchange {
@@ -26,6 +27,7 @@ export class Exchange {
   refusedByFilter = false;
   /** values of Vary, for answers that differ by request headers */
   vary: readonly string[] = [];
+  #abort: AbortController | undefined;
 
   constructor(
     readonly request: IncomingMessage,
@@ -65,9 +67,15 @@ export class Exchange {
     };
   }
 
-  /** Aborts when the answer is over, for whatever reason, or when `closing` does. */
+  /** Nobody waits for the answer any more, though the connection may still be open. */
+  clientLeft(): void {
+    this.#abort?.abort(LEFT);
+  }
+
+  /** Aborts when the answer is over, for whatever reason, or the client has left, or when `closing` does. */
   abortSignal(closing: AbortSignal): AbortSignal {
     const abort = new AbortController();
+    this.#abort = abort;
     const end = () => {
       closing.removeEventListener("abort", end);
       abort.abort(OVER);

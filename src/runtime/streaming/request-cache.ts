@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { RpcError } from "../../cri/status.js";
 import type { Clock } from "../../util/clock.js";
+import { SystemRandom } from "../../util/random.js";
 
 const TTL_MS = 60_000;
 const MAX_IN_FLIGHT = 1000;
@@ -20,6 +20,8 @@ interface Entry<T> {
 export class RequestCache<T> {
   /** in the order in which they expire */
   readonly #entries = new Map<string, Entry<T>>();
+  /** Who has a token may run commands: no seed makes it come out the same. */
+  readonly #random = new SystemRandom();
 
   constructor(readonly clock: Clock) {}
 
@@ -33,8 +35,7 @@ export class RequestCache<T> {
     if (this.#entries.size >= MAX_IN_FLIGHT)
       throw new RpcError("ResourceExhausted", "maximum number of in-flight requests exceeded");
     let token: string;
-    // Who has it may run commands: no seed makes it come out the same.
-    do token = randomBytes(TOKEN_BYTES).toString("base64url").slice(0, TOKEN_LENGTH);
+    do token = this.#random.bytes(TOKEN_BYTES).toString("base64url").slice(0, TOKEN_LENGTH);
     while (this.#entries.has(token));
     this.#entries.set(token, { request, expiresMs: this.clock.now() + TTL_MS });
     return token;

@@ -113,6 +113,7 @@ export class Streams {
   }
 
   #report(kind: StreamKind, what: string, protocol: RemoteCommandServerSession["protocol"]): void {
+    if (!this.core.trace.wants(2)) return;
     const text = `a client came for ${kind} of ${what} over ${protocol.framing} (${protocol.subprotocol || "unnamed"})`;
     this.core.trace.emit({ kind: "note", text }, { actor: "runtime", level: 2 });
   }

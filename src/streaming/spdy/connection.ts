@@ -17,6 +17,8 @@ import { StreamTable } from "./stream-table.js";
 import { Transport, type TransportOwner } from "./transport.js";
 
 const CLOSED = "the connection is closed";
+/** Made once: an error collects its stack, which is dear, and most connections end like this. */
+const ORDERLY_END = new StreamError(CLOSED);
 
 export interface SpdyDeps {
   readonly clock: Clock;
@@ -104,7 +106,7 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
   get over(): AbortSignal {
     if (this.#over === undefined) {
       this.#over = new AbortController();
-      if (this.#isClosing) this.#over.abort(this.#whyClosed());
+      if (this.#isClosing) this.#over.abort(this.#reason ?? ORDERLY_END);
     }
     return this.#over.signal;
   }
@@ -203,7 +205,7 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     this.#openings.refused(() => this.#whyClosed());
     for (const stream of this.#streams.all()) stream.terminate(this.#reason, this.#reason?.message ?? CLOSED);
     this.flow.wakeWriters();
-    this.#over?.abort(this.#whyClosed());
+    this.#over?.abort(this.#reason ?? ORDERLY_END);
   }
 
   /** Made only for who wants to know: an error collects its stack, which is dear. */

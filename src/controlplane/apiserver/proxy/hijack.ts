@@ -10,7 +10,7 @@ const MAX_EARLY_BYTES = 64 * 1024;
  * Watches a client that waits for its upgrade: whether it is still there shows only to who reads. What it sends early is
  * kept for the protocol that it asks for.
  *
- * @param gone called when the client has left
+ * @param gone called when the client has said that it will send no more; that its connection closes is seen elsewhere
  * @returns what was read; nothing is read any more then
  */
 export function watchWaiting({ socket, head }: Upgrade, gone: () => void): () => Buffer {
@@ -23,13 +23,11 @@ export function watchWaiting({ socket, head }: Upgrade, gone: () => void): () =>
   };
   socket.on("data", keep);
   socket.once("end", gone);
-  socket.once("close", gone);
   return () => {
     socket.pause();
     socket.off("data", keep);
     socket.off("end", gone);
-    socket.off("close", gone);
-    return Buffer.concat(early);
+    return early.length === 1 ? head : Buffer.concat(early);
   };
 }
 

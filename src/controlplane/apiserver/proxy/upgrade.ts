@@ -64,7 +64,11 @@ export async function proxyUpgrade(
   socket.destroy();
 }
 
-/** @returns the kubelet's answer, and what the client sent meanwhile @throws StatusError 500 */
+/**
+ * @param signal the exchange's
+ * @returns the kubelet's answer, and what the client sent meanwhile
+ * @throws StatusError 500
+ */
 export async function ask(
   deps: ProxyDeps,
   exchange: Exchange,
@@ -73,12 +77,9 @@ export async function ask(
   signal: AbortSignal,
 ): Promise<{ readonly answer: KubeletAnswer; readonly head: Buffer }> {
   reportAsked(deps.trace, exchange, target.info, request.method, request.path, target.pod?.url);
-  const asking = new AbortController();
-  const stop = () => asking.abort("the client is gone");
-  signal.addEventListener("abort", stop, { once: true });
-  const release = watchWaiting(requireUpgrade(exchange), stop);
+  const release = watchWaiting(requireUpgrade(exchange), () => exchange.clientLeft());
   try {
-    const answer = await askTarget(deps, target, request, asking.signal);
+    const answer = await askTarget(deps, target, request, signal);
     return { answer, head: release() };
   } catch (error) {
     release();
@@ -86,8 +87,6 @@ export async function ask(
     const message = `error dialing backend: ${error.message}`;
     reportAnswered(deps.trace, exchange, "500 Internal Server Error", message);
     throw internalError(message);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 

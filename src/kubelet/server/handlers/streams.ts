@@ -1,12 +1,13 @@
 import type { V1Pod } from "../../../api/pod.js";
 import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
+import type { Trace } from "../../../trace/trace.js";
 import { buildPodFullName } from "../../container/runtime.js";
 import { writeJson, writeStreamError, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 import type { ContainerHostRequest } from "../host.js";
 import { proxyStream } from "../proxy-stream.js";
 import { portForwardPorts, remoteCommandOptions } from "../stream-options.js";
-import { maskStreamUrl, resolveStreamUrl } from "../stream-url.js";
+import { maskStreamUrl, resolveStreamUrl, type StreamUrl } from "../stream-url.js";
 
 const FILE = "pkg/kubelet/server/server.go";
 
@@ -84,19 +85,8 @@ async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise
   if (resolved === undefined) {
     return writeText(call.response, 500, `the runtime's streaming URL cannot be used: ${maskStreamUrl(answered)}`);
   }
-  const { url, replacedHost } = resolved;
-  trace.emit(
-    {
-      kind: "decision",
-      what: `connect the streams to ${maskStreamUrl(url)}`,
-      why:
-        replacedHost === undefined
-          ? "there the runtime serves them"
-          : `the runtime answered ${maskStreamUrl(answered)}, and ${replacedHost} is where it listens, not where it is called`,
-      upstream: { file: FILE, func: "proxyStream" },
-    },
-    { actor: "kubelet" },
-  );
+  const { url } = resolved;
+  reportPlace(trace, answered, resolved);
   const subject = `streams of ${call.path}`;
   const report = (to: string) =>
     trace.emit({ kind: "state", subject, what: "connection", to }, { actor: "kubelet", level: 1 });
@@ -105,4 +95,15 @@ async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise
   const end = await proxyStream(call, url, onUpgrade, call.signal);
   if (end.outcome === "ended") report(`ended: ${end.toRuntime} bytes to the runtime, ${end.fromRuntime} bytes from it`);
   else report(end.outcome === "failed" ? `failed: ${end.why}` : `refused by the runtime with ${end.status}`);
+}
+
+/** Where the runtime serves the streams, which it said in its own words. */
+function reportPlace(trace: Trace, answered: string, { url, replacedHost }: StreamUrl): void {
+  if (!trace.wants(1)) return;
+  const why =
+    replacedHost === undefined
+      ? "there the runtime serves them"
+      : `the runtime answered ${maskStreamUrl(answered)}, and ${replacedHost} is where it listens, not where it is called`;
+  const what = `connect the streams to ${maskStreamUrl(url)}`;
+  trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func: "proxyStream" } }, { actor: "kubelet" });
 }
