@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Clock } from "../../util/clock.js";
+import type { Clock, Timer } from "../../util/clock.js";
 import { StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
 
@@ -44,7 +44,10 @@ const SENT = Promise.resolve();
  * Differs: the library answers pings and checks frames; what breaks the protocol is answered with a close and its code.
  */
 export class MessageSocket {
-  readonly #over = new AbortController();
+  #isOver = false;
+  #silence: Timer | undefined;
+  #pinging: Timer | undefined;
+  #closeAnswer: Timer | undefined;
   readonly closed: Promise<void>;
   #closing: Promise<void> | undefined;
   #waiters: (() => void)[] = [];
@@ -78,13 +81,14 @@ export class MessageSocket {
     ws.on("close", (code, reason) => this.#ended(code, reason.toString()));
     const { idleTimeoutMs, heartbeat } = options;
     // It was gone before anybody listened.
-    if (ws.readyState === ws.CLOSED) queueMicrotask(() => this.#ended(1006, ""));
-    ws.resume();
-    if (idleTimeoutMs !== undefined) void this.#limitSilence(idleTimeoutMs);
-    if (heartbeat !== undefined) {
-      void this.#limitSilence(heartbeat.deadlineMs);
-      void this.#ping(heartbeat.periodMs);
+    if (ws.readyState === ws.CLOSED) {
+      queueMicrotask(() => this.#ended(1006, ""));
+      return;
     }
+    ws.resume();
+    const limitsMs = [idleTimeoutMs, heartbeat?.deadlineMs].filter((one) => one !== undefined);
+    if (limitsMs.length > 0) this.#limitSilence(Math.min(...limitsMs));
+    if (heartbeat !== undefined) this.#pingAfter(heartbeat.periodMs);
   }
 
   /**
@@ -100,7 +104,7 @@ export class MessageSocket {
   }
 
   async #untilSent(): Promise<void> {
-    while (!this.#over.signal.aborted) {
+    while (!this.#isOver) {
       if (this.ws.bufferedAmount <= MAX_UNSENT_BYTES) return;
       await new Promise<void>((resolve) => this.#waiters.push(resolve));
     }
@@ -148,18 +152,18 @@ export class MessageSocket {
   async #awaitClose(): Promise<void> {
     // The answer is found only behind what was not read yet.
     this.ws.resume();
+    if (!this.#isOver && this.#closeAnswer === undefined) this.#limitClose(this.deps.clock.now() + FINISH_MS);
+    await this.closed;
+  }
+
+  /** @param endMs Unix ms: until then a reader who is slow has time */
+  #limitClose(endMs: number): void {
     const { clock } = this.deps;
     const { closeAnswerMs = CLOSE_ANSWER_MS } = this.options;
-    const { signal } = this.#over;
-    const endMs = clock.now() + FINISH_MS;
-    try {
-      do await clock.sleep(closeAnswerMs, signal);
-      while (this.ws.bufferedAmount > 0 && clock.now() < endMs);
-      this.ws.terminate();
-    } catch {
-      // Closed before its time was over.
-    }
-    await this.closed;
+    this.#closeAnswer = clock.timer(closeAnswerMs, () => {
+      if (this.ws.bufferedAmount > 0 && clock.now() < endMs) this.#limitClose(endMs);
+      else this.ws.terminate();
+    });
   }
 
   /** Breaks the connection off. Safe to call twice. */
@@ -172,7 +176,8 @@ export class MessageSocket {
     const isOrderly = this.#problem === undefined && ORDERLY_CODES.has(code);
     if (code !== 1006) this.#report("received", "close", Buffer.from(reason), String(code));
     if (!isOrderly) this.#problem ??= closeProblem(code, reason);
-    this.#over.abort("closed");
+    this.#isOver = true;
+    for (const timer of [this.#silence, this.#pinging, this.#closeAnswer]) timer?.stop();
     this.#wakeAll();
     this.taker.ended(isOrderly ? undefined : this.#gone());
   }
@@ -181,32 +186,20 @@ export class MessageSocket {
     return new StreamError(this.#problem ?? "the connection is closed");
   }
 
-  async #limitSilence(limitMs: number): Promise<void> {
+  #limitSilence(limitMs: number): void {
     const { clock } = this.deps;
-    try {
-      for (;;) {
-        const leftMs = this.#lastMs + limitMs - clock.now();
-        if (leftMs <= 0) break;
-        await clock.sleep(leftMs, this.#over.signal);
-      }
-    } catch {
-      return; // closed
-    }
-    this.terminate(`nothing was sent or received for ${limitMs / 1000} s`);
+    const leftMs = this.#lastMs + limitMs - clock.now();
+    if (leftMs > 0) this.#silence = clock.timer(leftMs, () => this.#limitSilence(limitMs));
+    else this.terminate(`nothing was sent or received for ${limitMs / 1000} s`);
   }
 
-  async #ping(periodMs: number): Promise<void> {
-    const { signal } = this.#over;
-    for (;;) {
-      try {
-        await this.deps.clock.sleep(periodMs, signal);
-      } catch {
-        return; // closed
-      }
+  #pingAfter(periodMs: number): void {
+    this.#pinging = this.deps.clock.timer(periodMs, () => {
       if (this.ws.readyState !== this.ws.OPEN) return;
       this.#report("sent", "ping", Buffer.alloc(0));
       this.ws.ping();
-    }
+      this.#pingAfter(periodMs);
+    });
   }
 
   #report(direction: "sent" | "received", type: string, payload: Buffer, note?: string): void {
