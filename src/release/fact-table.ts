@@ -293,6 +293,31 @@ export const FACTS = {
       ["1.28", true],
     ],
   ),
+  createdEventColon: fact(
+    "the event Created",
+    "pkg/kubelet/kuberuntime/kuberuntime_container.go",
+    (value: boolean) => (value ? "Created container: NAME" : "Created container NAME"),
+    [
+      ["1.25", false],
+      ["1.32", true],
+    ],
+  ),
+  backOffEventNames: fact(
+    "the event BackOff of a container",
+    "pkg/kubelet/kuberuntime/kuberuntime_manager.go",
+    (value: boolean) => (value ? "names container and pod" : "names nobody"),
+    [
+      ["1.25", false],
+      ["1.26", true],
+    ],
+  ),
+  pulledEvent: word<"duration" | "and with waiting" | "and the image's size">(
+    "what the event Pulled says",
+    "pkg/kubelet/images/image_manager.go",
+    ["1.25", "duration"],
+    ["1.26", "and with waiting"],
+    ["1.30", "and the image's size"],
+  ),
   execProtocol: word<"SPDY/3.1" | "WebSocket v5">(
     "exec, attach",
     "staging/src/k8s.io/client-go/tools/remotecommand/websocket.go",

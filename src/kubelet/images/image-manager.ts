@@ -1,6 +1,7 @@
 import type { V1Pod } from "../../api/pod.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { Init } from "../../protobuf/fields.js";
+import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import type { Backoff } from "../container/backoff.js";
 import { goDuration } from "../container/go-duration.js";
@@ -45,7 +46,11 @@ type Say = (type: "Normal" | "Warning", reason: string, message: string) => void
  * second (upstream: 5).
  */
 export class ImageManager {
-  constructor(readonly deps: ImageManagerDeps) {}
+  /** @param kubeVersion `1.25`: events have that release's words */
+  constructor(
+    readonly deps: ImageManagerDeps,
+    readonly kubeVersion: string,
+  ) {}
 
   async ensureImageExists(request: ImageRequest, signal: AbortSignal): Promise<ImageResult> {
     const { pod, container } = request;
@@ -110,10 +115,28 @@ export class ImageManager {
       backOff.gc();
       return { outcome: "failed", error: "ErrImagePull", message: result.text };
     }
-    const took = goDuration(clock.now() - startedMs);
+    const { imageRef, pullMs } = result.value;
+    const took = await this.#tookText(image, pullMs, clock.now() - startedMs, signal);
     say("Normal", "Pulled", `Successfully pulled image ${JSON.stringify(written)} in ${took}`);
     backOff.gc();
-    return { outcome: "ok", imageRef: result.value };
+    return { outcome: "ok", imageRef };
+  }
+
+  /** How long it took; newer releases tell the pull from the wait for others, and say how much it was. */
+  async #tookText(
+    image: { readonly image: string; readonly annotations: Readonly<Record<string, string>> },
+    pullMs: number,
+    totalMs: number,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const says = factFor("pulledEvent", this.kubeVersion);
+    if (says === "duration") return goDuration(totalMs);
+    const times = `${goDuration(pullMs)} (${goDuration(totalMs)} including waiting)`;
+    if (says === "and with waiting") return times;
+    const status = await this.deps.imageService.imageStatus(image, false, signal);
+    // An image of unknown size is told as one of none: as upstream, whose GetImageSize is asked with best effort.
+    const size = status.outcome === "ok" ? (status.value.image?.size ?? 0n) : 0n;
+    return `${times}. Image size: ${size} bytes.`;
   }
 }
 

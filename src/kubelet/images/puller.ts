@@ -3,6 +3,7 @@ import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { ImageSpec } from "../../cri/messages/values.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
 import type { Init } from "../../protobuf/fields.js";
+import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";
 import type { RemoteImageService } from "../cri/remote-image.js";
 
@@ -13,18 +14,35 @@ export interface PullRequest {
   readonly sandboxConfig: Init<typeof PodSandboxConfig>;
 }
 
+/** Mirrors pullResult in pkg/kubelet/images/puller.go. */
+export interface PulledImage {
+  /** what the runtime knows the image by from now on */
+  readonly imageRef: string;
+  /** ms, without the wait for others */
+  readonly pullMs: number;
+}
+
 /** Brings images to the node. Mirrors imagePuller in pkg/kubelet/images/puller.go. */
 export interface ImagePuller {
-  /** @returns what the runtime knows the image by from now on */
-  pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<string>>;
+  pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<PulledImage>>;
 }
 
 /** As many at once as are asked for. Mirrors parallelImagePuller. */
 export class ParallelImagePuller implements ImagePuller {
-  constructor(readonly imageService: Pick<RemoteImageService, "pullImage">) {}
+  constructor(
+    readonly imageService: Pick<RemoteImageService, "pullImage">,
+    readonly clock: Clock,
+  ) {}
+
+  async pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<PulledImage>> {
+    const startedMs = this.clock.now();
+    const result = await this.#pull(request, signal);
+    if (result.outcome !== "ok") return result;
+    return { outcome: "ok", value: { imageRef: result.value, pullMs: this.clock.now() - startedMs } };
+  }
 
   /** Mirrors PullImage in pkg/kubelet/kuberuntime/kuberuntime_image.go. */
-  async pull({ image, credentials, sandboxConfig }: PullRequest, signal: AbortSignal): Promise<RpcResult<string>> {
+  async #pull({ image, credentials, sandboxConfig }: PullRequest, signal: AbortSignal): Promise<RpcResult<string>> {
     if (credentials.length === 0) return this.imageService.pullImage(image, undefined, sandboxConfig, signal);
     const failures: RpcFailure[] = [];
     for (const auth of credentials) {
@@ -41,11 +59,11 @@ export class SerialImagePuller implements ImagePuller {
   readonly #puller: ParallelImagePuller;
   readonly #mutex = new Mutex();
 
-  constructor(imageService: Pick<RemoteImageService, "pullImage">) {
-    this.#puller = new ParallelImagePuller(imageService);
+  constructor(imageService: Pick<RemoteImageService, "pullImage">, clock: Clock) {
+    this.#puller = new ParallelImagePuller(imageService, clock);
   }
 
-  pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<string>> {
+  pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<PulledImage>> {
     const turn = this.#mutex.run(async () => {
       // Who gave up while waiting keeps nobody waiting.
       signal.throwIfAborted();

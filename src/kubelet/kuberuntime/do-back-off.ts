@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../api/pod.js";
-import { constantsFor } from "../../release/facts.js";
+import { constantsFor, factFor } from "../../release/facts.js";
 import type { Backoff } from "../container/backoff.js";
 import { goDuration } from "../container/go-duration.js";
 import { hashContainer } from "../container/hash.js";
@@ -45,7 +45,11 @@ export function doBackOff(context: ManagerContext, request: BackOffRequest): Sta
     return undefined;
   }
   const wait = goDuration(backOff.get(key));
-  recordContainerEvent(context, { pod, container }, "Warning", "BackOff", "Back-off restarting failed container");
+  const names = factFor("backOffEventNames", context.options.kubeVersion)
+    ? ` ${container.name} in pod ${formatPod(pod)}`
+    : "";
+  const said = `Back-off restarting failed container${names}`;
+  recordContainerEvent(context, { pod, container }, "Warning", "BackOff", said);
   context.trace.emit(
     {
       kind: "decision",

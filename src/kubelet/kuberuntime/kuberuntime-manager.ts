@@ -45,12 +45,12 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
     this.type = options.runtimeName;
     this.#reader = new KubeRuntime({ service: new RemotePodReader(deps.runtimeService) });
     const isSerial = options.serializeImagePulls ?? true;
-    const puller = isSerial ? new SerialImagePuller(imageService) : new ParallelImagePuller(imageService);
+    const puller = isSerial ? new SerialImagePuller(imageService, clock) : new ParallelImagePuller(imageService, clock);
     const backOff = new Backoff(clock, IMAGE_BACK_OFF);
     this.#context = {
       ...deps,
       options,
-      images: new ImageManager({ imageService, puller, recorder, backOff, clock }),
+      images: new ImageManager({ imageService, puller, recorder, backOff, clock }, options.kubeVersion),
       runner: new HandlerRunner({
         runInContainer: (containerId, cmd, timeoutMs, signal) => this.#execSync(containerId, cmd, timeoutMs, signal),
         getPodStatus: (pod, signal) => this.getPodStatus(pod, signal),

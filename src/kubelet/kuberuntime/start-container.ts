@@ -1,6 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Pod } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
@@ -67,7 +68,8 @@ export async function startContainer(
     const containerId = created.value;
     const record = (reason: string, message: string) =>
       recordContainerEvent(context, { ...subject, containerId }, "Normal", reason, message);
-    record("Created", `Created container ${container.name}`);
+    const colon = factFor("createdEventColon", context.options.kubeVersion) ? ":" : "";
+    record("Created", `Created container${colon} ${container.name}`);
     const started = await context.runtimeService.startContainer(containerId, signal);
     if (started.outcome !== "ok") return fail("RunContainerError", started.message, containerId);
     record("Started", `Started container ${container.name}`);

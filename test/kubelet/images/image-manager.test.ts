@@ -9,6 +9,7 @@ import { credentialsFor } from "../../../src/kubelet/images/keyring.js";
 import {
   type ImagePuller,
   ParallelImagePuller,
+  type PulledImage,
   type PullRequest,
   SerialImagePuller,
 } from "../../../src/kubelet/images/puller.js";
@@ -76,25 +77,34 @@ class Fakes implements ImagePuller {
   readonly pulls: PullRequest[] = [];
   present: string | undefined;
   inspect: RpcResult<void> = { outcome: "ok", value: undefined };
+  inspectOncePulled: RpcResult<void> = this.inspect;
   answer: RpcResult<string> = { outcome: "ok", value: "sha256:pulled" };
-  readonly manager = new ImageManager({
-    imageService: {
-      imageStatus: async () => {
-        if (this.inspect.outcome !== "ok") return this.inspect;
-        const image = this.present === undefined ? {} : { image: Image.create({ id: this.present }) };
-        return { outcome: "ok", value: ImageStatusResponse.create(image) };
-      },
-    },
-    puller: this,
-    recorder: this.events,
-    backOff: new Backoff(this.clock, IMAGE_BACK_OFF),
-    clock: this.clock,
-  });
+  readonly manager: ImageManager;
 
-  async pull(request: PullRequest): Promise<RpcResult<string>> {
+  constructor(kubeVersion = "1.25") {
+    const deps = {
+      imageService: {
+        imageStatus: async () => {
+          if (this.inspect.outcome !== "ok") return this.inspect;
+          const image = this.present === undefined ? {} : { image: Image.create({ id: this.present, size: 4269694n }) };
+          return { outcome: "ok", value: ImageStatusResponse.create(image) } as const;
+        },
+      },
+      puller: this,
+      recorder: this.events,
+      backOff: new Backoff(this.clock, IMAGE_BACK_OFF),
+      clock: this.clock,
+    };
+    this.manager = new ImageManager(deps, kubeVersion);
+  }
+
+  async pull(request: PullRequest): Promise<RpcResult<PulledImage>> {
     this.pulls.push(request);
     await this.clock.advance(1387);
-    return this.answer;
+    if (this.answer.outcome !== "ok") return this.answer;
+    this.present = this.answer.value;
+    this.inspect = this.inspectOncePulled;
+    return { outcome: "ok", value: { imageRef: this.answer.value, pullMs: 1200 } };
   }
 
   async ensure(imagePullPolicy: string, image = "app:1"): Promise<string> {
@@ -124,6 +134,26 @@ describe("ensureImageExists", () => {
       'Normal Pulled Successfully pulled image "app" in 1.387s',
     ]);
     assert.equal(fakes.events.fieldPaths[0], "spec.containers{c}");
+  });
+
+  for (const [kubeVersion, took] of [
+    ["1.25", "1.387s"],
+    ["1.26", "1.2s (1.387s including waiting)"],
+    ["1.29", "1.2s (1.387s including waiting)"],
+    ["1.30", "1.2s (1.387s including waiting). Image size: 4269694 bytes."],
+  ] as const) {
+    test(`how long it took, in the words of ${kubeVersion}`, async () => {
+      const fakes = new Fakes(kubeVersion);
+      await fakes.ensure("Always");
+      assert.equal(fakes.events.take()[1], `Normal Pulled Successfully pulled image "app:1" in ${took}`);
+    });
+  }
+
+  test("a size that the runtime does not tell is 0, and fails nothing", async () => {
+    const fakes = new Fakes("1.30");
+    fakes.inspectOncePulled = rpcFailure("Internal", "no");
+    assert.equal(await fakes.ensure("Always"), "sha256:pulled");
+    assert.match(fakes.events.take()[1] ?? "", /Image size: 0 bytes\.$/);
   });
 
   test("one that may never be pulled is an error", async () => {
@@ -210,20 +240,18 @@ describe("pullers", () => {
   ] as const) {
     test(`${Puller.name}: ${most} at once`, async () => {
       const service = new Service();
-      const puller = new Puller(service as never);
+      const puller = new Puller(service as never, service.clock);
       const pulls = Promise.all([1, 2, 3].map(() => puller.pull(request, signal)));
       await service.clock.advance(100);
-      assert.equal(
-        (await pulls).every(({ outcome }) => outcome === "ok"),
-        true,
-      );
+      const pulled = { outcome: "ok", value: { imageRef: "ref", pullMs: 10 } };
+      assert.deepEqual(await pulls, [pulled, pulled, pulled], "the wait for others is not part of the pull");
       assert.equal(service.most, most);
     });
   }
 
   test("who gives up while others pull does not pull, and holds up nobody", async () => {
     const service = new Service();
-    const puller = new SerialImagePuller(service as never);
+    const puller = new SerialImagePuller(service as never, service.clock);
     const stop = new AbortController();
     const first = puller.pull(request, signal);
     const second = puller.pull(request, stop.signal);
@@ -236,7 +264,7 @@ describe("pullers", () => {
 
   test("credentials are tried in their order; the last word is what all said", async () => {
     const service = new Service();
-    const puller = new ParallelImagePuller(service as never);
+    const puller = new ParallelImagePuller(service as never, service.clock);
     const good = puller.pull({ ...request, credentials: [{ username: "bad" }, { username: "good" }] }, signal);
     await service.clock.advance(100);
     assert.equal((await good).outcome, "ok");

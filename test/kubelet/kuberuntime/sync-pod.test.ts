@@ -114,6 +114,28 @@ test("sync pod: a container that fails waits 10 s, 20 s, 40 s before it starts a
   assert.deepEqual((await lab.lab.containers(pod))[0], "app:exited#5");
 });
 
+for (const [kubeVersion, created, backOff] of [
+  ["1.25", "Created container app", "Back-off restarting failed container"],
+  ["1.26", "Created container app", "Back-off restarting failed container app in pod POD"],
+  ["1.31", "Created container app", "Back-off restarting failed container app in pod POD"],
+  ["1.32", "Created container: app", "Back-off restarting failed container app in pod POD"],
+] as const) {
+  test(`sync pod: its events have the words of ${kubeVersion}`, async () => {
+    await using lab = await openLab({ kubeVersion });
+    const pod = podOf([{ name: "app" }]);
+    await lab.lab.sync(pod);
+    const seen = lab.events.take();
+    for (let i = 0; i < 2; i++) {
+      await lab.control.killContainer(await lab.lab.containerId(pod, "app"), { exitCode: 1 });
+      lab.events.take();
+      await lab.lab.sync(pod);
+    }
+    const { name, uid } = pod.metadata;
+    const waits = backOff.replace("POD", `${name}_default(${uid})`);
+    assert.deepEqual([seen[1], lab.events.take()], [`Normal Created ${created}`, [`Warning BackOff ${waits}`]]);
+  });
+}
+
 const faults = [
   // which call fails          what the result says        the last event
   [
