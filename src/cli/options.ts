@@ -70,6 +70,15 @@ export function parseSpeed(text: string): number {
   throw new InvalidArgumentError("expected a number from 0.01 to 10000, for example 10.");
 }
 
+/**
+ * A path, as it was typed. An empty one, mostly a variable of a shell that was not set, would be the current folder.
+ * @throws InvalidArgumentError: commander names the flag
+ */
+export function parsePath(text: string): string {
+  if (text.trim() !== "") return text;
+  throw new InvalidArgumentError("expected a path: it is empty.");
+}
+
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
@@ -37,8 +37,8 @@ export function joinPlace({ env, cwd, streams }: CliContext): JoinPlace {
 export function addNodeOptions(command: Command): Command {
   return command
     .option("--node <name>", "name of the node", "node-1")
-    .option("--dir <folder>", "kubelet.key, .pem and .config (default: ~/.local/state/kubelab/nodes/<name>)")
-    .addOption(new Option("--out-dir <folder>").hideHelp())
+    .option("--dir <folder>", "kubelet.key, .pem and .config (default: ~/.local/state/kubelab/nodes/<name>)", parsePath)
+    .addOption(new Option("--out-dir <folder>").hideHelp().argParser(parsePath))
     .option("--cpu <quantity>", "capacity that the node claims", "100")
     .option("--memory <quantity>", "capacity that the node claims", "32Gi")
     .option("--pods <number>", "capacity that the node claims", "110")

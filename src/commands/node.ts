@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
 import { pathFrom } from "../cli/paths.js";
 import { kubeconfigText } from "../client/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
@@ -44,7 +44,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
     .option("--cpu <quantity>", "capacity that the node claims", "100")
     .option("--memory <quantity>", "capacity that the node claims", "32Gi")
     .option("--pods <number>", "capacity that the node claims", "110")
-    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest")
+    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest", parsePath)
     .option("--manifest-url <url>", "static pods: asked for every 20 s")
     .option("--cri <endpoint>", "container runtime: unix:///path or tcp://host:port (default: embedded)")
     .option("--server <url>", "join the cluster at this address, of which nothing else is known")
@@ -54,7 +54,11 @@ export function addNodeCommand(program: Command, context: CliContext): void {
         (value: string, list: readonly string[] = []) => [...list, value],
       ),
     )
-    .option("--root-dir <folder>", "certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)")
+    .option(
+      "--root-dir <folder>",
+      "certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)",
+      parsePath,
+    )
     .addOption(
       new Option("--port <port>", "of the kubelet's server; 0: a free one (default: 10250, if it is free)").argParser(
         parsePort,
@@ -74,7 +78,11 @@ export function addNodeCommand(program: Command, context: CliContext): void {
       "--rotate-server-certificates",
       "the cluster signs the server's certificate, when you approve its CSR (default: it signs its own)",
     )
-    .option("--handler <file>", "virtual pods: a module whose function does each pod's work, in place of containers")
+    .option(
+      "--handler <file>",
+      "virtual pods: a module whose function does each pod's work, in place of containers",
+      parsePath,
+    )
     .option("--handler-command <cmd>", "the same by a shell command: the pod on stdin, logs on stdout, exit code")
     .addOption(
       new Option("--handler-timeout <time>", "of each pod's work (default: the pod's own)").argParser(parseDuration),

@@ -49,6 +49,7 @@ describe("wrong words: exit 2 before a folder is made or anybody is asked", () =
     ],
     ["--approve ask without a terminal", ["--approve", "ask"], /needs a terminal/],
     ["--approve maybe", ["--approve", "maybe"], /auto, ask, manual/],
+    ["a folder", ["--dir", ""], /--dir.*expected a path: it is empty/],
     ["a capacity", ["--cpu", "many"], /--cpu "many" is not a quantity/],
     ["a certificate of five minutes", ["--cert-duration", "5m"], /less than 10 minutes/],
     ["a timeout", ["--timeout", "soon"], /duration/],

@@ -17,6 +17,10 @@ describe("wrong words: exit 2, in one sentence that names them", () => {
     ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not a URL that can be asked/],
     ["--server without a hash", ["--server", "https://h"], /--server needs --ca-cert-hash/],
     ["a time", ["--duration", "soon"], /--duration.*expected a duration/],
+    ["a folder of manifests", ["--manifest-dir", ""], /--manifest-dir.*expected a path: it is empty/],
+    ["a folder of its own", ["--root-dir", ""], /--root-dir.*expected a path: it is empty/],
+    ["a handler", ["--handler", " "], /--handler.*expected a path: it is empty/],
+    ["a command", ["--handler-command", ""], /--handler-command is empty/],
     ["an endpoint", ["--cri", "http://h"], /http:\/\/h/],
   ];
   for (const [what, flags, message] of table) {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { TargetOptions } from "../../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration } from "../../cli/options.js";
+import { addOutputOptions, addTargetOptions, parseDuration, parsePath } from "../../cli/options.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";
 
@@ -18,7 +18,7 @@ export interface WindowOptions extends TargetOptions {
 export function addWindowOptions(command: Command, nodeName: string): Command {
   return addTargetOptions(addOutputOptions(command))
     .option("--name <name>", "name of the node that the kubelet joins as", nodeName)
-    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest")
+    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest", parsePath)
     .option("--cri <endpoint>", "run pods there: unix:///path or tcp://host:port (default: embedded)")
     .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration));
 }
