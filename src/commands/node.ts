@@ -126,7 +126,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
       },
     );
     await using kubeconfig = await openKubeconfig(plan, target);
-    announce(context, trace, node, target, kubeconfig.path);
+    // With --server nothing is known of an administrator: the node's own identity is what there is.
+    announce(context, trace, node, target, target === undefined ? store.kubeconfigPath : kubeconfig.path);
     await stay(context, clock, node, options.duration);
   });
 }
@@ -144,7 +145,7 @@ async function stay(
 }
 
 export interface OpenKubeconfig extends AsyncDisposable {
-  /** undefined: this process has no identity but the node's */
+  /** undefined: it is the one that kubectl takes by itself, or this process has no identity but the node's */
   readonly path: string | undefined;
 }
 
@@ -173,6 +174,10 @@ function announce(
   const ready = kubelet.isReady() ? "is Ready" : "has registered, but is not Ready yet";
   const text = `node ${nodeName} ${ready}; runtime ${runtimeName} ${runtimeVersion} (${where})`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  if (target === undefined) {
+    const rights = "kubectl has the node's own rights here: it sees this Node and its pods. Others need a kubeconfig.";
+    trace.emit({ kind: "note", text: rights }, { actor: "user" });
+  }
   const kubectl = kubeconfig === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfig}`;
   context.print({
     text: kubectl,

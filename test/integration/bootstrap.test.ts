@@ -206,6 +206,19 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     assert.equal((JSON.parse(stdout) as BootstrapJson).ready, true);
   });
 
+  test("kubelab node --server prints a kubectl line that works: it has the node's own rights", async () => {
+    const token = await runCliProcess(home, "token", "create", "--print-join-command");
+    const words = token.stdout.trim().split(" ").slice(2);
+    const node = new CliProcess(home, ["node", ...words, "--name", "further", "--port", "0"]);
+    await node.printed(/^kubectl .*\n/m);
+    const { code, stdout, stderr } = await node.kill("SIGINT");
+    assert.equal(code, 130, stderr);
+    assert.match(stdout, /^kubectl --kubeconfig \S+\/further\/kubelet\.config\n$/);
+    const [, ...args] = stdout.trim().split(" ");
+    const seen = execFileSync("kubectl", [...args, "get", "node", "further", "-o", "name"], { encoding: "utf8" });
+    assert.equal(seen, "node/further\n");
+  });
+
   test("a wrong CA hash: exit 3, nothing written, the token not sent", async () => {
     const token = await runCliProcess(home, "token", "create", "--print-join-command");
     const words = token.stdout
