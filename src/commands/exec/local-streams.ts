@@ -62,6 +62,8 @@ export async function sendInput(
   try {
     for await (const piece of inputPieces(stdin, signal)) {
       counter.bytes += piece.length;
+      // What the remote side has said last is read first: a write to a connection that it has closed would lose it.
+      await new Promise<void>((resolve) => setImmediate(resolve));
       await remote.write(piece);
     }
     if (signal.aborted) return false;
