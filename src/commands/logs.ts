@@ -3,7 +3,7 @@ import type { CliContext } from "../cli/context.js";
 import { parseDuration, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
 import { explainContainer } from "./exec/container-hint.js";
-import { addContainerOption, addPodOptions, type PodOptions, parseCount } from "./exec/options.js";
+import { addContainerOption, addPodOptions, type PodOptions, parseCount, parseCountOrAll } from "./exec/options.js";
 import { openPlace } from "./exec/place.js";
 import { chooseContainer, getPod, parsePodName, podPath } from "./exec/pod.js";
 import { streamLog } from "./exec/stream-log.js";
@@ -34,9 +34,9 @@ export function addLogsCommand(program: Command, context: CliContext): void {
     .addOption(new Option("-f, --follow", "go on with what is written from now on, until Ctrl-C"))
     .addOption(new Option("-p, --previous", "of the container that ran before this one"))
     .addOption(new Option("--timestamps", "each line with the time at which it was written"))
-    .addOption(new Option("--tail <lines>", "only so many lines from the end").argParser(parseCount))
-    .addOption(new Option("--since <time>", "only what is younger: 30s, 5m").argParser(parseDuration))
-    .addOption(new Option("--limit-bytes <bytes>", "no more than this").argParser(parseCount))
+    .addOption(new Option("--tail <lines>", "only so many lines from the end; -1: all").argParser(parseCountOrAll))
+    .addOption(new Option("--since <time>", "only what is younger: 30s, 5m; 0: all").argParser(parseDuration))
+    .addOption(new Option("--limit-bytes <bytes>", "no more than this; 0: all").argParser(parseCount))
     .action((pod: string, options: LogsOptions) => runLogs(context, pod, options));
 }
 
@@ -58,16 +58,19 @@ async function runLogs(context: CliContext, text: string, options: LogsOptions):
   );
 }
 
-/** Mirrors PodLogOptions in k8s.io/api/core/v1. A part of a second is a whole one, as kubectl rounds. */
+/**
+ * Mirrors PodLogOptions in k8s.io/api/core/v1, and k8s.io/kubectl/pkg/cmd/logs/logs.go (ToLogOptions) in what is left out.
+ * Differs: less than half a second is asked for as one; kubectl rounds it to 0, which the API server refuses.
+ */
 function logQuery(container: string, options: LogsOptions): URLSearchParams {
   const { follow, previous, timestamps, tail, since, limitBytes } = options;
   const query = new URLSearchParams();
   if (container !== "") query.set("container", container);
   if (follow === true) query.set("follow", "true");
-  if (limitBytes !== undefined) query.set("limitBytes", String(limitBytes));
+  if (limitBytes !== undefined && limitBytes > 0) query.set("limitBytes", String(limitBytes));
   if (previous === true) query.set("previous", "true");
-  if (since !== undefined) query.set("sinceSeconds", String(Math.ceil(since / 1000)));
-  if (tail !== undefined) query.set("tailLines", String(tail));
+  if (since !== undefined && since > 0) query.set("sinceSeconds", String(Math.max(1, Math.round(since / 1000))));
+  if (tail !== undefined && tail >= 0) query.set("tailLines", String(tail));
   if (timestamps === true) query.set("timestamps", "true");
   return query;
 }

@@ -222,6 +222,23 @@ function releaseSuite(release: string): void {
     ["logs", ["logs", "nginx"], 0, /start worker processes/, /the log of nginx: ended, \d+ bytes/],
     ["logs --limit-bytes", ["logs", "nginx", "--limit-bytes", "4"], 0, /^\d{4}$/, /ended, 4 bytes/],
     [
+      "logs with no limits, as kubectl writes them",
+      ["logs", "nginx", "--since", "0s", "--limit-bytes", "0", "--tail", "-1"],
+      0,
+      /start worker processes/,
+      /\/log\?container=nginx [^?]*ended/,
+    ],
+    ["logs --since rounds", ["logs", "nginx", "--since", "1300ms"], 0, /^/, /sinceSeconds=1 /],
+    ["logs --since is a second at least", ["logs", "nginx", "--since", "300ms"], 0, /^/, /sinceSeconds=1 /],
+    ["logs of no lines", ["logs", "nginx", "--tail", "0"], 0, /^$/, /tailLines=0.*ended, 0 bytes/],
+    [
+      "logs of less than no lines",
+      ["logs", "nginx", "--tail", "-2"],
+      2,
+      /^$/,
+      /'--tail <lines>' argument '-2' is invalid\. expected a whole number, 0 or more, or -1 for all/,
+    ],
+    [
       "logs --timestamps --tail --since",
       ["logs", "nginx", "--timestamps", "--tail", "1", "--since", "1h"],
       0,

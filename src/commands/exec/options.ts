@@ -77,6 +77,13 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError("expected a whole number, 0 or more.");
 }
 
+/** -1: no limit, as kubectl logs --tail takes it. @throws InvalidArgumentError: commander names the flag */
+export function parseCountOrAll(text: string): number {
+  if (text === "-1") return -1;
+  if (/^\d+$/.test(text)) return parseCount(text);
+  throw new InvalidArgumentError("expected a whole number, 0 or more, or -1 for all.");
+}
+
 /** @throws InvalidArgumentError */
 export function parsePort(text: string): number {
   const port = Number(text);
