@@ -31,8 +31,9 @@ export function addExecCommand(program: Command, context: CliContext): void {
     .addOption(
       new Option("--cri <endpoint>", "through an API server and a kubelet of this command's own to this real runtime"),
     )
-    .action((pod: string, words: readonly string[], options: ExecOptions) =>
-      runExec(context, { pod, words, options, target: targetOptions(options) }),
-    );
+    .action((pod: string, words: readonly string[], options: ExecOptions) => {
+      const namesNamespace = command.getOptionValueSource("namespace") === "cli";
+      return runExec(context, { pod, words, options, namesNamespace, target: targetOptions(options) });
+    });
   addServeCommand(command, context);
 }

@@ -381,6 +381,15 @@ test("a kubelet whose certificate is of another CA: Go's sentence, and what to d
   }
 });
 
+for (const flag of ["kubeconfig", "context", "cluster", "container", "namespace"]) {
+  test(`exec --cri with --${flag} is refused before the runtime is asked`, async () => {
+    const argv = ["exec", "--cri", "unix:///nonexistent.sock", `--${flag}`, "default", "main", "--", "ls"];
+    const { code, stderr } = await runInProcess(argv);
+    assert.match(flat(stderr), new RegExp(`--cri and --${flag} contradict each other Leave out one of them`));
+    assert.equal(code, 2);
+  });
+}
+
 test("on a fresh machine a refused subprotocol says what to do about it, whatever the pod's status says yet", async () => {
   const { code, stderr } = await runInProcess(["exec", "nettool", "--protocol", "v5", "--", "ls"]);
   assert.match(flat(stderr), /a subprotocol that they do not know Use --protocol v4 or spdy; v5 needs/);

@@ -22,13 +22,15 @@ export interface ExecRequest {
   readonly pod: string;
   readonly words: readonly string[];
   readonly options: ExecOptions;
+  /** whether --namespace was written: the options have a default of it */
+  readonly namesNamespace: boolean;
   readonly target: TargetOptions;
 }
 
 /** Opens the place, runs the command there and ends as it ends. @throws LabError */
-export async function runExec(context: CliContext, { pod: text, words, options, target }: ExecRequest): Promise<void> {
-  const { cri } = options;
-  if (cri !== undefined) return runOnRuntime(context, cri, { pod: text, words, options, target });
+export async function runExec(context: CliContext, request: ExecRequest): Promise<void> {
+  const { pod: text, words, options, target } = request;
+  if (options.cri !== undefined) return runOnRuntime(context, options.cri, request);
   const name = parsePodName(text, options.namespace);
   await using place = await openPlace(context, "exec", target, name);
   await execIn(context, place, name, words, options);
@@ -36,10 +38,9 @@ export async function runExec(context: CliContext, { pod: text, words, options, 
 
 /** The chain before a runtime of somebody's: `text` names a container there. */
 async function runOnRuntime(context: CliContext, endpoint: string, request: ExecRequest): Promise<void> {
-  const { pod: text, words, options, target } = request;
-  const other = (["kubeconfig", "context", "real", "cluster", "container"] as const).find(
-    (key) => options[key] !== undefined,
-  );
+  const { pod: text, words, options, namesNamespace, target } = request;
+  const refused = ["kubeconfig", "context", "real", "cluster", "container"] as const;
+  const other = refused.find((key) => options[key] !== undefined) ?? (namesNamespace ? "namespace" : undefined);
   if (other !== undefined) {
     const hint = `Leave out one of them: with --cri this command starts the API server, and CONTAINER names the container.`;
     throw new LabError("USAGE", `--cri and --${other} contradict each other`, hint);
