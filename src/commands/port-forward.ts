@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
-import { type ForwardFlag, forwardProtocolOption, portForward } from "./exec/forward.js";
+import { type ForwardFlag, forwardProtocolOption, type OpenForward, portForward } from "./exec/forward.js";
 import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";
 import { openPlace } from "./exec/place.js";
 import { getPod, parsePodName } from "./exec/pod.js";
@@ -22,7 +22,7 @@ export function addPortForwardCommand(program: Command, context: CliContext): vo
     .command("port-forward")
     .summary("let ports of this machine lead to ports of a pod")
     .description(
-      "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Each connection is told: when it opens, what went through, how it ended.",
+      "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Each connection is told: when it opens, what went through, how it ended. --json prints one list, each port as {address, local, remote}, once all of them listen.",
     )
     .argument("<pod>", "name of the pod")
     .argument("<ports...>", "[LOCAL:]REMOTE, a number or a port's name; :REMOTE takes any free port here");
@@ -59,7 +59,16 @@ async function runPortForward(
       const { kubeVersion } = place;
       const forwards = resolveForwards(wanted, pod);
       const request = { pod, address, forwards, protocol, kubeVersion, showsFrames: frames };
-      await portForward(client, request, (line) => context.print(line), context.signal);
+      await portForward(client, request, (opened) => context.print(listeningResult(opened)), context.signal);
     }),
   );
+}
+
+/** One document however many ports there are. Mirrors the lines of client-go/tools/portforward (listenOnPort). */
+function listeningResult(opened: readonly OpenForward[]): { readonly text: string; readonly json: unknown } {
+  const lines = opened.map(({ address, local, remote }) => {
+    const host = address.includes(":") ? `[${address}]` : address;
+    return `Forwarding from ${host}:${local} -> ${remote}`;
+  });
+  return { text: lines.join("\n"), json: opened };
 }

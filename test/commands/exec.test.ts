@@ -303,6 +303,20 @@ function releaseSuite(release: string): void {
     });
   }
 
+  test("port-forward --json prints one document, however many ports there are", async () => {
+    const stop = new AbortController();
+    const argv = ["port-forward", "nginx", ":80", ":81", "--json"];
+    // A second document would come at once with the first: both ports listen before anything is told.
+    const options = { env: cluster.env, signal: stop.signal, onStdout: () => stop.abort() };
+    const { code, stdout, stderr } = await runInProcess(argv, options);
+    assert.equal(code, 130, stderr);
+    const opened: readonly { local: number }[] = JSON.parse(stdout);
+    assert.ok(opened.every(({ local }) => local > 0));
+    const address = "127.0.0.1";
+    const want = [80, 81].map((remote, at) => ({ address, local: opened[at]?.local, remote }));
+    assert.deepEqual(opened, want);
+  });
+
   for (const protocol of ["spdy", ...(release === "1.32" ? ["tunnel"] : [])]) {
     test(`port-forward over ${protocol}: nginx answers, a port that nobody listens at does not`, async () => {
       const stop = new AbortController();

@@ -38,11 +38,16 @@ export function forwardProtocolOption(): Option {
   return new Option("--protocol <name>", text).choices(["tunnel", "spdy"]);
 }
 
-/** What was opened, as results are printed. */
-export type PrintLine = (line: { readonly text: string; readonly json: unknown }) => void;
+/** A port of this machine that leads to one of the pod. */
+export interface OpenForward {
+  readonly address: string;
+  readonly local: number;
+  readonly remote: number;
+}
 
 /**
  * Listens, and carries each connection to the pod until `signal` aborts.
+ * @param onListening called once, when there is somebody at every port
  *
  * Mirrors client-go/tools/portforward/portforward.go (ForwardPorts).
  * @throws LabError USAGE for a port that is taken, FAILED when the way to the pod is lost; the signal's reason
@@ -50,7 +55,7 @@ export type PrintLine = (line: { readonly text: string; readonly json: unknown }
 export async function portForward(
   client: StreamClient,
   request: ForwardRequest,
-  print: PrintLine,
+  onListening: (opened: readonly OpenForward[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { pod, forwards, address } = request;
@@ -65,6 +70,7 @@ export async function portForward(
   const servers: Server[] = [];
   const cause = client.trace.cause;
   try {
+    const opened: OpenForward[] = [];
     for (const forward of forwards) {
       const server = createServer({ allowHalfOpen: true }, (socket) => {
         sockets.add(socket);
@@ -73,11 +79,9 @@ export async function portForward(
         carrying.add(done);
       });
       servers.push(server);
-      const local = await listen(server, address, forward.local);
-      const host = address.includes(":") ? `[${address}]` : address;
-      const text = `Forwarding from ${host}:${local} -> ${forward.remote}`;
-      print({ text, json: { address, local, remote: forward.remote } });
+      opened.push({ address, local: await listen(server, address, forward.local), remote: forward.remote });
     }
+    onListening(opened);
     await Promise.race([session.closed, aborted(signal)]);
     const hint = "The API server, the kubelet or the pod has ended: run the command again when it is back.";
     throw new LabError("FAILED", "lost connection to pod", hint);
