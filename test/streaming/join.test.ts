@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { test } from "vitest";
 import { joinSockets } from "../../src/streaming/join.js";
-import { settle, untilTrue } from "../support/fake-clock.js";
+import { FakeClock, settle, untilTrue } from "../support/fake-clock.js";
 import { socketPair } from "./spdy-support.js";
 
 const NO_HEADS = { client: Buffer.alloc(0), server: Buffer.alloc(0) };
@@ -12,9 +12,10 @@ const NO_HEADS = { client: Buffer.alloc(0), server: Buffer.alloc(0) };
 async function joined(heads = NO_HEADS) {
   const [left, right] = [await socketPair(), await socketPair()];
   const stop = new AbortController();
-  const over = joinSockets(left.far, right.far, heads, stop.signal);
+  const clock = new FakeClock();
+  const over = joinSockets(left.far, right.far, heads, clock, stop.signal);
   for (const socket of [left.near, right.near]) socket.on("error", () => socket.destroy());
-  return { client: left.near, server: right.near, near: [left.far, right.far], over, stop };
+  return { client: left.near, server: right.near, near: [left.far, right.far], clock, over, stop };
 }
 
 async function textOf(socket: Socket): Promise<string> {
@@ -57,6 +58,33 @@ test("a side that reads slowly slows the other one down, and still gets all", as
   await untilTrue(() => received === bytes.length);
 });
 
+test("a client that writes on after the server's end still reads the last words, and may close by itself", async () => {
+  const { client, server, clock, over } = await joined();
+  client.pause();
+  server.end("last words");
+  await untilTrue(() => clock.sleeping === 1);
+  // A reset would make one of these fail.
+  for (let i = 0; i < 20; i++) {
+    client.write("more");
+    await settle();
+  }
+  assert.equal(await textOf(client), "last words");
+  client.end();
+  await over;
+  assert.equal(clock.sleeping, 0);
+});
+
+test("a client that never closes is left after a second", async () => {
+  const { client, server, clock, over } = await joined();
+  client.allowHalfOpen = true;
+  client.resume();
+  server.end();
+  await untilTrue(() => clock.sleeping === 1);
+  await clock.advance(1_000);
+  await over;
+  client.destroy();
+});
+
 for (const [what, end] of [
   ["the client breaks", ({ client }) => client.resetAndDestroy()],
   ["the server breaks", ({ server }) => server.resetAndDestroy()],
@@ -79,7 +107,7 @@ test("one that was gone before ends the other", async () => {
   left.far.destroy();
   await once(left.far, "close");
   const closed = once(right.near.resume(), "close");
-  await joinSockets(left.far, right.far, NO_HEADS, new AbortController().signal);
+  await joinSockets(left.far, right.far, NO_HEADS, new FakeClock(), new AbortController().signal);
   await closed;
   left.near.destroy();
 });

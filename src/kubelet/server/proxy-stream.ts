@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions, type
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { joinSockets } from "../../streaming/join.js";
+import type { Clock } from "../../util/clock.js";
 import { connectTcp } from "../../util/connect-tcp.js";
 import { httpError } from "./answers.js";
 import { isUpgradeRequest } from "./stream-options.js";
@@ -43,6 +44,7 @@ export async function proxyStream(
   exchange: UpgradeExchange,
   location: URL,
   onUpgrade: UpgradeObserver,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<ProxiedStream> {
   const { request, response } = exchange;
@@ -70,7 +72,7 @@ export async function proxyStream(
   response.detachSocket(client);
   client.write(headOf(message));
   const heads = { client: exchange.head, server: upgraded.head };
-  const { fromClient, toClient } = await joinSockets(client, upgraded.socket, heads, signal);
+  const { fromClient, toClient } = await joinSockets(client, upgraded.socket, heads, clock, signal);
   return { outcome: "ended", protocol, toRuntime: fromClient, fromRuntime: toClient };
 }
 

@@ -99,7 +99,8 @@ export async function join(
   signal: AbortSignal,
 ): Promise<void> {
   reportAnswered(deps.trace, exchange, "101 Switching Protocols", agreed);
-  const joined = await joinSockets(client, answer.socket, { client: head, server: answer.head }, signal);
+  const heads = { client: head, server: answer.head };
+  const joined = await joinSockets(client, answer.socket, heads, deps.clock, signal);
   reportEnded(deps.trace, exchange, joinedText(joined));
 }
 

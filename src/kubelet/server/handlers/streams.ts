@@ -71,7 +71,7 @@ function findContainer(deps: HandlerDeps, call: Call): ContainerHostRequest | un
 
 /** Asks the runtime for its URL, and hands the connection on to it. Mirrors proxyStream. */
 async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise<string>): Promise<void> {
-  const { trace } = deps;
+  const { clock, trace } = deps;
   let answered: string;
   try {
     answered = await getUrl();
@@ -92,7 +92,7 @@ async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise
     trace.emit({ kind: "state", subject, what: "connection", to }, { actor: "kubelet", level: 1 });
   const onUpgrade = (protocol: string, subprotocol: string) =>
     report(`upgraded to ${subprotocol === "" ? protocol : `${protocol}, ${subprotocol}`}`);
-  const end = await proxyStream(call, url, onUpgrade, call.signal);
+  const end = await proxyStream(call, url, onUpgrade, clock, call.signal);
   if (end.outcome === "ended") report(`ended: ${end.toRuntime} bytes to the runtime, ${end.fromRuntime} bytes from it`);
   else report(end.outcome === "failed" ? `failed: ${end.why}` : `refused by the runtime with ${end.status}`);
 }
