@@ -23,6 +23,7 @@ import {
   whoami,
 } from "./system.js";
 import { cat, echo, head, seq, tail, tee, wc, yes } from "./text.js";
+import { tr } from "./tr.js";
 
 /** The shell, and what needs it, is loaded when it first runs. */
 const shell: Program = async (self) => (await import("../shell/run.js")).runShell(self);
@@ -58,6 +59,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["tail", tail],
   ["yes", yes],
   ["tee", tee],
+  ["tr", tr],
   ["wc", wc],
   ["seq", seq],
   ["sleep", sleep],
@@ -106,7 +108,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["wget", "fetch"],
   ...[
     "awk base64 chmod cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
-    "readlink rev sed sha1sum sha256sum sort split stat strings tac tr tree uniq xargs zcat",
+    "readlink rev sed sha1sum sha256sum sort split stat strings tac tree uniq xargs zcat",
   ]
     .join(" ")
     .split(" ")
