@@ -12,7 +12,7 @@ const STATUS_PATCH = /^PATCH \/api\/v1\/namespaces\/default\/pods\/\S+\/status/;
 /** What is refused for a while, and what is said of each. */
 const TABLE: readonly (readonly [name: string, refused: readonly RegExp[], said: RegExp])[] = [
   ["list and watch of pods", [LIST_OR_WATCH], /GET \/api\/v1\/pods was refused: 403 pods is forbidden/],
-  ["status patches", [STATUS_PATCH], /PATCH for the status of default\/web was refused: pods is forbidden/],
+  ["status patches", [STATUS_PATCH], /PATCH for the status of default\/(web|later) was refused: pods is forbidden/],
   ["both", [LIST_OR_WATCH, STATUS_PATCH], /GET \/api\/v1\/pods was refused: 403 pods is forbidden/],
 ];
 
