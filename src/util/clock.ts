@@ -83,18 +83,7 @@ export class SystemClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const onAbort = () => {
-        timer.stop();
-        reject(signal?.reason);
-      };
-      const timer = this.timer(ms, () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return sleepOn(this, ms, signal);
   }
 
   timer(ms: number, onTime: () => void): Timer {
@@ -102,6 +91,22 @@ export class SystemClock implements Clock {
     const leftMs = () => (untilMs - this.#exactMs()) / this.#speed;
     return new WallTimer(Math.max(0, ms) / this.#speed, leftMs, this.#wakers, onTime);
   }
+}
+
+/** A clock's sleep, made of its timer. */
+export function sleepOn(clock: Pick<Clock, "timer">, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.stop();
+      reject(signal?.reason);
+    };
+    const timer = clock.timer(ms, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
 }
 
 /** A timer of the wall's, set anew until its time has come by the clock. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../src/util/clock.js";
+import { type Clock, sleepOn, type Timer } from "../../src/util/clock.js";
 
 interface Sleeper {
   readonly deadlineMs: number;
@@ -39,18 +39,7 @@ export class FakeClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const onAbort = () => {
-        timer.stop();
-        reject(signal?.reason);
-      };
-      const timer = this.timer(ms, () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return sleepOn(this, ms, signal);
   }
 
   timer(ms: number, onTime: () => void): Timer {
