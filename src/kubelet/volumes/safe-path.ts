@@ -1,5 +1,6 @@
 import { link, lstat, mkdir, readlink, realpath, rm } from "node:fs/promises";
 import { dirname, join, posix, sep } from "node:path";
+import { makeFolder } from "../../util/files.js";
 
 /** So many links are followed; more are a circle. */
 const MAX_LINKS = 40;
@@ -75,7 +76,7 @@ export async function safeSubpath(volumePath: string, subPath: string, mode: num
 export async function bindFile(path: string, place: string): Promise<string> {
   if (!(await lstat(path)).isFile()) return path;
   try {
-    await mkdir(dirname(place), { recursive: true, mode: 0o750 });
+    await makeFolder(dirname(place), 0o750);
     // Of the container before this one.
     await rm(place, { force: true });
     await link(path, place);
