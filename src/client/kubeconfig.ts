@@ -114,8 +114,9 @@ async function toConfig(chosen: ChosenContext, path: string): Promise<LoadedKube
     ...(user === undefined ? {} : await credentials(user, path)),
   };
   if (user === undefined) return { config, contextName: name };
-  const { withLogin } = needsLogin(user) ? await import("./kubeconfig-login.js") : { withLogin: undefined };
-  const known = withLogin === undefined ? config : await withLogin(config, chosen, path);
+  const known = needsLogin(user)
+    ? await (await import("./kubeconfig-login.js")).withLogin(config, chosen, path)
+    : config;
   return { config: withImpersonation(known, user, path), contextName: name };
 }
 
