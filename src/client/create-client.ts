@@ -12,7 +12,7 @@ import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { readBody, readLines } from "./body.js";
 import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
 import { type HttpExchange, HttpTransport } from "./http.js";
-import { identityInWords } from "./identity.js";
+import { addIdentity, identityInWords } from "./identity.js";
 import { withQuery } from "./paths.js";
 import { explainTransportError, timeoutError } from "./transport-errors.js";
 
@@ -144,9 +144,7 @@ class TracedClient implements KubeClient {
       "User-Agent": this.#userAgent,
       "Audit-ID": auditId,
     };
-    const { token, authorize } = this.config;
-    if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
-    if (authorize !== undefined) await authorize(headers);
+    await addIdentity(headers, this.config);
     let body: Buffer | undefined;
     if (request.body !== undefined) {
       body = Buffer.from(JSON.stringify(request.body));

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { RestConfig } from "./client.js";
+import type { AskingHeaders, RestConfig } from "./client.js";
 
 /** A bootstrap token: the first half is public (it names the Secret), the second is not. */
 const BOOTSTRAP_TOKEN = /^([a-z0-9]{6})\.[a-z0-9]{16}$/;
@@ -30,4 +30,10 @@ function commonName(certificatePem: string): string {
     // Not a certificate: TLS refuses it with its own sentence when the first request is made.
     return "(unreadable)";
   }
+}
+
+/** Shows in a request's headers who asks: the token, and what a login provider or an impersonation fills in. */
+export async function addIdentity(headers: AskingHeaders, { token, authorize }: RestConfig): Promise<void> {
+  if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
+  await authorize?.(headers);
 }

@@ -1,7 +1,7 @@
 import type { Status } from "../../api/meta.js";
 import { refusal as refusalError, statusMessage } from "../../client/answers.js";
 import type { AskingHeaders, KubeResponse, RestConfig } from "../../client/client.js";
-import { identityInWords } from "../../client/identity.js";
+import { addIdentity, identityInWords } from "../../client/identity.js";
 import { tlsOf } from "../../client/tls.js";
 import { explainTransportError } from "../../client/transport-errors.js";
 import { StreamError } from "../../streaming/bytes.js";
@@ -82,8 +82,7 @@ export async function connectStreams<T>(
 /** How an identity shows itself in the request. */
 async function streamHeaders(config: RestConfig, auditId: string): Promise<AskingHeaders> {
   const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
-  if (config.token !== undefined) headers["Authorization"] = `Bearer ${config.token}`;
-  await config.authorize?.(headers);
+  await addIdentity(headers, config);
   return headers;
 }
 

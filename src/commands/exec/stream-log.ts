@@ -3,7 +3,7 @@ import { refusal, statusMessage } from "../../client/answers.js";
 import { readBody } from "../../client/body.js";
 import type { AskingHeaders } from "../../client/client.js";
 import { HttpTransport } from "../../client/http.js";
-import { identityInWords } from "../../client/identity.js";
+import { addIdentity, identityInWords } from "../../client/identity.js";
 import { explainTransportError } from "../../client/transport-errors.js";
 import { LabError } from "../../util/errors.js";
 import { backendProblem, type StreamClient } from "./connect.js";
@@ -29,8 +29,7 @@ export async function streamLog(
   const startMs = clock.now();
   try {
     const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
-    if (config.token !== undefined) headers["Authorization"] = `Bearer ${config.token}`;
-    await config.authorize?.(headers);
+    await addIdentity(headers, config);
     const response = await transport.send({ method: "GET", path, headers, body: undefined }, signal);
     const status = response.statusCode ?? 0;
     const isGood = status >= 200 && status < 300;
