@@ -1,8 +1,8 @@
+import type { IdleWatch } from "../idle.js";
 import type { FlowControl } from "./flow-control.js";
 import type { FrameLog } from "./frame-log.js";
 import { type ControlFrame, encodeControlFrame, encodeDataHead, FRAME_HEAD_BYTES } from "./frames.js";
 import { HeaderCompressor } from "./header-block.js";
-import type { IdleWatch } from "./idle.js";
 import type { SpdyStream } from "./stream.js";
 import type { StreamTable } from "./stream-table.js";
 import type { Transport } from "./transport.js";

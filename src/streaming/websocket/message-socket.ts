@@ -3,6 +3,7 @@ import type { WebSocket } from "ws";
 import type { Clock, Timer } from "../../util/clock.js";
 import { StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
+import { IdleWatch } from "../idle.js";
 
 /** What becomes of a socket's messages. Called in order, synchronously. */
 export interface MessageTaker {
@@ -45,14 +46,13 @@ const SENT = Promise.resolve();
  */
 export class MessageSocket {
   #isOver = false;
-  #silence: Timer | undefined;
+  #silence: IdleWatch | undefined;
   #pinging: Timer | undefined;
   #closeAnswer: Timer | undefined;
   readonly closed: Promise<void>;
   #closing: Promise<void> | undefined;
   #waiters: (() => void)[] = [];
   #problem: string | undefined;
-  #lastMs: number;
 
   constructor(
     readonly ws: WebSocket,
@@ -60,18 +60,17 @@ export class MessageSocket {
     readonly deps: MessageSocketDeps,
     readonly options: MessageSocketOptions = {},
   ) {
-    this.#lastMs = deps.clock.now();
     this.closed = new Promise((resolve) => {
       if (ws.readyState === ws.CLOSED) resolve();
       else ws.once("close", () => resolve());
     });
     ws.on("message", (message, isBinary) => {
-      this.#lastMs = deps.clock.now();
+      this.#silence?.touch();
       taker.take(message as Buffer, isBinary);
     });
     ws.on("ping", (head) => this.#report("received", "ping", head));
     ws.on("pong", (head) => {
-      this.#lastMs = deps.clock.now();
+      this.#silence?.touch();
       this.#report("received", "pong", head);
     });
     ws.on("error", (error) => {
@@ -98,7 +97,7 @@ export class MessageSocket {
   send(message: Uint8Array | string): Promise<void> {
     const { ws } = this;
     if (this.#closing !== undefined || ws.readyState !== ws.OPEN) return Promise.reject(this.#gone());
-    this.#lastMs = this.deps.clock.now();
+    this.#silence?.touch();
     ws.send(message, { binary: typeof message !== "string" }, this.#onSent);
     return ws.bufferedAmount <= MAX_UNSENT_BYTES ? SENT : this.#untilSent();
   }
@@ -187,10 +186,9 @@ export class MessageSocket {
   }
 
   #limitSilence(limitMs: number): void {
-    const { clock } = this.deps;
-    const leftMs = this.#lastMs + limitMs - clock.now();
-    if (leftMs > 0) this.#silence = clock.timer(leftMs, () => this.#limitSilence(limitMs));
-    else this.terminate(`nothing was sent or received for ${limitMs / 1000} s`);
+    this.#silence = new IdleWatch(this.deps.clock, limitMs, () =>
+      this.terminate(`nothing was sent or received for ${limitMs / 1000} s`),
+    );
   }
 
   #pingAfter(periodMs: number): void {

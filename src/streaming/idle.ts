@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../util/clock.js";
+import type { Clock, Timer } from "../util/clock.js";
 
 /** Tells once when nothing has happened for too long. */
 export class IdleWatch {
