@@ -96,14 +96,23 @@ const FNV_PRIME = 0x01000193;
  * that it and this one can take over each other's pods.
  *
  * Mirrors HashContainer in pkg/kubelet/container/helpers.go: from v1.31 on the name and the image only.
- * Pure. A 32 bit number.
+ * A 32 bit number. Kept for as long as the object is: each sync of a pod asks several times, and specs are not changed.
  */
 export function hashContainer(container: V1Container, kubeVersion: string): number {
-  return deepHash(
-    isAtLeast(kubeVersion, "1.31")
-      ? `{"image":${goString(container.image ?? "")},"name":${goString(container.name)}}`
-      : goJson(CONTAINER_TYPES, "Container", container),
-  );
+  const hashes = isAtLeast(kubeVersion, "1.31") ? nameAndImageHashes : wholeHashes;
+  let hash = hashes.get(container);
+  if (hash === undefined) {
+    hash = deepHash(hashes === wholeHashes ? goJson(CONTAINER_TYPES, "Container", container) : nameAndImage(container));
+    hashes.set(container, hash);
+  }
+  return hash;
+}
+
+const wholeHashes = new WeakMap<V1Container, number>();
+const nameAndImageHashes = new WeakMap<V1Container, number>();
+
+function nameAndImage({ name, image = "" }: V1Container): string {
+  return `{"image":${goString(image)},"name":${goString(name)}}`;
 }
 
 /** FNV-1a of the bytes of the JSON, as spew prints them with %#v. Mirrors DeepHashObject in pkg/util/hash/hash.go. */

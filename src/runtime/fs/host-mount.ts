@@ -27,10 +27,10 @@ export function hostMount(mount: {
 
 function realPath(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     makeFolderSync(path);
-    return realpathSync(path);
+    return realpathSync.native(path);
   }
 }
