@@ -18,15 +18,25 @@ export interface BenchCluster extends AsyncDisposable {
   readonly node: LabNode;
 }
 
+export interface BenchClusterOptions {
+  readonly sink?: TraceSink;
+  /** where the folder of the pods' files is made; default: where `kubelab node` keeps them */
+  readonly under?: string;
+}
+
 /** All in one process, as `kubelab node` has it: control plane, kubelet, runtime, and the client that watches. */
-export async function startBenchCluster(sink?: TraceSink): Promise<BenchCluster> {
+export async function startBenchCluster({
+  sink,
+  under = stateFolder(),
+}: BenchClusterOptions = {}): Promise<BenchCluster> {
   const clock = new SystemClock();
   const random = new SystemRandom();
   const trace = new Trace(clock);
   if (sink !== undefined) trace.addSink(sink);
   const controlPlane = await startControlPlane({ clock, random, trace, kubeVersion: "1.25" });
   const resources = { cpu: "100", memory: "32Gi", pods: "110" };
-  const rootDir = await makeRootDir();
+  await mkdir(under, { recursive: true });
+  const rootDir = await mkdtemp(join(under, "kubelab-bench-"));
   const node = await LabNode.make(controlPlane, { clock, random, trace }, { resources, rootDir, images: [IMAGE] });
   await node.start();
   const client = createClient(controlPlane.admin, { clock, random, trace: new Trace(clock), actor: "user" });
@@ -41,11 +51,9 @@ export async function startBenchCluster(sink?: TraceSink): Promise<BenchCluster>
   return { client, watcher, node, [Symbol.asyncDispose]: close };
 }
 
-/** Where `kubelab node` keeps its files too: what a file system takes to make a file differs from folder to folder. */
-async function makeRootDir(): Promise<string> {
-  const state = process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state");
-  await mkdir(state, { recursive: true });
-  return mkdtemp(join(state, "kubelab-bench-"));
+/** Where `kubelab node` keeps its files too. */
+export function stateFolder(): string {
+  return process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state");
 }
 
 /** @returns performance.now() of the call */
