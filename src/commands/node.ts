@@ -1,13 +1,13 @@
 import { rm } from "node:fs/promises";
-import { isIP } from "node:net";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
 import { pathFrom } from "../cli/paths.js";
 import { kubeconfigText } from "../client/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
+import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -19,6 +19,7 @@ import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { joinPlace } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
+import { parseAddresses, parseDomain, parseLogFiles, parseLogSize, parsePort } from "./node/flags.js";
 import { checkHandlerOptions, endLeftWork, openHandler } from "./node/handler.js";
 import { type NodeCommandOptions, toJoinOptions } from "./node/options.js";
 import { type RunningNode, startNode } from "./node/start-node.js";
@@ -78,6 +79,16 @@ export function addNodeCommand(program: Command, context: CliContext): void {
       "--rotate-server-certificates",
       "the cluster signs the server's certificate, when you approve its CSR (default: it signs its own)",
     )
+    .addOption(
+      new Option("--container-log-max-size <bytes>", "a container's log is rotated at this size")
+        .argParser(parseLogSize)
+        .default(DEFAULT_LOG_ROTATE_POLICY.maxSize, "10Mi"),
+    )
+    .addOption(
+      new Option("--container-log-max-files <number>", "so many files of it are kept")
+        .argParser(parseLogFiles)
+        .default(DEFAULT_LOG_ROTATE_POLICY.maxFiles),
+    )
     .option(
       "--handler <file>",
       "virtual pods: a module whose function does each pod's work, in place of containers",
@@ -116,6 +127,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         target,
         store,
         rotateServerCertificates: options.rotateServerCertificates === true,
+        logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.cri === undefined ? {} : { cri: options.cri }),
         ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isPlayed: true }),
@@ -197,24 +209,4 @@ function checkUrl(url: string | undefined): void {
   if (url === undefined || (URL.canParse(url) && /^https?:\/\//.test(url))) return;
   const hint = "Write it as http://HOST:PORT/PATH.";
   throw new LabError("USAGE", `--manifest-url ${JSON.stringify(url)} is not a URL that can be asked`, hint);
-}
-
-/** Mirrors --cluster-dns, which takes a list with commas. */
-function parseAddresses(text: string): string[] {
-  const addresses = text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
-  const wrong = addresses.find((address) => isIP(address) === 0);
-  if (wrong === undefined) return addresses;
-  throw new InvalidArgumentError(`${JSON.stringify(wrong)} is no IP address; expected for example 10.96.0.10,1.1.1.1.`);
-}
-
-function parseDomain(text: string): string {
-  if (text === "" || /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text))
-    return text;
-  throw new InvalidArgumentError("expected a domain in lower case, for example cluster.local.");
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("expected a port from 0 to 65535.");
 }

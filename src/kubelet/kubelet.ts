@@ -10,11 +10,13 @@ import { NodeImages } from "./kubelet/node-images.js";
 import { KubeletParts, type NodeMachine, type PartsHooks } from "./kubelet/parts.js";
 import { type PodSourceOptions, podSources } from "./kubelet/pod-sources.js";
 import { type OpenServer, openServer } from "./kubelet/serve.js";
+import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "./logs/container-log-manager.js";
 import type { NodeAgent } from "./node.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import { messageOf } from "./pleg/health.js";
 import { KUBELET_PORT } from "./server/server.js";
 import { isStaticPod } from "./types/pod-update.js";
+import { podLogsDir } from "./volumes/paths.js";
 
 const FILE = "pkg/kubelet/kubelet.go";
 /** How often a fresh kubelet looks whether it is ready, and how long. Mirrors fastStatusUpdateOnce and nodeReadyGracePeriod. */
@@ -57,6 +59,8 @@ export interface KubeletOptions extends PodSourceOptions {
   readonly rotateServerCertificates?: boolean;
   /** of the next certificates */
   readonly expirationSeconds?: number;
+  /** default: 10 MiB, 5 files */
+  readonly logRotatePolicy?: LogRotatePolicy;
   /** the agent has registered the node, and whoever started it keeps it alive: only the rest is started here */
   readonly isNodeKept?: boolean;
 }
@@ -186,6 +190,7 @@ class Starting {
       (inner) => parts.modules.objectManagers.run(inner),
       (inner) => this.#images.run(inner),
       (inner) => collectGarbage({ ...this.deps, ...parts.modules, sourcesReady: parts.sourcesReady }, inner),
+      (inner) => this.#logManager().run(inner),
       (inner) => this.#keepNode(inner),
       ...(rotate === undefined ? [] : [(inner: AbortSignal) => this.deps.trace.detached(() => rotate(inner))]),
       ...podSources(parts, this.options),
@@ -197,6 +202,13 @@ class Starting {
     // Who waits for it may come later.
     this.#running.catch(() => {});
     return this.#running;
+  }
+
+  #logManager(): ContainerLogManager {
+    const { cri, polling = cri, clock, trace } = this.deps;
+    const { rootDir, logRotatePolicy: policy = DEFAULT_LOG_ROTATE_POLICY } = this.options;
+    const options = { podLogsDirectory: podLogsDir(rootDir), policy };
+    return new ContainerLogManager({ runtimeService: polling.runtime, clock, trace }, options);
   }
 
   /** The node's part: registration, first status, first lease. */

@@ -14,6 +14,8 @@ describe("wrong words: exit 2, in one sentence that names them", () => {
     ["a port", ["--port", "70000"], /--port.*expected a port from 0 to 65535/],
     ["a name server", ["--cluster-dns", "10.96.0.10,dns.local"], /--cluster-dns.*"dns.local" is no IP address/],
     ["a domain", ["--cluster-domain", "Cluster_Local"], /--cluster-domain.*expected a domain in lower case/],
+    ["a log's size", ["--container-log-max-size", "1.5"], /--container-log-max-size.*expected a number of bytes/],
+    ["a number of logs", ["--container-log-max-files", "1"], /--container-log-max-files.*at least 2/],
     ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not a URL that can be asked/],
     ["--server without a hash", ["--server", "https://h"], /--server needs --ca-cert-hash/],
     ["a time", ["--duration", "soon"], /--duration.*expected a duration/],
@@ -95,4 +97,31 @@ test("no line is wider than 80 columns", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^kubectl --kubeconfig /);
   expect(stderr.split("\n").filter((line) => line.length > 80 && /\s/.test(line.trim()))).toEqual([]);
+});
+
+test("a container's log is rotated at the size that was asked for, and only so many are kept", async () => {
+  const home = folder();
+  const manifest = join(home, "chatty.json");
+  const command = ["sh", "-c", "while true; do echo 0123456789012345678901234567890123456789; sleep 1; done"];
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "chatty" } };
+  writeFileSync(manifest, JSON.stringify({ ...pod, spec: { containers: [{ name: "c", image: "busybox", command }] } }));
+  const limits = ["--container-log-max-size", "500", "--container-log-max-files", "2"];
+  const argv = [
+    "node",
+    "--root-dir",
+    home,
+    "--manifest-dir",
+    manifest,
+    "--duration",
+    "90s",
+    "--speed",
+    "30",
+    ...limits,
+  ];
+  const { code, stderr } = await runInProcess(argv);
+  expect(code, stderr).toBe(0);
+  expect(flat(stderr)).toMatch(/rotate the log of default\/chatty-node-1\/c: 0\.log is 0\.log\.\d{8}-\d{6} now/);
+  const [log = ""] = readdirSync(join(home, "log", "pods"));
+  const files = readdirSync(join(home, "log", "pods", log, "c")).sort();
+  expect(files).toEqual(["0.log", expect.stringMatching(/^0\.log\.\d{8}-\d{6}$/)]);
 });

@@ -19,6 +19,9 @@ export interface NodeCommandOptions extends TargetOptions {
   readonly rotateServerCertificates?: boolean;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
+  /** bytes; negative: logs are not rotated */
+  readonly containerLogMaxSize: number;
+  readonly containerLogMaxFiles: number;
   /** ms */
   readonly duration?: number;
   /** a module whose function does the work of pods */
@@ -36,7 +39,7 @@ const JOIN_TIMEOUT_MS = 3_600_000;
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
   const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...others } = options;
   const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, rotateServerCertificates: _r, ...more } = others;
-  const { clusterDns: _cd, clusterDomain: _cn, ...rest } = more;
+  const { clusterDns: _cd, clusterDomain: _cn, containerLogMaxSize: _ls, containerLogMaxFiles: _lf, ...rest } = more;
   return {
     ...rest,
     node: name,

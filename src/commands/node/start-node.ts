@@ -4,6 +4,7 @@ import type { CertificateStore } from "../../kubelet/certificate/certificate-sto
 import { type CriClient, createCriClient } from "../../kubelet/cri/create-cri-client.js";
 import type { NodeMachine, PartsHooks } from "../../kubelet/kubelet/parts.js";
 import { type RunningKubelet, startKubelet } from "../../kubelet/kubelet.js";
+import type { LogRotatePolicy } from "../../kubelet/logs/container-log-manager.js";
 import type { RunningRuntime } from "../../runtime/start.js";
 import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
@@ -41,6 +42,7 @@ export interface StartNodeOptions {
   readonly clusterDns?: readonly string[];
   /** empty: none; default `cluster.local` */
   readonly clusterDomain?: string;
+  readonly logRotatePolicy?: LogRotatePolicy;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
 }
@@ -110,6 +112,7 @@ export async function startNode(
         ...(options.port === undefined ? {} : { port: options.port }),
         ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
         ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
+        ...(options.logRotatePolicy === undefined ? {} : { logRotatePolicy: options.logRotatePolicy }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
         ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
         ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),

@@ -17,6 +17,7 @@ import { ProbeManager } from "../prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "../prober/probe-dialer.js";
 import { Prober } from "../prober/prober.js";
 import { unitValue } from "../qos/quantity.js";
+import { podLogsDir } from "../volumes/paths.js";
 import { TokenManager } from "../volumes/token-manager.js";
 import { VolumeManager } from "../volumes/volume-manager.js";
 import type { KubeletParts } from "./parts.js";
@@ -166,7 +167,7 @@ function createRuntimeManager(
     {
       kubeVersion,
       runtimeName: cri.version.runtimeName,
-      podLogsDirectory: join(rootDir, "log", "pods"),
+      podLogsDirectory: podLogsDir(rootDir),
       seccompProfileRoot: join(rootDir, "seccomp"),
       memoryCapacityBytes: unitValue(resources.memory),
     },

@@ -1,25 +1,20 @@
-import { closeSync, constants, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import type { Clock } from "../../util/clock.js";
 
 type LogStream = "stdout" | "stderr";
 
 /** Longer lines are written in parts, as runtimes do. */
 const MAX_LINE_BYTES = 16 * 1024;
-/** Then the file is moved away, and the one before it goes. Mirrors containerLogMaxSize; upstream keeps five files. */
-export const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const MODE = 0o640;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 /**
- * The log of a virtual pod in the format of the CRI (`2026-01-01T00:00:00.000Z stdout F text`), which never holds more than
- * the last 20 MB.
- *
- * Mirrors rotateLatestLog in pkg/kubelet/logs/container_log_manager.go. What is written is in the file when `write` returns.
+ * The log of a virtual pod in the format of the CRI (`2026-01-01T00:00:00.000Z stdout F text`). What is written is in the
+ * file when `write` returns.
  */
 export class HandlerLog {
   #fd: number | undefined;
-  #size = 0;
   readonly #open: Record<LogStream, Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
 
   constructor(
@@ -58,12 +53,11 @@ export class HandlerLog {
     this.#fd = undefined;
   }
 
-  /** The kubelet's own rotation has moved the file away. */
+  /** The kubelet has moved the file away, to rotate it. */
   reopen(): void {
     if (this.#fd === undefined) return;
     closeSync(this.#fd);
     this.#fd = openSync(this.path, FLAGS, MODE);
-    this.#size = 0;
   }
 
   #line(stream: LogStream, tag: "F" | "P", content: Buffer): Buffer {
@@ -75,19 +69,10 @@ export class HandlerLog {
     if (this.#fd === undefined || bytes.length === 0) return;
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
-      this.#size += bytes.length;
-      if (this.#size > MAX_LOG_BYTES) this.#rotate();
     } catch {
       // A disk that is full, a folder that is gone: the handler goes on without its log.
       closeSync(this.#fd);
       this.#fd = undefined;
     }
-  }
-
-  #rotate(): void {
-    const old = `${this.path}.1`;
-    rmSync(old, { force: true });
-    renameSync(this.path, old);
-    this.reopen();
   }
 }

@@ -10,6 +10,11 @@ import { LabError } from "../../util/errors.js";
 
 const FILE_NAME = /^[A-Za-z0-9_][-A-Za-z0-9._~]{0,252}$/;
 
+/** `<root>/log/pods`: upstream /var/log/pods, podLogsRootDirectory */
+export function podLogsDir(rootDir: string): string {
+  return join(rootDir, "log", "pods");
+}
+
 /** `<root>/pods` */
 export function podsDir(rootDir: string): string {
   return join(rootDir, "pods");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
@@ -7,7 +7,7 @@ import type { V1Pod, V1PodStatus } from "../../../src/api/pod.js";
 import { ContainerConfig } from "../../../src/cri/messages/container.js";
 import { PodSandboxConfig } from "../../../src/cri/messages/sandbox.js";
 import type { HandlerEvent, HandlerSignals, HandlerTask, PodHandler } from "../../../src/kubelet/virtual/handler.js";
-import { HandlerLog, MAX_LOG_BYTES } from "../../../src/kubelet/virtual/log-file.js";
+import { HandlerLog } from "../../../src/kubelet/virtual/log-file.js";
 import { failed, SUCCEEDED } from "../../../src/kubelet/virtual/outcome.js";
 import { withWork } from "../../../src/kubelet/virtual/pod-status.js";
 import { VirtualPods } from "../../../src/kubelet/virtual/virtual-pods.js";
@@ -139,19 +139,18 @@ test("close abandons what is at work, and starts nothing more", async () => {
   assert.throws(() => pods.startContainer(late), /exited already|runtime ends/);
 });
 
-test("a log never holds more than twice its limit", () => {
-  const folder = mkdtempSync(join(tmpdir(), "virtual-log-"));
-  const log = new HandlerLog(join(folder, "0.log"), new FakeClock());
-  const lines = Buffer.from(`${"x".repeat(99)}\n`.repeat(10_000));
-  for (let i = 0; i < 100; i++) log.write("stdout", lines);
+test("a log that was moved away, to rotate it, is begun anew", () => {
+  const path = join(mkdtempSync(join(tmpdir(), "virtual-log-")), "0.log");
+  const log = new HandlerLog(path, new FakeClock());
+  log.write("stdout", Buffer.from("before\nhalf "));
+  renameSync(path, `${path}.1`);
+  log.write("stdout", Buffer.from("a line\n"));
+  log.reopen();
+  log.write("stderr", Buffer.from("after\n"));
   log.close();
-  assert.deepEqual(readdirSync(folder).sort(), ["0.log", "0.log.1"]);
-  const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
-  assert.equal(
-    sizes.every((size) => size <= MAX_LOG_BYTES + 2 * lines.length),
-    true,
-    String(sizes),
-  );
+  const said = (file: string) => [...readFileSync(file, "utf8").matchAll(/ (std\w+ F .*)\n/g)].map(([, line]) => line);
+  assert.deepEqual(said(`${path}.1`), ["stdout F before", "stdout F half a line"]);
+  assert.deepEqual(said(path), ["stderr F after"]);
 });
 
 test("progress is the message of a running pod; the end is its phase, whatever the containers alone would say", async () => {

@@ -1,0 +1,44 @@
+import { isIP } from "node:net";
+import { InvalidArgumentError } from "commander";
+import { nanoValue } from "../../util/quantity.js";
+
+/**
+ * What the flags of `kubelab node` mean.
+ * @throws InvalidArgumentError each of them: commander names the flag
+ */
+
+/** Mirrors --cluster-dns, which takes a list with commas. */
+export function parseAddresses(text: string): string[] {
+  const addresses = text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
+  const wrong = addresses.find((address) => isIP(address) === 0);
+  if (wrong === undefined) return addresses;
+  throw new InvalidArgumentError(`${JSON.stringify(wrong)} is no IP address; expected for example 10.96.0.10,1.1.1.1.`);
+}
+
+export function parseDomain(text: string): string {
+  if (text === "" || /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text))
+    return text;
+  throw new InvalidArgumentError("expected a domain in lower case, for example cluster.local.");
+}
+
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port from 0 to 65535.");
+}
+
+const NANOS_PER_UNIT = 1_000_000_000n;
+
+/** Bytes of `10Mi`. Mirrors parseMaxSize in pkg/kubelet/logs/container_log_manager.go. */
+export function parseLogSize(text: string): number {
+  const nanos = nanoValue(text);
+  if (nanos !== undefined && nanos % NANOS_PER_UNIT === 0n) return Number(nanos / NANOS_PER_UNIT);
+  throw new InvalidArgumentError("expected a number of bytes such as 10Mi or 500k; -1: logs are not rotated.");
+}
+
+/** Mirrors NewContainerLogManager, which refuses fewer. */
+export function parseLogFiles(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,6}$/.test(text) && count >= 2) return count;
+  throw new InvalidArgumentError("expected a number of files, at least 2: the one being written, and an old one.");
+}
