@@ -219,6 +219,28 @@ describe("killed with -9 and started again", () => {
       const image = { image: BUSYBOX_IMAGE, imagePullPolicy: "Never" };
       await adopts(containerd.endpoint, (name) => podOf(name, spec, image));
     }, 90_000);
+
+    test("a log that is too large is moved aside, and containerd writes a new one", async () => {
+      const home = newHome();
+      homes.push(home);
+      const manifests = join(home, "manifests");
+      mkdirSync(manifests);
+      const command = ["sh", "-c", "while true; do echo a line of the log; sleep 0.1; done"];
+      const container = { image: BUSYBOX_IMAGE, imagePullPolicy: "Never", command };
+      const pod = podOf("chatty", { hostNetwork: true, terminationGracePeriodSeconds: 1 }, container);
+      writeFileSync(join(manifests, "chatty.json"), JSON.stringify(pod));
+      const limits = ["--container-log-max-size", "500", "--container-log-max-files", "3"];
+      const flags = ["--cri", containerd.endpoint, "--manifest-dir", manifests, "--speed", "10", ...limits];
+      const node = start(home, "node", ...flags);
+      // The second time, it is the new file that has grown.
+      await node.printed(/(rotate the log of default\/chatty-node-1\/c[\s\S]*){3}/);
+      const pods = join(home, "state", "kubelab", "nodes", "node-1", "log", "pods");
+      const [folder = ""] = readdirSync(pods);
+      const files = readdirSync(join(pods, folder, "c")).sort();
+      const rotated = /^0\.log\.\d{8}-\d{6}/;
+      expect(files).toEqual(["0.log", expect.stringMatching(rotated), expect.stringMatching(rotated)]);
+      expect(files[1]).toMatch(/\.gz$/);
+    }, 60_000);
   });
 });
 
