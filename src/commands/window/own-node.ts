@@ -4,14 +4,15 @@ import { isSuccess, refusal, statusMessage } from "../../client/answers.js";
 import type { KubeClient } from "../../client/client.js";
 import { identityInWords } from "../../client/identity.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath, PODS } from "../../client/paths.js";
+import { factFor, OLDEST_RELEASE } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 
 /** On Nodes that a window has made: the window's name. */
 const WINDOW_ANNOTATION = "kubelab/window";
-/** Who has not renewed its Lease for so long is gone: leaseDurationSeconds of kubelets. */
-const LEASE_MS = 40_000;
+/** Who has not renewed its Lease for so long is gone: leaseDurationSeconds of kubelets, the same in each release. */
+const LEASE_MS = factFor("leaseDurationSeconds", OLDEST_RELEASE) * 1_000;
 
 export interface OwnNodeDeps {
   readonly target: Target;

@@ -84,7 +84,8 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
       await using node = await startNode(
         { context, clock, trace: windowTrace(trace, clock, plan.levelOf) },
         {
-          plan: joinPlan,
+          // Whose name it was has been settled: a Node that a killed window left may be called Ready for a while.
+          plan: { ...joinPlan, takesOver: true },
           kubeVersion,
           target,
           port: 0,
