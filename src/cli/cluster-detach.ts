@@ -29,7 +29,10 @@ export async function startDetached(context: CliContext, options: ClusterOptions
   closeSync(log);
   child.unref();
   const state = await ready(child, context, options.name, logFile);
-  showRunning(context, state, "is ready, in the background");
+  if (state !== undefined) return showRunning(context, state, "is ready, in the background");
+  const faster = await runningCluster(context, options.name);
+  if (faster !== undefined) return showAsAsked(context, faster, options);
+  throw new LabError("FAILED", `cluster ${options.name} ended as soon as it was ready`, "Start it again.");
 }
 
 function flags(options: ClusterOptions): string[] {
@@ -39,13 +42,24 @@ function flags(options: ClusterOptions): string[] {
   return speed === undefined ? words : [...words, "--speed", String(speed)];
 }
 
-/** Its state file is the last thing that a starting cluster writes. */
-async function ready(child: ChildProcess, context: CliContext, name: string, logFile: string): Promise<ClusterState> {
+/**
+ * Its state file is the last thing that a starting cluster writes.
+ * @returns undefined: it has found that somebody else was faster
+ */
+async function ready(
+  child: ChildProcess,
+  context: CliContext,
+  name: string,
+  logFile: string,
+): Promise<ClusterState | undefined> {
+  let isBeaten = false;
   let ended: LastWords | undefined;
   child.once("error", (error) => {
     ended = { message: error.message };
   });
   child.once("exit", (code) => {
+    isBeaten = code === 0;
+    if (isBeaten) return;
     const log = readFileSync(logFile, "utf8");
     ended ??= lastWords(log) ?? { message: `exit ${code}, without a word (is the disk full?)` };
     // Its end is told here; no cluster is there that the log would be of.
@@ -53,6 +67,7 @@ async function ready(child: ChildProcess, context: CliContext, name: string, log
   });
   const clock = new SystemClock();
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS && ended === undefined; waitedMs += POLL_MS) {
+    if (isBeaten) return undefined;
     const state = await readClusterState(context.env, name);
     if (state?.pid === child.pid && state !== undefined) return state;
     await clock.sleep(POLL_MS, context.signal).catch((error: unknown) => {

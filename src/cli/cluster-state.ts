@@ -3,6 +3,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../util/files.js";
+import { type LockOutcome, tryLock } from "../util/pid-lock.js";
 
 /** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
 export interface ClusterState {
@@ -63,6 +64,21 @@ export async function makeClustersFolder(env: Env): Promise<void> {
       cause,
     });
   }
+}
+
+/**
+ * Makes this process the only one that may run a cluster of this name: two that begin at once would find no state of each
+ * other, and the one whose state is overwritten would run on with nobody to end it.
+ * @throws LabError BAD_FILE
+ */
+export async function lockCluster(env: Env, name: string): Promise<LockOutcome> {
+  await makeClustersFolder(env);
+  const path = join(clustersFolder(env), `${name}.lock`);
+  return tryLock(path).catch((cause: unknown) => {
+    if (cause instanceof LabError) throw cause;
+    const message = `${path} cannot be written: ${describeFileError(cause)}`;
+    throw new LabError("BAD_FILE", message, "Name another folder with XDG_STATE_HOME.", { cause });
+  });
 }
 
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {

@@ -14,6 +14,7 @@ import {
   clusterNames,
   clusterNodesFolder,
   isRunning,
+  lockCluster,
   makeClustersFolder,
   readClusterState,
   removeClusterState,
@@ -46,9 +47,9 @@ const HEAP_GROWING_PERCENT = 30;
  */
 export async function bringUp(context: CliContext, options: ClusterOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
-  const running = await runningCluster(context, options.name);
-  if (running !== undefined) return showAsAsked(context, running, options);
-
+  const claim = await claimName(context, options.name);
+  if ("running" in claim) return showAsAsked(context, claim.running, options);
+  await using _lock = claim.lock;
   const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const { startControlPlane } = await import("../controlplane/start.js");
@@ -79,6 +80,31 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
     await untilAborted(context.signal);
   } finally {
     await removeClusterState(context.env, options.name);
+  }
+}
+
+const CLAIM_POLL_MS = 50;
+const CLAIM_TIMEOUT_MS = 15_000;
+
+/**
+ * The cluster of this name that runs, or the right to be it. While another process begins one, or ends it, that is waited for.
+ * @throws LabError FAILED when that takes too long
+ */
+async function claimName(
+  context: CliContext,
+  name: string,
+): Promise<{ readonly running: ClusterState } | { readonly lock: AsyncDisposable }> {
+  const clock = new SystemClock();
+  for (let waitedMs = 0; ; waitedMs += CLAIM_POLL_MS) {
+    const running = await runningCluster(context, name);
+    if (running !== undefined) return { running };
+    const answer = await lockCluster(context.env, name);
+    if (answer.outcome === "taken") return { lock: answer.lock };
+    if (waitedMs >= CLAIM_TIMEOUT_MS) {
+      const message = `another process has been starting the cluster ${name} for 15 s (pid ${answer.pid})`;
+      throw new LabError("FAILED", message, `End it by hand: kill ${answer.pid}`);
+    }
+    await clock.sleep(CLAIM_POLL_MS, context.signal);
   }
 }
 

@@ -155,12 +155,13 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     const { pid } = await status();
     process.kill(pid, "SIGKILL");
     await gone(pid);
-    assert.deepEqual(leftovers(home), ["kubelab.json", "kubelab.kubeconfig", "kubelab.nodes"]);
+    assert.deepEqual(leftovers(home), ["kubelab.json", "kubelab.kubeconfig", "kubelab.lock", "kubelab.nodes"]);
     const asked = await runCliProcess(home, "cluster", "status");
     assert.equal(asked.code, 1);
     assert.match(asked.stderr.replace(/\s+/g, " "), /ended without cleaning up: its state file is removed/);
     assert.match(asked.stderr, /no cluster named kubelab is running/);
-    assert.deepEqual(leftovers(home), []);
+    // The next one sees that who has locked the name is gone.
+    assert.deepEqual(leftovers(home), ["kubelab.lock"]);
     const again = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "1");
     assert.equal(again.code, 0, again.stderr);
     assert.equal((await status()).nodes.length, 1);
@@ -198,6 +199,20 @@ describe("kubelab cluster up in the foreground", () => {
       assert.deepEqual(leftovers(home), []);
     });
   }
+
+  test("of two that begin at once one runs, and the other says so; nobody is left when it ends", async () => {
+    const home = newHome();
+    const flags = ["cluster", "up", "--detach", "--json"];
+    const both = await Promise.all([runCliProcess(home, ...flags), runCliProcess(home, ...flags)]);
+    for (const { code, stderr } of both) assert.equal(code, 0, stderr);
+    const [pid, other] = both.map(({ stdout }) => (JSON.parse(stdout) as StatusJson).pid);
+    try {
+      assert.equal(pid, other);
+    } finally {
+      await runCliProcess(home, "cluster", "down");
+      if (other !== undefined && other !== pid) process.kill(other, "SIGKILL");
+    }
+  });
 
   test("the hint for a cluster that does not run names that cluster", async () => {
     const home = newHome();

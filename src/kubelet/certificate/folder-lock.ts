@@ -1,12 +1,10 @@
-import { rm, rmdir, writeFile } from "node:fs/promises";
+import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder, readIfThere } from "../../util/files.js";
-import { isAlive, markOf } from "../../util/processes.js";
+import { describeFileError, makeFolder } from "../../util/files.js";
+import { type LockOutcome, lockHolder, tryLock } from "../../util/pid-lock.js";
 
 const LOCK = "kubelet.lock";
-/** A lock that somebody left is removed, and the next try may meet somebody who was faster. */
-const MAX_TRIES = 3;
 
 /**
  * Makes this process the only one that works in the node's folder, until it is disposed of: two kubelets that write each
@@ -19,23 +17,15 @@ const MAX_TRIES = 3;
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const path = join(folder, LOCK);
-  const ours = `${process.pid} ${await markOf(process.pid)}`.trim();
   await makeFolder(folder, 0o700);
-  for (let attempt = 1; ; attempt++) {
-    await checkUnlocked(folder);
-    try {
-      await writeFile(path, `${ours}\n`, { flag: "wx", mode: 0o600 });
-      break;
-    } catch (cause) {
-      if (attempt === MAX_TRIES || (cause as { code?: unknown }).code !== "EEXIST") {
-        const message = `${path} cannot be written: ${describeFileError(cause)}`;
-        throw new LabError("BAD_FILE", message, "Name another folder with --root-dir.", { cause });
-      }
-      await rm(path, { force: true });
-    }
-  }
+  const answer = await tryLock(path).catch((cause: unknown): LockOutcome => {
+    if (cause instanceof LabError) throw cause;
+    const message = `${path} cannot be written: ${describeFileError(cause)}`;
+    throw new LabError("BAD_FILE", message, "Name another folder with --root-dir.", { cause });
+  });
+  if (answer.outcome === "held") throw held(folder, answer.pid);
   const unlock = async () => {
-    await rm(path, { force: true });
+    await answer.lock[Symbol.asyncDispose]();
     // A run that ends before it has joined leaves nothing; what has files stays, and that is what rmdir refuses.
     await rmdir(folder).catch(() => undefined);
   };
@@ -44,11 +34,12 @@ export async function lockFolder(folder: string): Promise<AsyncDisposable> {
 
 /** @throws LabError BAD_FILE when a process that runs has locked the folder */
 export async function checkUnlocked(folder: string): Promise<void> {
-  const [, digits, start = ""] = /^(\d+) ?(\d*)\n$/.exec((await readIfThere(join(folder, LOCK))) ?? "") ?? [];
-  const pid = Number(digits);
-  // With our own number it was somebody before us: in a container the next process has the number of the last one.
-  if (digits === undefined || pid === process.pid || !(await isAlive(pid)) || (await markOf(pid)) !== start) return;
-  throw new LabError(
+  const pid = await lockHolder(join(folder, LOCK));
+  if (pid !== undefined) throw held(folder, pid);
+}
+
+function held(folder: string, pid: number): LabError {
+  return new LabError(
     "BAD_FILE",
     `a \`kubelab node\` works in ${folder} already (pid ${pid})`,
     "End it, or give this node another name: each name has a folder of its own.",
