@@ -125,6 +125,13 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.deepEqual(learner.progress, {});
   });
 
+  test("of two that begin at once the second finds the first and ends it: none is left that nobody finds", async () => {
+    const learner = newLearner();
+    const both = await Promise.all([learner.type("start tour --detach"), learner.type("start tour --detach")]);
+    for (const { code, stderr } of both) assert.equal(code, 0, stderr);
+    assert.equal(both.filter(({ stderr }) => /lab tour is under way/.test(stderr)).length, 1);
+  });
+
   test("a second lab ends the first, and says so; its progress stays", async () => {
     const learner = newLearner();
     await learner.type("start heartbeats");

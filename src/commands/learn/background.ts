@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { LabSummary } from "../../labs/library.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { isAbortError } from "../../util/errors.js";
+import { tryLock } from "../../util/pid-lock.js";
 import { backgroundLab, forgetBackground, type HostState } from "./background-state.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
 import type { LabOperation } from "./host.js";
@@ -87,9 +88,10 @@ export async function startInBackground(
   { speed, seed }: InteractiveOptions,
 ): Promise<void> {
   const { context, language, say } = env;
+  const folder = await makeLearnFolder(context.env);
+  await using _turn = await turnToStart(env, lab, folder);
   const ended = await endBackground(env);
   if (ended !== undefined) context.streams.stderr.write(`${say("underway", { id: ended })}\n`);
-  const folder = await makeLearnFolder(context.env);
   const flags = [
     ...(speed === undefined ? [] : ["--speed", String(speed)]),
     ...(seed === undefined ? [] : ["--seed", String(seed)]),
@@ -104,6 +106,17 @@ export async function startInBackground(
     const hint = rest === "" ? say("resetHint", { id: lab.id }) : rest;
     throw new SpokenError("FAILED", say("labDidNotStart", { id: lab.id, why: first }), hint);
   }
+}
+
+/** Two that begin at once would not see each other, and one would be found by nobody: the second waits. @throws LabError FAILED */
+async function turnToStart(env: LearnEnvironment, { id }: LabSummary, folder: string): Promise<AsyncDisposable> {
+  const { context, wall, say } = env;
+  for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS; waitedMs += POLL_MS) {
+    const answer = await tryLock(join(folder, "start.lock"));
+    if (answer.outcome === "taken") return answer.lock;
+    await wall.sleep(POLL_MS, context.signal);
+  }
+  throw new SpokenError("FAILED", say("labDidNotStart", { id, why: say("notReadyInTime") }), say("labEndedHint"));
 }
 
 /** The first line of what a process has said that did not start, and what to do about it. */

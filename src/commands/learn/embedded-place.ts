@@ -23,6 +23,8 @@ import { makePlace, type Reader } from "./made-place.js";
 export interface EmbeddedPlaceOptions extends Reader {
   /** of the running cluster, as `kubelab --cluster` names it */
   readonly clusterName: string;
+  /** of that name; it goes with the place */
+  readonly lock?: AsyncDisposable;
   readonly speed: number;
   /** release and nodes of the cluster */
   readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
@@ -38,7 +40,7 @@ export interface EmbeddedPlaceOptions extends Reader {
 export async function openEmbeddedPlace(context: CliContext, options: EmbeddedPlaceOptions): Promise<LabPlace> {
   const { clusterName, speed, definition, columns } = options;
   const { kubeVersion } = definition;
-  const closers: (() => Promise<void>)[] = [];
+  const closers: (() => Promise<void>)[] = [async () => options.lock?.[Symbol.asyncDispose]()];
   const close = async () => {
     for (const one of closers.splice(0).reverse()) await one();
   };

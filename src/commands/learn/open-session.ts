@@ -1,4 +1,4 @@
-import { isRunning, readClusterState } from "../../cli/cluster-state.js";
+import { isRunning, lockCluster, readClusterState } from "../../cli/cluster-state.js";
 import type { CliContext } from "../../cli/context.js";
 import { LabBroken } from "../../labs/actions.js";
 import { commandsOf } from "../../labs/commands.js";
@@ -8,7 +8,7 @@ import type { LabPlace } from "../../labs/place.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { LabSession } from "../../labs/session.js";
 import { withNodesNamed } from "../../labs/variables.js";
-import { openEmbeddedPlace } from "./embedded-place.js";
+import { type EmbeddedPlaceOptions, openEmbeddedPlace } from "./embedded-place.js";
 import type { LearnEnvironment } from "./environment.js";
 import { clearLeftovers } from "./leftovers.js";
 import type { RealTarget } from "./own-cluster.js";
@@ -71,10 +71,8 @@ export async function openSession(
       : await openRealPlace(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
   const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
   const { definition } = lab;
-  const clusterName = await freeClusterName(context);
-  const place =
-    realPlace ??
-    (await openEmbeddedPlace(context, { clusterName, speed: speed ?? definition.speed, definition, ...shown }));
+  const embedded = { speed: speed ?? definition.speed, definition, ...shown };
+  const place = realPlace ?? (await openEmbeddedPlace(context, { ...(await claimClusterName(context)), ...embedded }));
   const { note, written } = trackProgress(store, summary);
   let isQuiet = false;
   const emit = (message: LabMessage) => {
@@ -129,10 +127,12 @@ async function redo({ say, context: { signal } }: LearnEnvironment, session: Lab
 }
 
 /** `learn`, or `learn-2` where another lab is under way in another terminal. */
-async function freeClusterName({ env }: CliContext): Promise<string> {
+async function claimClusterName({ env }: CliContext): Promise<Pick<EmbeddedPlaceOptions, "clusterName" | "lock">> {
   for (let count = 1; ; count++) {
-    const name = count === 1 ? LEARN_CLUSTER : `${LEARN_CLUSTER}-${count}`;
-    const state = await readClusterState(env, name);
-    if (state === undefined || !(await isRunning(state))) return name;
+    const clusterName = count === 1 ? LEARN_CLUSTER : `${LEARN_CLUSTER}-${count}`;
+    const state = await readClusterState(env, clusterName);
+    if (state !== undefined && (await isRunning(state))) continue;
+    const answer = await lockCluster(env, clusterName);
+    if (answer.outcome === "taken") return { clusterName, lock: answer.lock };
   }
 }
