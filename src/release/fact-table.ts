@@ -311,6 +311,21 @@ export const FACTS = {
       ["1.26", true],
     ],
   ),
+  podRejectedMessage: word<"Pod" | "Pod was rejected:">(
+    "how the message of a pod that was not admitted begins",
+    KUBELET,
+    ["1.25", "Pod"],
+    ["1.26", "Pod was rejected:"],
+  ),
+  podRejectedKeepsQosClass: fact(
+    "status.qosClass of a pod that was not admitted",
+    KUBELET,
+    (value: boolean) => (value ? "kept" : "taken out"),
+    [
+      ["1.25", false],
+      ["1.32", true],
+    ],
+  ),
   pulledEvent: word<"duration" | "and with waiting" | "and the image's size">(
     "what the event Pulled says",
     "pkg/kubelet/images/image_manager.go",

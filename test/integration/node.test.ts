@@ -103,7 +103,7 @@ suiteNeeding(["kubectl"], "kubelab node on a cluster and a runtime of its own", 
     await kubectl("create", "-f", writeJson(home, podOf("greedy", { nodeName: "node-1" }, { resources })));
     await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/greedy", "--timeout=20s");
     expect(await kubectl("get", "pod", "greedy", "-o", "jsonpath={.status.reason}: {.status.message}")).toBe(
-      "OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu, requested: 200000, used: 0, capacity: 100000",
+      "OutOfcpu: Pod Node didn't have enough resource: cpu, requested: 200000, used: 0, capacity: 100000",
     );
     await kubectl("delete", "pod", "greedy");
   });

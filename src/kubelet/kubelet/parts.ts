@@ -162,7 +162,7 @@ export class KubeletParts {
     this.podWorkers = this.#makePodWorkers();
     const keep = Math.max(1, DEFAULT_GC_POLICY.maxPerPodContainer);
     this.containerDeletor = new ContainerDeletor({ runtime, trace, onDeleted: this.#relistSoon }, keep, signal);
-    this.handlers = new PodHandlers({ ...this.#common(), containerDeletor: this.containerDeletor });
+    this.handlers = new PodHandlers({ ...this.#common(), containerDeletor: this.containerDeletor }, options);
     this.loop = this.#makeLoop();
     deps.hooks?.made?.(this);
   }

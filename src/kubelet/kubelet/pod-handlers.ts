@@ -1,10 +1,12 @@
 import type { V1Pod, V1PodStatus } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
+import { getPodQos } from "../qos/pod-qos.js";
 import { needToReconcilePodReadiness } from "../status/generate.js";
 import { isMirrorPod, podText, type SyncPodType } from "../types/pod-update.js";
 import { filterOutInactivePods } from "./active-pods.js";
@@ -37,7 +39,11 @@ export interface PodHandlersDeps {
  * pkg/kubelet/kubelet.go.
  */
 export class PodHandlers {
-  constructor(readonly deps: PodHandlersDeps) {}
+  /** @param options.kubeVersion `1.25`: a pod that is not let in is told of in that release's words */
+  constructor(
+    readonly deps: PodHandlersDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {}
 
   /** Oldest first: who came first has the first claim on what the node has. */
   async handlePodAdditions(pods: readonly V1Pod[]): Promise<void> {
@@ -129,9 +135,12 @@ export class PodHandlers {
 
   #rejectPod(pod: V1Pod, reason: string, message: string): void {
     const { recorder, statusManager } = this.deps;
+    const { kubeVersion } = this.options;
     this.#decided(`do not run ${podText(pod)}: ${reason}`, message, "rejectPod");
     recorder.event(pod, "Warning", reason, message);
-    statusManager.setPodStatus(pod, { phase: "Failed", reason, message: `Pod was rejected: ${message}` });
+    const qos = factFor("podRejectedKeepsQosClass", kubeVersion) ? { qosClass: getPodQos(pod) } : {};
+    const text = `${factFor("podRejectedMessage", kubeVersion)} ${message}`;
+    statusManager.setPodStatus(pod, { phase: "Failed", reason, message: text, ...qos });
   }
 
   #decided(what: string, why: string, func: string): void {

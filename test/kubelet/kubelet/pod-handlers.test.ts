@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { V1Pod, V1PodStatus } from "../../../src/api/pod.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
-import { PodHandlers } from "../../../src/kubelet/kubelet/pod-handlers.js";
+import { PodHandlers, type PodHandlersDeps } from "../../../src/kubelet/kubelet/pod-handlers.js";
 import type { PodAdmitResult } from "../../../src/kubelet/lifecycle-admission/admit.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
@@ -9,7 +9,7 @@ import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
 
-function start() {
+function start(kubeVersion = "1.25") {
   const clock = new FakeClock();
   const { trace } = recordingTrace(clock);
   const podManager = new PodManager();
@@ -22,7 +22,7 @@ function start() {
     admit: (_active: readonly V1Pod[], _pod: V1Pod): PodAdmitResult => ({ admit: true }),
     cached: new Map<string, PodStatus>(),
   };
-  const handlers = new PodHandlers({
+  const deps: PodHandlersDeps = {
     podManager,
     podWorkers: {
       updatePod: ({ pod, updateType, mirrorPod }) => {
@@ -34,8 +34,8 @@ function start() {
     },
     statusManager: {
       getPodStatus: (uid) => state.statuses.get(uid),
-      setPodStatus: (pod, { phase, reason, message }) =>
-        told.push(`status ${pod.metadata.name} ${phase} ${reason}: ${message}`),
+      setPodStatus: (pod, { phase, reason, message, qosClass = "" }) =>
+        told.push(`status ${pod.metadata.name} ${phase} ${reason}: ${message} ${qosClass}`.trim()),
     },
     podCache: {
       get: (uid) => ({ status: state.cached.get(uid), error: undefined, kind: "cached", modifiedMs: 0 }),
@@ -49,7 +49,8 @@ function start() {
     recorder: { event: (pod, type, reason) => told.push(`event ${pod.metadata.name} ${type} ${reason}`) },
     clock,
     trace,
-  });
+  };
+  const handlers = new PodHandlers(deps, { kubeVersion });
   return { handlers, podManager, told, state };
 }
 
@@ -90,16 +91,19 @@ describe("additions", () => {
     expect(seen).toEqual(["ending", "runs"]);
   });
 
-  test("one that is not let in fails, with an event and without a worker", async () => {
-    const { handlers, told, state, podManager } = start();
-    state.admit = () => ({ admit: false, reason: "OutOfcpu", message: "Node didn't have enough resource: cpu" });
-    await handlers.handlePodAdditions([makePod("big")]);
-    expect(told).toEqual([
-      "event big Warning OutOfcpu",
-      "status big Failed OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu",
-    ]);
-    expect(podManager.getPodByUid("uid-big")).toBeDefined();
-  });
+  for (const [release, message] of [
+    ["1.25", "Pod Node didn't have enough resource: cpu"],
+    ["1.26", "Pod was rejected: Node didn't have enough resource: cpu"],
+    ["1.32", "Pod was rejected: Node didn't have enough resource: cpu BestEffort"],
+  ] as const) {
+    test(`${release}: one that is not let in fails, with an event and without a worker`, async () => {
+      const { handlers, told, state, podManager } = start(release);
+      state.admit = () => ({ admit: false, reason: "OutOfcpu", message: "Node didn't have enough resource: cpu" });
+      await handlers.handlePodAdditions([makePod("big")]);
+      expect(told).toEqual(["event big Warning OutOfcpu", `status big Failed OutOfcpu: ${message}`]);
+      expect(podManager.getPodByUid("uid-big")).toBeDefined();
+    });
+  }
 
   test("one that is ending was let in before: it is not asked again", async () => {
     const { handlers, told, state } = start();
