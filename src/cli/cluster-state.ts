@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../util/files.js";
 import { type LockOutcome, tryLock } from "../util/pid-lock.js";
+import { stateFolder } from "./state-folder.js";
 
 /** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
 export interface ClusterState {
@@ -30,8 +31,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** `$XDG_STATE_HOME/kubelab/clusters`, by default below `~/.local/state`. */
 function clustersFolder(env: Env): string {
-  const home = env["HOME"] ?? ".";
-  return join(env["XDG_STATE_HOME"] || join(home, ".local", "state"), "kubelab", "clusters");
+  return join(stateFolder(env), "clusters");
 }
 
 function stateFile(env: Env, name: string): string {

@@ -1,8 +1,8 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
+import { stateFolder } from "../cli/state-folder.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
@@ -18,8 +18,7 @@ interface BootstrapCommandOptions extends JoinOptions {
 function nodesFolder(env: Readonly<Record<string, string | undefined>>): string {
   const own = env["KUBELAB_NODES"];
   if (own !== undefined && own !== "") return own;
-  const state = env["XDG_STATE_HOME"] || join(env["HOME"] ?? homedir(), ".local", "state");
-  return join(state, "kubelab", "nodes");
+  return join(stateFolder(env), "nodes");
 }
 
 /** What `planJoin` wants to know of the process. */

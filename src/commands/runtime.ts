@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseDuration, parseSpeed } from "../cli/options.js";
 import { pathFrom } from "../cli/paths.js";
+import { stateFolder } from "../cli/state-folder.js";
 import { RpcError } from "../cri/status.js";
 import { parseReference } from "../runtime/images/reference.js";
 import type { RunningRuntime } from "../runtime/start.js";
@@ -92,8 +93,7 @@ function parseSeed(text: string): number {
 
 /** `$XDG_STATE_HOME/kubelab/runtime.sock`, by default below `~/.local/state`. */
 function defaultEndpoint(env: CliContext["env"]): string {
-  const state = env["XDG_STATE_HOME"] || join(env["HOME"] ?? ".", ".local", "state");
-  return `unix://${join(state, "kubelab", "runtime.sock")}`;
+  return `unix://${join(stateFolder(env), "runtime.sock")}`;
 }
 
 async function runUp(context: CliContext, options: UpOptions): Promise<void> {

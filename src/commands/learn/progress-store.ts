@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { stateFolder } from "../../cli/state-folder.js";
 import { fileErrorWords } from "../../labs/file-error.js";
 import type { LabSummary } from "../../labs/library.js";
 import { type LabProgress, loadProgress, type Progress, saveProgress } from "../../labs/progress.js";
@@ -10,7 +11,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** `$XDG_STATE_HOME/kubelab/learn`: progress, and what a lab in the background leaves to be found by. */
 export function learnFolder(env: Env): string {
-  return join(env["XDG_STATE_HOME"] || join(env["HOME"] ?? ".", ".local", "state"), "kubelab", "learn");
+  return join(stateFolder(env), "learn");
 }
 
 /** Makes it, for its owner alone. @throws LabError BAD_FILE */
