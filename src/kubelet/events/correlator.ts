@@ -47,9 +47,10 @@ export class EventCorrelator {
   ) {}
 
   correlate(event: EventKeys): Correlated {
-    const group = [event.object, event.type, event.reason, event.fieldPath].join("\0");
+    // Events of all of a pod's containers are one group: which of them an event is about tells only single ones apart.
+    const group = [event.object, event.type, event.reason].join("\0");
     const isAggregated = this.#aggregate(group, event.message);
-    const key = isAggregated ? group : `${group}\0${event.message}`;
+    const key = isAggregated ? group : [group, event.fieldPath, event.message].join("\0");
     const message = isAggregated ? `(combined from similar events): ${event.message}` : event.message;
     const count = (this.#counts.get(key) ?? 0) + 1;
     remember(this.#counts, key, count);

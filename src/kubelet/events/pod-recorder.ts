@@ -86,10 +86,10 @@ export class ApiPodEventRecorder implements PodEventRecorder {
         const contentType = "application/strategic-merge-patch+json";
         const body = { count, lastTimestamp, message };
         const patched = await this.deps.client.request({ method: "PATCH", path, contentType, body });
-        // The API server forgets events after an hour: then it is written anew.
+        // The API server forgets events after an hour: then it is written anew, with its name and its beginning.
         if (patched.status !== 404) return;
       }
-      const written = { name: this.#name(pod, nowMs), firstTimestamp: before?.firstTimestamp ?? lastTimestamp };
+      const written = before ?? { name: this.#name(pod, nowMs), firstTimestamp: lastTimestamp };
       const body = { ...this.#body(pod, said), ...this.#times(written, lastTimestamp), message, count };
       const event = { ...body, metadata: { name: written.name, namespace } };
       const path = collectionPath({ ...EVENTS, namespace });

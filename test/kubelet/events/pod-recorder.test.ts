@@ -58,12 +58,13 @@ describe("counting", () => {
     });
   });
 
-  test("one that the API server has forgotten is written anew, with its count", async () => {
+  test("one that the API server has forgotten is written anew, with its count and its name", async () => {
     const { client, recorder, methods } = start((method) => ({ status: method === "PATCH" ? 404 : 201, body: {} }));
     recorder.event(POD, "Warning", "BackOff", "again");
     recorder.event(POD, "Warning", "BackOff", "again");
     expect(await methods()).toEqual(["POST", "PATCH", "POST"]);
-    expect(client.requests[2]?.body).toMatchObject({ count: 2 });
+    const { metadata } = client.requests[0]?.body as { metadata: object };
+    expect(client.requests[2]?.body).toMatchObject({ count: 2, metadata });
   });
 
   test("the tenth that differs in its words only stands for those that follow", async () => {
@@ -75,6 +76,24 @@ describe("counting", () => {
       count: 3,
       message: "(combined from similar events): message 12",
     });
+  });
+
+  test("words that differ by container count together; the same words about two containers are two events", async () => {
+    const { client, recorder } = start(CREATED, "1.27");
+    const about = (name: string, message: string) =>
+      recorder.event(POD, "Normal", "Started", message, { fieldPath: `spec.containers{${name}}` });
+    for (let i = 1; i <= 11; i++) about(`c${i}`, `Started container c${i}`);
+    recorder.event(POD, "Warning", "BackOff", "again", { fieldPath: "spec.containers{c1}" });
+    recorder.event(POD, "Warning", "BackOff", "again", { fieldPath: "spec.containers{c2}" });
+    await recorder.flush();
+    const said = client.requests.map(({ method, body }) => `${method} ${(body as { message: string }).message}`);
+    expect(said.slice(8)).toEqual([
+      "POST Started container c9",
+      "POST (combined from similar events): Started container c10",
+      "PATCH (combined from similar events): Started container c11",
+      "POST again",
+      "POST again",
+    ]);
   });
 
   test("after 25 about one pod it is quiet, but for one in five minutes; other pods are not affected", async () => {
