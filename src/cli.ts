@@ -13,10 +13,6 @@ process.exitCode = await start(process.argv.slice(2));
 
 /** The process edge: the only place that reads argv, installs signal handlers and sets the exit code. */
 async function start(argv: readonly string[]): Promise<number> {
-  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    process.stdout.write(`${VERSION}\n`);
-    return 0;
-  }
   // A reader that went away (`| head -1`) is no failure of ours.
   let lost: NodeJS.ErrnoException | undefined;
   for (const stream of [process.stdout, process.stderr]) {
@@ -26,6 +22,10 @@ async function start(argv: readonly string[]): Promise<number> {
       process.exitCode = EXIT_FAILED;
       process.stderr.write(`error: the output could not be written: ${error.code}\n`);
     });
+  }
+  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+    process.stdout.write(`${VERSION}\n`);
+    return 0;
   }
   const { runCli } = await import("./cli/main.js");
   const code = await runCli(argv, VERSION, {
