@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodStatus } from "../../api/pod.js";
+import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { forTerminalPhase } from "../status/generate.js";
@@ -28,18 +28,22 @@ export class ActiveDeadline {
     return this.#isPast(pod);
   }
 
-  /** Mirrors ShouldEvict, and what generateAPIPodStatus makes of it. @returns the status that such a pod gets */
+  /**
+   * Mirrors ShouldEvict, and what generateAPIPodStatus makes of it: each time that it is asked it records the event, so
+   * that the end of a pod counts three of them.
+   * @returns the status that such a pod gets
+   */
   apply(pod: V1Pod, status: V1PodStatus): V1PodStatus {
     if (!this.#isPast(pod)) return status;
     const { reason, message } = DEADLINE_EXCEEDED;
-    if (this.deps.statusManager.getPodStatus(pod.metadata.uid)?.reason !== reason) {
-      this.deps.recorder.event(pod, "Normal", reason, message);
-    }
+    this.deps.recorder.event(pod, "Normal", reason, message);
+    // What the API has come to stays.
+    const phase = isPodPhaseTerminal(pod.status.phase) ? pod.status.phase : "Failed";
     const conditions = (["Ready", "ContainersReady"] as const).reduce(
-      (all, type) => replaceOrAppend(all, forTerminalPhase(type, "Failed")),
+      (all, type) => replaceOrAppend(all, forTerminalPhase(type, phase)),
       status.conditions ?? [],
     );
-    return { ...status, phase: "Failed", reason, message, conditions };
+    return { ...status, ...(phase === undefined ? {} : { phase }), reason, message, conditions };
   }
 
   /** Mirrors pastActiveDeadline. */

@@ -63,8 +63,8 @@ describe("counting", () => {
     recorder.event(POD, "Warning", "BackOff", "again");
     recorder.event(POD, "Warning", "BackOff", "again");
     expect(await methods()).toEqual(["POST", "PATCH", "POST"]);
-    const { metadata } = client.requests[0]?.body as { metadata: object };
-    expect(client.requests[2]?.body).toMatchObject({ count: 2, metadata });
+    const first = client.requests[0]?.body as { metadata: object } | undefined;
+    expect(client.requests[2]?.body).toMatchObject({ count: 2, metadata: first?.metadata });
   });
 
   test("the tenth that differs in its words only stands for those that follow", async () => {

@@ -23,7 +23,7 @@ describe("activeDeadlineSeconds", () => {
     ["not begun", { activeDeadlineSeconds: 60 }, {}, 9_999, false],
   ];
   for (const [what, spec, status, seconds, isPast] of table) {
-    test(`${what}: ${isPast ? "it fails, is not Ready, and that is told once" : "nothing"}`, async () => {
+    test(`${what}: ${isPast ? "it fails, is not Ready, and that is told each time" : "nothing"}`, async () => {
       const clock = new FakeClock();
       const told: string[] = [];
       let current = status;
@@ -43,9 +43,26 @@ describe("activeDeadlineSeconds", () => {
         isPast ? { type: "Ready", status: "False", reason: "PodFailed" } : { type: "Ready", status: "True" },
       );
       deadline.apply(pod, running);
-      expect(told).toEqual(isPast ? ["DeadlineExceeded"] : []);
+      expect(told).toEqual(isPast ? ["DeadlineExceeded", "DeadlineExceeded"] : []);
     });
   }
+
+  test("a pod that has succeeded in the API stays so", async () => {
+    const clock = new FakeClock();
+    const status: V1PodStatus = { phase: "Succeeded", startTime: started };
+    const deadline = new ActiveDeadline({
+      statusManager: { getPodStatus: () => status },
+      recorder: { event: () => undefined },
+      clock,
+    });
+    await clock.advance(60_000);
+    const pod = makePod("a", { spec: { activeDeadlineSeconds: 60 }, status });
+    expect(deadline.apply(pod, status)).toMatchObject({
+      phase: "Succeeded",
+      reason: "DeadlineExceeded",
+      conditions: [{ reason: "PodCompleted" }, { reason: "PodCompleted" }],
+    });
+  });
 });
 
 describe("a pod leaves the API when nothing of it is left", () => {
