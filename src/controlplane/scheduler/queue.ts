@@ -1,5 +1,5 @@
 import type { Clock } from "../../util/clock.js";
-import { Waker } from "../controllers/support/waker.js";
+import { Waker } from "../../util/waker.js";
 import type { ClusterEvent } from "./framework.js";
 import { Heap } from "./heap.js";
 import type { PodInfo } from "./node-info.js";

@@ -4,11 +4,10 @@ import { collectionPath } from "../../client/paths.js";
 import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client/reflect.js";
 import type { Trace } from "../../trace/trace.js";
 import { isOwnBug } from "../../util/errors.js";
+import { Waker } from "../../util/waker.js";
 
 const REFLECTOR = { file: "pkg/kubelet/util/manager/watch_based_manager.go", func: "startReflector" };
 const WATCH_HANDLER = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };
-/** Why a timer ends that nobody needs any more. */
-const SYNCED = new Error("the first list is there");
 
 export interface ObjectCacheItemDeps extends ReflectDeps {
   readonly trace: Trace;
@@ -38,7 +37,7 @@ export class ObjectCacheItem {
   #object: KubeObject | undefined;
   #hasSynced = false;
   #isImmutable = false;
-  readonly #awaitingSync = new Set<() => void>();
+  readonly #awaitingSync = new Set<Waker>();
   #told: string | undefined;
 
   constructor(
@@ -91,21 +90,15 @@ export class ObjectCacheItem {
   async waitForSync(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (this.#hasSynced) return true;
-    const timer = new AbortController();
-    const onSync = () => timer.abort(SYNCED);
-    const onAbort = () => timer.abort(signal.reason);
-    this.#awaitingSync.add(onSync);
+    const { clock } = this.deps;
+    const waker = new Waker();
+    this.#awaitingSync.add(waker);
     // A volume may show many objects, which are all waited for at once.
     setMaxListeners(0, signal);
-    signal.addEventListener("abort", onAbort, { once: true });
     try {
-      await this.deps.clock.sleep(ms, timer.signal);
-    } catch {
-      // One of the two has ended the timer.
-      signal.throwIfAborted();
+      await waker.wait(clock, clock.now() + ms, signal);
     } finally {
-      this.#awaitingSync.delete(onSync);
-      signal.removeEventListener("abort", onAbort);
+      this.#awaitingSync.delete(waker);
     }
     return this.#hasSynced;
   }
@@ -153,7 +146,7 @@ export class ObjectCacheItem {
     if (this.#hasSynced) this.#set(object);
     this.#object = object;
     this.#hasSynced = true;
-    for (const wake of this.#awaitingSync) wake();
+    for (const waker of this.#awaitingSync) waker.wake();
   }
 
   /** That an object has changed is news, and shown; that it is watched goes without saying. */

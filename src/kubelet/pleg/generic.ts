@@ -4,6 +4,7 @@ import { Bag } from "../../util/bag.js";
 import type { Clock } from "../../util/clock.js";
 import { isOwnBug } from "../../util/errors.js";
 import { Mutex } from "../../util/mutex.js";
+import { Waker } from "../../util/waker.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodRef, Runtime } from "../container/runtime.js";
 import { computeEvents, isSent, type PodLifecycleEvent } from "./events.js";
@@ -56,8 +57,7 @@ export class GenericPleg {
   #relistTimeMs: number | undefined;
   #lastError: unknown;
   #duration: RelistDuration;
-  #wake: AbortController | undefined;
-  #isWantedSoon = false;
+  readonly #waker = new Waker();
   #counts: RelistCounts = NO_RELISTS;
 
   constructor(
@@ -98,7 +98,7 @@ export class GenericPleg {
   /** Takes another period and threshold, and relists at once if it runs. Mirrors Stop, Update and Start in a row. */
   update(duration: RelistDuration): void {
     this.#duration = duration;
-    this.#wake?.abort();
+    this.#waker.wake();
   }
 
   /** Healthy as long as a relist has got a list within the threshold. */
@@ -118,14 +118,15 @@ export class GenericPleg {
    * @throws the signal's reason
    */
   async *run(signal: AbortSignal): AsyncGenerator<RelistReport> {
+    const { clock } = this.deps;
     for (;;) {
-      this.#isWantedSoon = false;
+      this.#waker.forget();
       const report = await this.relist(signal);
       yield report;
       // However often it is wanted soon, at least half of the time is left to others: on a busy node each relist is dear.
       const restMs = Math.min(report.durationMs, this.#duration.relistPeriodMs);
-      if (restMs > 0) await this.deps.clock.sleep(restMs, signal);
-      if (!this.#isWantedSoon) await this.#sleep(this.#duration.relistPeriodMs - restMs, signal);
+      if (restMs > 0) await clock.sleep(restMs, signal);
+      await this.#waker.wait(clock, clock.now() + this.#duration.relistPeriodMs - restMs, signal);
     }
   }
 
@@ -135,26 +136,7 @@ export class GenericPleg {
    * Differs: upstream has no such thing in v1.25, and finds its own changes up to a period late.
    */
   relistSoon(): void {
-    this.#isWantedSoon = true;
-    this.#wake?.abort();
-  }
-
-  /** So long, or until there is another period, or until somebody wants it soon. */
-  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
-    const wake = new AbortController();
-    const onAbort = () => wake.abort();
-    signal.throwIfAborted();
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#wake = wake;
-    try {
-      await this.deps.clock.sleep(ms, wake.signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!wake.signal.aborted) throw error;
-    } finally {
-      this.#wake = undefined;
-      signal.removeEventListener("abort", onAbort);
-    }
+    this.#waker.wake();
   }
 
   /**

@@ -3,6 +3,7 @@ import { isPodPhaseTerminal } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
+import { Waker } from "../../util/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
@@ -50,8 +51,7 @@ export class ProbeWorker {
   #resultRun = 0;
   /** nothing more is asked of this container: it is about to be restarted */
   #onHold = false;
-  #isTriggered = false;
-  #wake: () => void = () => {};
+  readonly #waker = new Waker();
 
   constructor(
     readonly deps: ProbeWorkerDeps,
@@ -60,8 +60,7 @@ export class ProbeWorker {
 
   /** Probes at once instead of at the next tick; asked several times, once. */
   trigger(): void {
-    this.#isTriggered = true;
-    this.#wake();
+    this.#waker.wake();
   }
 
   /**
@@ -76,30 +75,12 @@ export class ProbeWorker {
     let tickMs = clock.now() + periodMs;
     try {
       while (await this.#doProbe(signal)) {
-        await this.#wait(tickMs - clock.now(), signal);
+        await this.#waker.wait(clock, tickMs, signal);
         // A probe that took longer than a period makes up for one tick, not for all it missed.
         while (tickMs <= clock.now()) tickMs += periodMs;
       }
     } finally {
       if (this.#containerId !== undefined) this.deps.results.remove(this.#containerId);
-    }
-  }
-
-  async #wait(ms: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const timer = new AbortController();
-    const stop = () => timer.abort();
-    this.#wake = stop;
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      if (!this.#isTriggered) await this.deps.clock.sleep(Math.max(0, ms), timer.signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!timer.signal.aborted) throw error;
-    } finally {
-      this.#wake = () => {};
-      this.#isTriggered = false;
-      signal.removeEventListener("abort", stop);
     }
   }
 

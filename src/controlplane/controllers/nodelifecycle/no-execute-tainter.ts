@@ -1,8 +1,8 @@
 import { constantsFor, factFor } from "../../../release/facts.js";
+import { Waker } from "../../../util/waker.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { type NodeCondition, type NodeObject, nameOf, nodeCondition, type Taint } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
-import { Waker } from "../support/waker.js";
 import { RateLimitedQueue } from "./rate-limited-queue.js";
 import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } from "./taints.js";
 import { type EvictionRates, evictionRate, type ZoneState, zoneKey, zoneState, zoneText } from "./zones.js";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../util/clock.js";
-import { Waker } from "./waker.js";
+import { Waker } from "../../../util/waker.js";
 
 /** Delay of the first retry of a key, doubled with each further one. */
 const BASE_DELAY_MS = 5;

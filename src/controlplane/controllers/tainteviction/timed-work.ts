@@ -1,5 +1,5 @@
 import type { Clock } from "../../../util/clock.js";
-import { Waker } from "../support/waker.js";
+import { Waker } from "../../../util/waker.js";
 
 interface Work {
   readonly createdMs: number;

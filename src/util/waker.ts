@@ -1,4 +1,4 @@
-import type { Clock } from "../../../util/clock.js";
+import type { Clock } from "./clock.js";
 
 /**
  * Lets one loop sleep until a moment or until somebody has something for it, whichever comes first. Nothing polls: a
@@ -12,6 +12,11 @@ export class Waker {
   wake(): void {
     this.#pending = true;
     this.#endWait?.();
+  }
+
+  /** What was woken for so far will be seen to without a wait's end. */
+  forget(): void {
+    this.#pending = false;
   }
 
   /**
