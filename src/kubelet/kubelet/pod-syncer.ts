@@ -98,13 +98,14 @@ export class KubeletPodSyncer implements PodSyncer {
     const { pod, podStatus, runningPod, gracePeriodSeconds, podStatusFunc } = work;
     const { statusManager, prober, runtime, onChanged } = this.deps;
     if (runningPod !== undefined || podStatus === undefined) {
-      if (runningPod !== undefined) await this.#kill(undefined, pod, runningPod, gracePeriodSeconds, signal);
+      // All that is known of it are its containers' names: their hooks are not run, and no grace period of its own holds.
+      if (runningPod !== undefined) await this.#kill(pod, runningPod, gracePeriodSeconds, signal);
       return;
     }
     const status = this.deps.generateApiPodStatus(pod, podStatus, false);
     statusManager.setPodStatus(pod, podStatusFunc?.(status) ?? status);
     prober.stopLivenessAndStartup(pod);
-    await this.#kill(pod, pod, convertPodStatusToRunningPod(podStatus), gracePeriodSeconds, signal);
+    await this.#kill(pod, convertPodStatusToRunningPod(podStatus), gracePeriodSeconds, signal);
     prober.removePod(pod);
 
     // Asked once more, not taken from the cache: a pod whose containers run on must never count as terminated.
@@ -134,15 +135,9 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /** Mirrors killPod. @throws Error what the runtime answered */
-  async #kill(
-    known: V1Pod | undefined,
-    pod: V1Pod,
-    runningPod: Pod,
-    gracePeriodSeconds: number | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #kill(pod: V1Pod, runningPod: Pod, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
     try {
-      await this.deps.runtime.killPod(known, runningPod, gracePeriodSeconds, signal);
+      await this.deps.runtime.killPod(pod, runningPod, gracePeriodSeconds, signal);
     } catch (error) {
       if (!signal.aborted) {
         this.deps.recorder.event(pod, "Warning", "FailedKillPod", `error killing pod: ${messageOf(error)}`);

@@ -203,7 +203,7 @@ describe("syncTerminatingPod", () => {
     const pods = { podUid: "x", name: "x", namespace: "default", createdAtMs: 0, sandboxes: [] };
     const runningPod = { ...pods, containers: [{ containerId: "c9", state: "running" as const }] };
     await syncer.syncTerminatingPod({ pod: makePod("x"), runningPod, gracePeriodSeconds: 1 }, signal);
-    expect(done).toEqual(["kill undefined [c9] 1"]);
+    expect(done).toEqual(["kill x [c9] 1"]);
   });
 
   test("what the runtime refuses is an event, and the pod does not count as ended", async () => {

@@ -4,6 +4,7 @@ import type { V1Pod } from "../../../src/api/pod.js";
 import { terminationGracePeriod } from "../../../src/kubelet/kuberuntime/kill-container.js";
 import type { KillReason } from "../../../src/kubelet/kuberuntime/pod-actions.js";
 import { TerminationOrdering } from "../../../src/kubelet/kuberuntime/termination-order.js";
+import { toApiPod } from "../../../src/kubelet/podworkers/update.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only } from "../../support/trace.js";
 import { openLab, podOf, signal } from "./lab.js";
@@ -96,6 +97,18 @@ test("kill: a pod that only the runtime knows gets the grace period and hook tha
   assert.ok(lab.events.take().includes("Warning FailedPreStopHook PreStopHook failed"));
   const decision = only(lab.facts, "decision").at(-1);
   assert.match(decision?.why ?? "", /it has 1[67] s/);
+});
+
+test("kill: an orphan, known by its containers' names, ends at once, without its hook", async () => {
+  await using lab = await openLab();
+  const preStop = { exec: { command: ["false"] } };
+  await lab.lab.sync(podOf([{ name: "app", lifecycle: { preStop } }]));
+  lab.events.take();
+  const [running] = await lab.lab.manager.getPods(false, signal);
+  assert.ok(running !== undefined);
+  await lab.drive(lab.lab.manager.killPod(toApiPod(running), running, 1, signal));
+  assert.deepEqual(lab.events.take(), ["Normal Killing Stopping container app"]);
+  assert.match(only(lab.facts, "decision").at(-1)?.why ?? "", /it has 1 s/);
 });
 
 test("kill: a container that the pod's spec does not have is an error that names it", async () => {
