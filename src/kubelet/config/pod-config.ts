@@ -3,6 +3,7 @@ import type { V1Pod } from "../../api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";
+import { formatPod } from "../container/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import {
   CONFIG_FIRST_SEEN_ANNOTATION,
@@ -154,7 +155,7 @@ export class PodConfig {
       const fullName = getPodFullName(pod);
       if (!names.has(fullName)) return names.add(fullName);
       const { name } = pod.metadata;
-      const message = `Error validating pod ${podText(pod)} from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
+      const message = `Error validating pod ${formatPod(pod)} from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
       this.#decided(`leave out a pod from ${source}`, `${source} has another pod with the name ${podText(pod)}`);
       this.deps.recorder.event(pod, "Warning", "FailedValidation", message);
       return false;

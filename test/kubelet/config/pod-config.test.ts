@@ -15,7 +15,7 @@ function start() {
   const events: string[] = [];
   const { trace } = recordingTrace(clock);
   const recorder = {
-    event: (pod: V1Pod, _: string, reason: string) => void events.push(`${pod.metadata.uid} ${reason}`),
+    event: (_pod: V1Pod, _type: string, reason: string, message: string) => void events.push(`${reason}: ${message}`),
   };
   const config = new PodConfig({ clock, trace, recorder });
   const seen: PodUpdate[] = [];
@@ -94,7 +94,10 @@ test("the source and the first sight are noted on a pod, and kept when it change
 test("of two pods with one name the second is left out, with an event", async () => {
   const { config, take, events } = start();
   await config.channel("http")({ op: "SET", pods: [a, with_(a, { uid: "second" })] }, signal);
-  expect([await take(), events]).toEqual([["ADD http a"], ["second FailedValidation"]]);
+  expect(await take()).toEqual(["ADD http a"]);
+  expect(events).toEqual([
+    'FailedValidation: Error validating pod a_default(second) from http due to duplicate pod name "a", ignoring',
+  ]);
 });
 
 test("sources are ready when each has spoken and was handled; a source without pods says so", async () => {
