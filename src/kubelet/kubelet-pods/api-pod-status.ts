@@ -1,5 +1,12 @@
 import { isIPv6 } from "node:net";
-import { isPodPhaseTerminal, type PodPhase, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../api/pod.js";
+import {
+  isPodPhaseTerminal,
+  type PodPhase,
+  type V1ContainerStatus,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+} from "../../api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodStatus } from "../container/runtime.js";
@@ -116,9 +123,13 @@ function convertStatusToApiStatus(
     ...(first === undefined ? {} : { podIP: first.ip, podIPs }),
     qosClass: getPodQos(pod),
     initContainerStatuses: convert(old.initContainerStatuses, initContainers ?? [], true),
-    containerStatuses: containerStatuses.sort((a, b) => (a.name < b.name ? -1 : 1)),
-    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
+    containerStatuses: containerStatuses.sort(byName),
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral.sort(byName) }),
   };
+}
+
+function byName(a: V1ContainerStatus, b: V1ContainerStatus): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /**

@@ -315,6 +315,14 @@ test("pod status: reason and message stay with their phase", () => {
   assert.equal(generate({ old: { phase: "Failed" }, pod: podOf({}, old) }).reason, "Evicted");
 });
 
+test("pod status: containers are in the order of their names, init containers in the spec's", () => {
+  const named = (...names: string[]) => names.map((name) => ({ name, image: "busybox" }));
+  const spec = { containers: named("b", "a"), initContainers: named("d", "c"), ephemeralContainers: named("f", "e") };
+  const status = generate({ pod: podOf(spec) });
+  const lists = [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses];
+  assert.equal(lists.map((list) => list?.map(({ name }) => name).join("")).join(" "), "ab dc ef");
+});
+
 test("pod status: conditions of others stay", () => {
   const mine = { type: "Ready", status: "True" as const };
   const other = { type: "example.com/gate", status: "True" as const };
