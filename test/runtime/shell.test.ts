@@ -79,6 +79,11 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ["printf '#!/bin/sh\\necho script $1\\n' > /tmp/s.sh; chmod +x /tmp/s.sh; /tmp/s.sh arg", "script arg\n"],
   ["printf '%5d|%-5s|%05.1f|%x|%c|%b|%%\\n' 42 ab 3.14159 255 xyz 'a\\tb'", "   42|ab   |003.1|ff|x|a\tb|%\n"],
   ["printf '%s-%s\\n' 1 2 3", "1-2\n3-\n"],
+  [
+    "printf '\\303\\251\\xc3\\xa9\\n'; echo -e 'caf\\0303\\0251 \\xf0\\x9f\\x98\\x80'; printf '%b\\n' '\\303\\251'",
+    "éé\ncafé 😀\né\n",
+  ],
+  ["printf '\\377' | wc -c; printf 'é😀\\200' | wc -c; echo -e '\\0377' | wc -c", "1\n7\n2\n"],
   ["test -f /etc/hosts && [ -d /etc ] && [ ! -e /nope ] && [ -n x -a -z '' ] && echo ok", "ok\n"],
   ["env -i A=1 env; A=2 sh -c 'echo $A'; echo ${A:-unset}", "A=1\n2\nunset\n"],
   ["type cd echo; command -v ls", "cd is a shell builtin\necho is a shell builtin\n/bin/ls\n"],

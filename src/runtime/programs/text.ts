@@ -4,27 +4,16 @@ import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import type { ByteSource } from "../process/streams.js";
 import { breathe, complain, parseArgs, print, usage } from "./console.js";
+import { encodeText, unescapeText } from "./escapes.js";
 
 /** `echo [-n] [-e] [TEXT...]` */
 export async function echo(self: Self): Promise<number> {
-  await print(self, echoText(self.argv.slice(1)));
+  await self.stdout.write(echoBytes(self.argv.slice(1)), self.signal);
   return 0;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  e: "\x1b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "\\": "\\",
-};
-
 /** What echo prints for these arguments: flags -n, -e and -E as busybox takes them. */
-export function echoText(args: readonly string[]): string {
+export function echoBytes(args: readonly string[]): Buffer {
   let at = 0;
   let newline = "\n";
   let escapes = false;
@@ -35,19 +24,10 @@ export function echoText(args: readonly string[]): string {
     }
   }
   const text = args.slice(at).join(" ");
-  if (!escapes) return text + newline;
+  if (!escapes) return Buffer.from(text + newline);
   const stop = text.search(/(?<!\\)(?:\\\\)*\\c/);
   const shown = stop < 0 ? text : text.slice(0, text.indexOf("\\c", stop));
-  return unescapeText(shown) + (stop < 0 ? newline : "");
-}
-
-/** `\n`, `\0101`, `\x41` and the like as the characters they stand for. */
-export function unescapeText(text: string): string {
-  return text.replace(/\\(0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9a-fA-F]{1,2}|.)/gs, (whole, code: string) => {
-    if (/^[0-7]/.test(code)) return String.fromCharCode(Number.parseInt(code, 8) & 0xff);
-    if (code.length > 1) return String.fromCharCode(Number.parseInt(code.slice(1), 16));
-    return ESCAPES[code] ?? whole;
-  });
+  return encodeText(unescapeText(shown) + (stop < 0 ? newline : ""));
 }
 
 /** Opens each file named, `-` or none for stdin, and hands it on. Says which it cannot open. @returns the exit code */

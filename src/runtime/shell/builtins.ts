@@ -1,5 +1,5 @@
 import { lookUp } from "../process/lookup.js";
-import { echoText } from "../programs/text.js";
+import { echoBytes } from "../programs/text.js";
 import { evaluate } from "./arithmetic.js";
 import { test } from "./conditional.js";
 import { arithmeticContext } from "./expand.js";
@@ -44,7 +44,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   true: async () => 0,
   false: async () => 1,
   echo: async (args, shell) => {
-    await shell.print(echoText(args));
+    await shell.sink(1).write(echoBytes(args), shell.signal);
     return 0;
   },
   printf: async (args, shell) => {

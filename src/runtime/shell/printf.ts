@@ -1,4 +1,4 @@
-import { unescapeText } from "../programs/text.js";
+import { encodeText, unescapeText } from "../programs/escapes.js";
 
 /** `printf FORMAT [ARG...]`: the format is used again until all arguments are used up. */
 export function formatPrintf(
@@ -25,7 +25,7 @@ export function formatPrintf(
     );
     if (rest.length === before) break;
   } while (rest.length > 0);
-  return { text: Buffer.from(out), status };
+  return { text: encodeText(out), status };
 }
 
 function convert(
