@@ -395,9 +395,10 @@ test("a kubelet whose certificate is of another CA: Go's sentence, and what to d
   }
 });
 
-for (const flag of ["kubeconfig", "context", "cluster", "container", "namespace"]) {
+for (const flag of ["kubeconfig", "context", "real", "mock", "cluster", "yes", "container", "namespace"]) {
   test(`exec --cri with --${flag} is refused before the runtime is asked`, async () => {
-    const argv = ["exec", "--cri", "unix:///nonexistent.sock", `--${flag}`, "default", "main", "--", "ls"];
+    const value = ["real", "mock", "yes"].includes(flag) ? [] : ["default"];
+    const argv = ["exec", "--cri", "unix:///nonexistent.sock", `--${flag}`, ...value, "main", "--", "ls"];
     const { code, stderr } = await runInProcess(argv);
     assert.match(flat(stderr), new RegExp(`--cri and --${flag} contradict each other Leave out one of them`));
     assert.equal(code, 2);

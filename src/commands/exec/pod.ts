@@ -16,13 +16,13 @@ export interface PodName {
 /** `nettool`, `pod/nettool`, `pods/nettool`. @throws LabError USAGE */
 export function parsePodName(text: string, namespace: string): PodName {
   const name = text.replace(/^(?:pods?|po)\//, "");
-  for (const [what, word] of [
-    ["pod", name],
-    ["namespace", namespace],
-  ] as const) {
-    if (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(word) && word.length <= 253) continue;
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name) || name.length > 253) {
     const hint = "Names are of lower-case letters, digits, '-' and '.'; only pods can be named: NAME or pod/NAME.";
-    throw new LabError("USAGE", `${JSON.stringify(word)} is no name of a ${what}`, hint);
+    throw new LabError("USAGE", `${JSON.stringify(name)} is no name of a pod`, hint);
+  }
+  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace) || namespace.length > 63) {
+    const hint = "Its name is of up to 63 lower-case letters, digits and '-', for example kube-system.";
+    throw new LabError("USAGE", `${JSON.stringify(namespace)} is no name of a namespace`, hint);
   }
   return { namespace, name };
 }

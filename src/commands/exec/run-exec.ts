@@ -39,7 +39,7 @@ export async function runExec(context: CliContext, request: ExecRequest): Promis
 /** The chain before a runtime of somebody's: `text` names a container there. */
 async function runOnRuntime(context: CliContext, endpoint: string, request: ExecRequest): Promise<void> {
   const { pod: text, words, options, namesNamespace, target } = request;
-  const refused = ["kubeconfig", "context", "real", "cluster", "container"] as const;
+  const refused = ["kubeconfig", "context", "real", "mock", "cluster", "yes", "container"] as const;
   const other = refused.find((key) => options[key] !== undefined) ?? (namesNamespace ? "namespace" : undefined);
   if (other !== undefined) {
     const hint = `Leave out one of them: with --cri this command starts the API server, and CONTAINER names the container.`;
