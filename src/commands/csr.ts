@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, parseDuration, parsePath } from "../cli/options.js";
 import { collect, collectDns, collectIps, collectUsages } from "./csr/plan.js";
 import {
   type CreateOptions,
@@ -51,9 +51,13 @@ export function addCsrCommand(program: Command, context: CliContext): void {
     "kubelab csr create --cn jane --print | kubectl create -f -",
   );
   const inspect = subcommand("inspect", "show a request or certificate byte by byte, and which signer would accept it")
-    .argument("<file-or-name>", "a PEM or DER file, an object's YAML, - for standard input, or the name of a CSR")
+    .argument(
+      "<file-or-name>",
+      "a PEM or DER file, an object's YAML, - for standard input, or the name of a CSR",
+      parsePath,
+    )
     .addOption(new Option("--usages <list>", "ask the signers with these usages").argParser(collectUsages))
-    .option("--ca <file>", "verify a certificate against this CA")
+    .option("--ca <file>", "verify a certificate against this CA", parsePath)
     .action((what: string, options: InspectOptions) => runInspect(context, what, options));
   addExamples(
     inspect,
@@ -79,7 +83,7 @@ export function addCsrCommand(program: Command, context: CliContext): void {
 
 function addFileOptions(command: Command): Command {
   return command
-    .option("--out-dir <folder>", "where the files are: kubelet.key (0600), kubelet.csr, kubelet.pem", ".")
+    .option("--out-dir <folder>", "where the files are: kubelet.key (0600), kubelet.csr, kubelet.pem", parsePath, ".")
     .option("--prefix <word>", "file names begin with this", "kubelet");
 }
 

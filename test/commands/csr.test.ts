@@ -28,6 +28,10 @@ describe("wrong usage ends with 2, before anything is made or started", () => {
     ["create --cn jane --signer nosuch", /is not a signer's name/],
     ["create --cn jane --usages nonsense", /"nonsense" is no usage/],
     ["create --node n1 --ip 1.2.3", /is not an IP address/],
+    ["create --node n1 --print --approve", /--print sends nothing, and --approve is about what was sent/],
+    ["create --node n1 --dry-run --wait", /--dry-run sends nothing, and --wait is about what was sent/],
+    ["create --node n1 --out-dir=", /expected a path: it is empty/],
+    ["inspect --ca= x", /expected a path: it is empty/],
     ["create --node n1 --expiration 9m", /540s is too short/],
     ["create --node n1 --expiration soon", /expected a duration/],
     ["create --node n1 --key-type dsa", /Allowed choices are ec, rsa/],
@@ -114,6 +118,22 @@ describe("on this machine alone", () => {
       assert.equal(cut.code, 2);
       assert.match(cut.stdout, /a certificate signing request \(PKCS#10\)\n +broken/);
       assert.match(cut.stdout, /SEQUENCE/);
+    }
+  });
+
+  test("inspect refuses flags that say nothing of the file that it reads", async () => {
+    const folder = freshFolder();
+    const made = await run(folder, "create --node n1 --approve --wait");
+    assert.equal(made.code, 0, made.stderr);
+    for (const [line, said] of [
+      ["inspect kubelet.csr --ca kubelet.pem", /--ca is for a certificate, and kubelet\.csr is a request/],
+      ["inspect kubelet.pem --usages any", /--usages is for a request, and kubelet\.pem is a certificate/],
+      ["inspect kubelet.csr --kubeconfig k", /kubelet\.csr is read as a file, and --kubeconfig names a cluster/],
+      ["inspect kubelet.csr --cluster c", /--cluster names a cluster/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(folder, line);
+      assert.match(stderr, said, line);
+      assert.deepEqual([code, stdout], [2, ""], line);
     }
   });
 

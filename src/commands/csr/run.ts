@@ -11,7 +11,12 @@ import { fetchCertificate } from "../../kubelet/certificate/by-hand/fetch.js";
 import { type RequestFiles, requestFiles } from "../../kubelet/certificate/by-hand/files.js";
 import { inspect } from "../../kubelet/certificate/by-hand/inspect.js";
 import { inspectionText } from "../../kubelet/certificate/by-hand/report.js";
-import { readSourceFile, sourceFromFile, sourceFromObject } from "../../kubelet/certificate/by-hand/source.js";
+import {
+  type InspectSource,
+  readSourceFile,
+  sourceFromFile,
+  sourceFromObject,
+} from "../../kubelet/certificate/by-hand/source.js";
 import type { WaitDeps } from "../../kubelet/certificate/wait.js";
 import { parseCertificatePem } from "../../pki/certificate.js";
 import { KUBE_APISERVER_CLIENT_KUBELET } from "../../pki/signers.js";
@@ -47,6 +52,7 @@ function filesFrom(context: CliContext, options: FileOptions): RequestFiles {
 /** `csr create`: key and request into files, the object into the cluster; with --approve and --wait all the way. */
 export async function runCreate(context: CliContext, options: CreateOptions): Promise<void> {
   const plan = planFrom(options);
+  checkSendsNothing(options);
   const files = options.dryRun === true ? undefined : filesFrom(context, options);
   if (files === undefined || options.print === true) {
     const { trace } = context.session(options);
@@ -70,6 +76,18 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
       json: { name, key: files.key, request: files.request, certificate, signerName: plan.signerName },
     });
   });
+}
+
+/** @throws LabError USAGE for flags about what becomes of a request, where none is sent */
+function checkSendsNothing({ print, dryRun, approve, wait }: CreateOptions): void {
+  const without = print === true ? "--print" : dryRun === true ? "--dry-run" : undefined;
+  const other = approve === true ? "--approve" : wait === true ? "--wait" : undefined;
+  if (without === undefined || other === undefined) return;
+  throw new LabError(
+    "USAGE",
+    `${without} sends nothing, and ${other} is about what was sent`,
+    "Leave out one of them.",
+  );
 }
 
 function whatNext({ trace }: WaitDeps, target: Target, csr: CertificateSigningRequest, options: CreateOptions): void {
@@ -188,8 +206,9 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   const ca = options.ca === undefined ? undefined : await readCa(resolve(context.cwd, options.ca));
   const isStdin = what === "-";
   const bytes = isStdin ? await readStdin(context) : await readSourceFile(resolve(context.cwd, what));
-  const show = (source: Parameters<typeof inspect>[0], nowMs: number) => {
+  const show = (source: InspectSource, nowMs: number) => {
     const { usages } = options;
+    checkFlagsFor(source, options);
     const inspection = inspect(source, {
       nowMs,
       ...(usages === undefined ? {} : { usages }),
@@ -201,14 +220,43 @@ export async function runInspect(context: CliContext, what: string, options: Ins
     const hint = "What could be read of it is shown above; get the whole file from where it was made.";
     throw new LabError("BAD_FILE", `${inspection.title} is broken: ${inspection.broken}`, hint);
   };
-  if (bytes !== undefined)
-    return show(await sourceFromFile(bytes, isStdin ? "standard input" : what), context.session(options).clock.now());
+  if (bytes !== undefined) {
+    const title = isStdin ? "standard input" : what;
+    refuseCluster(title, options);
+    return show(await sourceFromFile(bytes, title), context.session(options).clock.now());
+  }
   if (/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(what)) {
     throw new LabError("BAD_FILE", `there is no file ${what}`, "Name a PEM file, or a CSR of the cluster.");
   }
   await withCluster(context, "csr inspect", options, false, async (deps) => {
     show(sourceFromObject(await getCsr(deps.client, what, context.signal)), deps.clock.now());
   });
+}
+
+/** @throws LabError USAGE: what lies in a file is asked of no cluster, though somebody wanted one to be asked */
+function refuseCluster(title: string, options: TargetOptions): void {
+  const [flag] = targetFlags(options);
+  if (flag === undefined) return;
+  const hint = `Leave out ${flag}; or, for a CSR of the cluster with the name of a file, go to another folder.`;
+  throw new LabError("USAGE", `${title} is read as a file, and ${flag} names a cluster`, hint);
+}
+
+/** @throws LabError USAGE for a flag that says nothing of what is looked at */
+function checkFlagsFor({ title, kind }: InspectSource, { ca, usages }: InspectOptions): void {
+  if (kind === "request" && ca !== undefined) {
+    throw new LabError(
+      "USAGE",
+      `--ca is for a certificate, and ${title} is a request`,
+      "A request is signed by its own key: leave out --ca.",
+    );
+  }
+  if (kind === "certificate" && usages !== undefined) {
+    throw new LabError(
+      "USAGE",
+      `--usages is for a request, and ${title} is a certificate`,
+      "A certificate has the usages that it shows: leave out --usages.",
+    );
+  }
 }
 
 async function readStdin({ streams, signal }: CliContext): Promise<Buffer> {
