@@ -90,9 +90,11 @@ export class StatusManager {
     if (found === undefined || (found.container.ready ?? false) === ready) return;
     const { pod } = found;
     const status = withContainer(found.status, containerId, { ready });
-    const { phase, containerStatuses } = status;
-    const podReady = generatePodReadyCondition(pod.spec, status.conditions, containerStatuses, phase);
-    const containersReady = generateContainersReadyCondition(pod.spec, containerStatuses, phase);
+    const { phase, containerStatuses, initContainerStatuses } = status;
+    // Those that run beside the others (since v1.29) must be ready as well.
+    const all = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])];
+    const podReady = generatePodReadyCondition(pod.spec, status.conditions, all, phase);
+    const containersReady = generateContainersReadyCondition(pod.spec, all, phase);
     const conditions = replaceOrAppend(replaceOrAppend(status.conditions ?? [], podReady), containersReady);
     this.#update(pod, { ...status, conditions }, false, "SetContainerReadiness");
   }
@@ -210,17 +212,7 @@ export class StatusManager {
     const { uid, name, namespace } = pod.metadata;
     const cached = this.#statuses.get(uid);
     const old = cached?.status ?? this.deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status;
-    const illegal =
-      checkContainerStateTransition(
-        old.containerStatuses ?? [],
-        wanted.containerStatuses ?? [],
-        pod.spec.restartPolicy,
-      ) ??
-      checkContainerStateTransition(
-        old.initContainerStatuses ?? [],
-        wanted.initContainerStatuses ?? [],
-        pod.spec.restartPolicy,
-      );
+    const illegal = checkContainerStateTransition(old, wanted, pod.spec);
     if (illegal !== undefined) {
       this.#narrator.failed(`the status of ${podText(pod)} is not taken: ${illegal}`);
       return;

@@ -6,11 +6,13 @@ import {
   type V1ContainerStatus,
   type V1Pod,
   type V1PodCondition,
+  type V1PodSpec,
   type V1PodStatus,
 } from "../../api/pod.js";
 import { factFor } from "../../release/facts.js";
 import { forTerminalPhase } from "./generate.js";
 import { rfc3339 } from "./normalize.js";
+import { isRestartableInitContainer } from "./phase.js";
 import { marshalPodStatus } from "./wire.js";
 
 /** Which conditions of a pod are the kubelet's. Mirrors pkg/kubelet/types/pod_status.go. */
@@ -64,12 +66,25 @@ export function updateLastTransitionTimes(
 
 /**
  * A container that has ended stays so, where the pod's restart policy does not let it run again: a status that says
- * otherwise is a mistake of ours, and is not written.
+ * otherwise is a mistake of ours, and is not written. Init containers that run beside the others always run again.
  *
  * Mirrors checkContainerStateTransition.
  * @returns what is wrong; undefined when nothing is
  */
 export function checkContainerStateTransition(
+  before: V1PodStatus,
+  after: V1PodStatus,
+  { restartPolicy, initContainers }: V1PodSpec,
+): string | undefined {
+  const sidecars = new Set((initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
+  const inits = (before.initContainerStatuses ?? []).filter(({ name }) => !sidecars.has(name));
+  return (
+    illegalTransition(before.containerStatuses ?? [], after.containerStatuses ?? [], restartPolicy) ??
+    illegalTransition(inits, after.initContainerStatuses ?? [], restartPolicy)
+  );
+}
+
+function illegalTransition(
   before: readonly V1ContainerStatus[],
   after: readonly V1ContainerStatus[],
   restartPolicy: RestartPolicy | undefined,

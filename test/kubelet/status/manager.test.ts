@@ -11,7 +11,11 @@ import { makePod } from "../podworkers/pods.js";
 
 const RUNNING: V1PodStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
 
-function start(pods: readonly V1Pod[], answer: (method: string, pod: V1Pod) => MemoryAnswer | Error | undefined) {
+function start(
+  pods: readonly V1Pod[],
+  answer: (method: string, pod: V1Pod) => MemoryAnswer | Error | undefined,
+  kubeVersion = "1.25",
+) {
   const clock = new FakeClock();
   const podManager = new PodManager();
   podManager.setPods(pods);
@@ -27,7 +31,7 @@ function start(pods: readonly V1Pod[], answer: (method: string, pod: V1Pod) => M
     podCouldHaveRunningContainers: () => safety.couldRun,
   };
   const { trace, events } = recordingTrace(clock);
-  const manager = new StatusManager({ client, podManager, podDeletionSafety, clock, trace }, { kubeVersion: "1.25" });
+  const manager = new StatusManager({ client, podManager, podDeletionSafety, clock, trace }, { kubeVersion });
   return { clock, client, podManager, manager, safety, facts: events };
 }
 
@@ -215,4 +219,48 @@ test("an illegal transition is refused, and told", () => {
   manager.setPodStatus(pod, { containerStatuses: [{ name: "app", state: { running: {} } }] });
   expect(manager.statuses().get("uid-a")?.version).toBe(1);
   expect(only(facts, "error")[0]?.message).toContain("illegal transition");
+});
+
+describe("init containers that run beside the others (v1.29)", () => {
+  const spec = {
+    restartPolicy: "Never" as const,
+    containers: [{ name: "app" }],
+    initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "init" }],
+  };
+  const running = (name: string, ready = false) => {
+    return { name, ready, started: true, containerID: `test://${name}`, state: { running: {} } };
+  };
+  const ended = (name: string) => ({ name, ready: true, state: { terminated: { exitCode: 0 } } });
+
+  test("one that has ended may run again, whatever the pod's restart policy; others may not", () => {
+    const pod = makePod("a", { spec });
+    const { manager } = start([pod], () => undefined, "1.29");
+    const version = () => manager.statuses().get("uid-a")?.version;
+    manager.setPodStatus(pod, { initContainerStatuses: [ended("proxy"), ended("init")] });
+    manager.setPodStatus(pod, { initContainerStatuses: [running("proxy"), ended("init")] });
+    expect(version()).toBe(2);
+    manager.setPodStatus(pod, { initContainerStatuses: [running("proxy"), running("init")] });
+    expect(version()).toBe(2);
+  });
+
+  test("the pod is Ready when they are too, also when a probe has said so", () => {
+    const pod = makePod("a", { spec });
+    const { manager } = start([pod], () => undefined, "1.29");
+    const conditions = () =>
+      (manager.getPodStatus("uid-a")?.conditions ?? []).map(({ type, status, message = "" }) => {
+        return `${type}=${status} ${message}`.trim();
+      });
+    const unready = { type: "Ready", status: "False" as const };
+    manager.setPodStatus(pod, {
+      phase: "Running",
+      conditions: [unready, { ...unready, type: "ContainersReady" }],
+      containerStatuses: [running("app")],
+      initContainerStatuses: [running("proxy"), ended("init")],
+    });
+    manager.setContainerReadiness("uid-a", "test://app", true);
+    const why = "containers with unready status: [proxy]";
+    expect(conditions()).toEqual([`Ready=False ${why}`, `ContainersReady=False ${why}`]);
+    manager.setContainerReadiness("uid-a", "test://proxy", true);
+    expect(conditions()).toEqual(["Ready=True", "ContainersReady=True"]);
+  });
 });
