@@ -259,6 +259,15 @@ export const FACTS = {
   podReadyToStartContainers: gate("PodReadyToStartContainersCondition", ["1.25", false], ["1.29", true]),
   podObservedGeneration: gate("PodObservedGenerationTracking", ["1.25", false], ["1.34", true]),
   sidecarContainers: gate("SidecarContainers", ["1.25", false], ["1.29", true]),
+  initContainerStarted: fact(
+    "status.started of an init container",
+    "pkg/kubelet/prober/prober_manager.go",
+    (value: boolean) => (value ? "as of other containers" : "missing"),
+    [
+      ["1.25", false],
+      ["1.28", true],
+    ],
+  ),
   plegRelistPeriod: duration("plegRelistPeriod", KUBELET, ["1.25", 1_000]),
   plegRelistThreshold: duration("relistThreshold", "pkg/kubelet/pleg/generic.go", ["1.25", 180_000]),
   eventedPleg: word<"not there" | "alpha, off">(

@@ -112,7 +112,7 @@ function createProber(parts: KubeletParts, dialer: ProbeDialer, runtime: () => K
   };
   const prober = new Prober({ runner, recorder, dialer, clock }, options);
   const statusManager = { getPodStatus: (podUid: string) => parts.statusManager.getPodStatus(podUid) };
-  return new ProbeManager({ ...deps, prober, statusManager });
+  return new ProbeManager({ ...deps, prober, statusManager }, options);
 }
 
 /** What a container gets beside its spec. */

@@ -1,4 +1,5 @@
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
@@ -41,7 +42,10 @@ export class ProbeManager implements AsyncDisposable {
   /** by pod uid, container and type */
   readonly #workers = new Map<string, Running>();
 
-  constructor(readonly deps: ProbeManagerDeps) {
+  constructor(
+    readonly deps: ProbeManagerDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {
     this.#startMs = deps.clock.now();
   }
 
@@ -83,7 +87,7 @@ export class ProbeManager implements AsyncDisposable {
       (pod.spec.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name),
     );
     const initStatus = (one: V1ContainerStatus) =>
-      sidecars.has(one.name) ? this.#withProbes(uid, one) : this.#withInitReady(one);
+      sidecars.has(one.name) ? this.#withProbes(uid, one) : this.#withInitReady(uid, one);
     return {
       ...status,
       ...(containerStatuses ? { containerStatuses: containerStatuses.map((one) => this.#withProbes(uid, one)) } : {}),
@@ -154,23 +158,29 @@ export class ProbeManager implements AsyncDisposable {
   }
 
   #withProbes(podUid: string, status: V1ContainerStatus): V1ContainerStatus {
-    const { name, state, containerID = "" } = status;
-    const isRunning = state?.running !== undefined && state.running !== null;
-    const containerId = parseContainerId(containerID);
-    const startup = this.startupManager.get(containerId);
-    const hasStartupProbe = this.#workers.has(keyOf(podUid, name, "startup"));
-    const started = isRunning && (startup === undefined ? !hasStartupProbe : startup === "success");
+    const { name, containerID = "" } = status;
+    const started = this.#isStarted(podUid, status);
     if (!started) return { ...status, started, ready: false };
-    if (this.readinessManager.get(containerId) === "success") return { ...status, started, ready: true };
+    if (this.readinessManager.get(parseContainerId(containerID)) === "success")
+      return { ...status, started, ready: true };
     const readiness = this.#workers.get(keyOf(podUid, name, "readiness"));
     // It has just started, or was not ready when last asked: ask now, and not only at the next tick.
     readiness?.worker.trigger();
     return { ...status, started, ready: readiness === undefined };
   }
 
+  /** It runs, and its startup probe, if it has one, has said so. Mirrors isContainerStarted of later releases. */
+  #isStarted(podUid: string, { name, state, containerID = "" }: V1ContainerStatus): boolean {
+    if (state?.running === undefined || state.running === null) return false;
+    const startup = this.startupManager.get(parseContainerId(containerID));
+    return startup === undefined ? !this.#workers.has(keyOf(podUid, name, "startup")) : startup === "success";
+  }
+
   /** An init container is ready when it has ended well. */
-  #withInitReady(status: V1ContainerStatus): V1ContainerStatus {
-    return { ...status, ready: status.state?.terminated?.exitCode === 0 };
+  #withInitReady(podUid: string, status: V1ContainerStatus): V1ContainerStatus {
+    const ready = status.state?.terminated?.exitCode === 0;
+    if (!factFor("initContainerStarted", this.options.kubeVersion)) return { ...status, ready };
+    return { ...status, started: this.#isStarted(podUid, status), ready };
   }
 }
 

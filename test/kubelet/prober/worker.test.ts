@@ -32,14 +32,15 @@ class Lab {
   status: V1PodStatus | undefined = running();
   readonly manager: ProbeManager;
 
-  constructor() {
-    this.manager = new ProbeManager({
-      prober: { probe: (subject) => this.#probe(subject) },
+  constructor(kubeVersion = "1.25") {
+    const deps = {
+      prober: { probe: (subject: ProbeSubject) => this.#probe(subject) },
       statusManager: { getPodStatus: () => this.status },
       clock: this.clock,
       random: this.random,
       trace: this.traced.trace,
-    });
+    };
+    this.manager = new ProbeManager(deps, { kubeVersion });
   }
 
   async #probe({ type, apiContainerId }: ProbeSubject): Promise<Answer> {
@@ -226,20 +227,31 @@ test("probe manager: asking for a status that is not ready makes the readiness p
   assert.equal(lab.probes.length, 2);
 });
 
-test("probe manager: init containers are ready when they have ended well", async () => {
-  await using lab = new Lab();
-  const pod = await lab.add({}, { initContainers: [{ name: "a" }, { name: "b" }] });
-  const status = lab.manager.updatePodStatus(pod, {
-    initContainerStatuses: [
-      { name: "a", state: ended(0) },
-      { name: "b", state: ended(1) },
-    ],
+for (const [release, started] of [
+  ["1.25", [undefined, undefined, undefined]],
+  ["1.28", [false, false, true]],
+] as const) {
+  test(`probe manager: v${release}: init containers are ready when they have ended well`, async () => {
+    await using lab = new Lab(release);
+    const pod = await lab.add({}, { initContainers: [{ name: "a" }, { name: "b" }, { name: "c" }] });
+    const status = lab.manager.updatePodStatus(pod, {
+      initContainerStatuses: [
+        { name: "a", state: ended(0) },
+        { name: "b", state: ended(1) },
+        { name: "c", state: { running: {} } },
+      ],
+    });
+    const inits = status.initContainerStatuses ?? [];
+    assert.deepEqual(
+      inits.map(({ ready }) => ready),
+      [true, false, false],
+    );
+    assert.deepEqual(
+      inits.map((one) => one.started),
+      started,
+    );
   });
-  assert.deepEqual(
-    status.initContainerStatuses?.map(({ ready }) => ready),
-    [true, false],
-  );
-});
+}
 
 test("probe results: changes reach the sync loop, once each", async () => {
   const results = new ProbeResultsManager();
