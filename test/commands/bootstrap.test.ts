@@ -26,6 +26,11 @@ describe("wrong words: exit 2 before a folder is made or anybody is asked", () =
       /not the address of an API server/,
     ],
     ["a malformed hash", ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", "abc"], /not a hash of a CA/],
+    [
+      "a hash that would not be looked at",
+      ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--insecure-skip-tls-verify"],
+      /--insecure-skip-tls-verify and --ca-cert-hash contradict each other/,
+    ],
     ["a hash without --server", ["--ca-cert-hash", HASH], /--ca-cert-hash is for --server/],
     [
       "--server and --speed",

@@ -139,6 +139,12 @@ function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
     );
   }
   const address = serverAddress(server);
+  if (options.insecureSkipTlsVerify === true && caCertHash.length > 0) {
+    throw usage(
+      "--insecure-skip-tls-verify and --ca-cert-hash contradict each other",
+      "Leave out --insecure-skip-tls-verify: with the hash the cluster can be verified.",
+    );
+  }
   if (options.insecureSkipTlsVerify === true) return { kind: "unverified", server: address };
   if (caCertHash.length > 0) {
     return { kind: "by-hash", server: address, caCertHashes: caCertHash.map(parseCaCertHash) };
