@@ -24,15 +24,15 @@ export function addTraceOptions(command: Command): Command {
         .argParser(parseVerbosity)
         .default(1),
     )
-    .addOption(new Option("-o, --trace <file>", "also keep the whole trace in this .ndjson file"))
+    .addOption(new Option("-o, --trace <file>", "also keep the whole trace in this .ndjson file").argParser(parsePath))
     .addOption(new Option("--no-color", "plain text (also: NO_COLOR)"));
 }
 
-/** Adds the flags that choose a cluster; see DESIGN in the README, "Targets". */
+/** Adds the flags that choose a cluster; see "Which cluster" in the README. */
 export function addTargetOptions(command: Command): Command {
   return command
     .addOption(new Option("--mock", "the embedded control plane (the default)"))
-    .addOption(new Option("--kubeconfig <file>", "use the real cluster of this kubeconfig"))
+    .addOption(new Option("--kubeconfig <file>", "use the real cluster of this kubeconfig").argParser(parsePath))
     .addOption(new Option("--context <name>", "use the real cluster of this context"))
     .addOption(new Option("--real", "use the real cluster that kubectl would use"))
     .addOption(new Option("--cluster <name>", "join this running `kubelab cluster up --name`"))
@@ -59,7 +59,7 @@ export function targetOptions(options: TargetOptions): TargetOptions {
 }
 
 function parseVerbosity(text: string): Level {
-  const level = Number(text);
+  const level = text === "" ? undefined : Number(text);
   if (level === 0 || level === 1 || level === 2 || level === 3 || level === 4) return level;
   throw new InvalidArgumentError("expected 0, 1, 2, 3 or 4.");
 }

@@ -60,7 +60,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
 
 function parsePort(text: string): number {
   const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new InvalidArgumentError("expected a port from 0 to 65535.");
 }
 

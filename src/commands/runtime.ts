@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, parseDuration, parseSpeed } from "../cli/options.js";
+import { addOutputOptions, parseDuration, parsePath, parseSpeed } from "../cli/options.js";
 import { pathFrom } from "../cli/paths.js";
 import { stateFolder } from "../cli/state-folder.js";
 import { RpcError } from "../cri/status.js";
@@ -51,7 +51,9 @@ export function addRuntimeCommand(program: Command, context: CliContext): void {
         "where clients come for exec, attach and port-forward (default: a free port of 127.0.0.1)",
       ),
     )
-    .addOption(new Option("--root-dir <folder>", "where its own files go (default: a temporary folder)"))
+    .addOption(
+      new Option("--root-dir <folder>", "where its own files go (default: a temporary folder)").argParser(parsePath),
+    )
     .addOption(
       new Option("--pull-time <duration>", "how long a pull takes").argParser(parseDuration).default(400, "400ms"),
     )
@@ -87,7 +89,7 @@ function checked(text: string, check: (text: string) => unknown): string {
 
 function parseSeed(text: string): number {
   const seed = Number(text);
-  if (Number.isSafeInteger(seed) && seed >= 0) return seed;
+  if (/^\d+$/.test(text) && Number.isSafeInteger(seed)) return seed;
   throw new InvalidArgumentError("expected a whole number from 0.");
 }
 

@@ -37,7 +37,16 @@ const wrong = [
   [["token", "list", "--trace", "x.pdf"], /only \.ndjson is known/],
   [["token", "list", "--trace", "/nonexistent/x.ndjson"], /cannot write the trace.*no such file or folder/],
   [["token", "list", "--cluster", "x", "--real"], /--cluster is for the embedded control plane/],
+  [["token", "list", "-v", ""], /expected 0, 1, 2, 3 or 4/],
+  [["token", "list", "--kubeconfig", ""], /expected a path: it is empty/],
+  [["token", "list", "--trace", ""], /expected a path: it is empty/],
   [["cluster", "up", "--port", "70000"], /expected a port/],
+  [["cluster", "up", "--port", ""], /expected a port/],
+  [["runtime", "up", "--seed", ""], /expected a whole number/],
+  [["runtime", "up", "--root-dir", ""], /expected a path: it is empty/],
+  [["pleg", "--http", "127.0.0.999:0"], /expected an address of this machine/],
+  [["pleg", "--version-only", "--duration", "1s"], /--version-only ends at once, and --duration is about/],
+  [["pleg", "--version-only", "--http", "0"], /--version-only ends at once, and --http is about/],
   [["cluster", "up", "--name", "../x"], /expected up to 40/],
 ] as const;
 for (const [argv, message] of wrong) {

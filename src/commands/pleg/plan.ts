@@ -19,7 +19,9 @@ export interface PlegCommandOptions {
 const MIN_RELIST_PERIOD_MS = 10;
 
 /** @throws LabError USAGE for flags that contradict each other */
-export function checkOptions({ mock, cri, speed }: PlegCommandOptions): void {
+export function checkOptions(options: PlegCommandOptions): void {
+  const { mock, cri, speed } = options;
+  checkVersionOnly(options);
   const embedded = mock === true ? "--mock" : speed === undefined ? undefined : "--speed";
   if (cri === undefined || embedded === undefined) return;
   throw new LabError(
@@ -27,6 +29,16 @@ export function checkOptions({ mock, cri, speed }: PlegCommandOptions): void {
     `${embedded} is for the embedded runtime, and --cri names another one`,
     `Leave out ${embedded} or --cri.`,
   );
+}
+
+/** Who only asks for the version watches nothing. */
+function checkVersionOnly({ versionOnly, evented, relistPeriod, http, duration }: PlegCommandOptions): void {
+  if (versionOnly !== true) return;
+  const flags = { "--evented": evented, "--relist-period": relistPeriod, "--http": http, "--duration": duration };
+  const [other] = Object.entries(flags).find(([, value]) => value !== undefined) ?? [];
+  if (other === undefined) return;
+  const message = `--version-only ends at once, and ${other} is about what would be watched`;
+  throw new LabError("USAGE", message, `Leave out ${other} or --version-only.`);
 }
 
 /** The value of `--relist-period`, in ms. */

@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { HttpAddress } from "./page-server.js";
 
@@ -5,7 +6,8 @@ import type { HttpAddress } from "./page-server.js";
 export function parseHttpAddress(text: string): HttpAddress {
   const match = /^(?:(\[::1\]|localhost|127(?:\.\d{1,3}){3}):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
-  if (match === null || port > 65_535) {
+  const isAddress = match !== null && (!/^127/.test(match[1] ?? "") || isIPv4(match[1] ?? ""));
+  if (!isAddress || port > 65_535) {
     throw new InvalidArgumentError("expected an address of this machine and a port, for example 127.0.0.1:8080.");
   }
   return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, ""), port };
