@@ -129,6 +129,20 @@ test("a container's log is where the kubelet says, complete when it has ended, a
   assert.match(readFileSync(`${path}.1`, "utf8"), /F one\n$/);
 });
 
+test("what another process of the container writes to the streams of the first is in the log", async () => {
+  const lab = new RuntimeLab();
+  const logDirectory = newFolder();
+  const container = lab.run({ command: ["sleep", "60"], logPath: "0.log" }, lab.sandbox({ logDirectory }));
+  await lab.settle();
+  const script =
+    "echo out > /proc/1/fd/1; echo err >> /proc/1/fd/2; ls /nowhere 2> /proc/1/fd/2; echo x > /proc/99/fd/1";
+  const { exitCode, stdout, stderr } = await lab.sh(script, container);
+  assert.deepEqual([exitCode, String(stdout)], [1, ""]);
+  assert.equal(String(stderr), "sh: can't create /proc/99/fd/1: No such file or directory\n");
+  const log = readFileSync(join(logDirectory, "0.log"), "utf8").replace(/^\S+ /gm, "");
+  assert.equal(log, "stdout F out\nstderr F err\nstderr F ls: /nowhere: No such file or directory\n");
+});
+
 test("a log folder that is a symbolic link to elsewhere is refused, and nothing is written there", () => {
   const lab = new RuntimeLab();
   const elsewhere = newFolder();

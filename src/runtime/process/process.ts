@@ -72,7 +72,8 @@ export class Process {
   readonly #handlers = new Map<number, SignalHandler>();
   /** made for the first program that waits: most end without having waited for anything */
   #kill: AbortController | undefined;
-  readonly #streams: readonly { release(): void }[];
+  /** what it was started with: upstream /proc/PID/fd/0, 1 and 2 */
+  readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   readonly #isInit: boolean;
 
   constructor(program: Program, machine: Machine, options: ProcessOptions) {
@@ -85,8 +86,8 @@ export class Process {
       this.#end = resolve;
     });
     const { stdin, stdout, stderr } = options;
-    this.#streams = [stdin, stdout, stderr];
-    for (const stream of [stdin, stdout, stderr]) stream.retain();
+    this.streams = [stdin, stdout, stderr];
+    for (const stream of this.streams) stream.retain();
     const signal = () => this.#signal();
     const self: Self = {
       argv: options.argv,
@@ -146,7 +147,7 @@ export class Process {
     if (this.#status !== undefined) return;
     this.#status = status;
     this.#kill?.abort(KILLED);
-    for (const stream of this.#streams) stream.release();
+    for (const stream of this.streams) stream.release();
     this.#end(status);
   }
 

@@ -1,5 +1,6 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
+import type { ProcessTable } from "../process/process-table.js";
 import { readAll } from "../process/streams.js";
 import type { Terminal } from "../process/terminal.js";
 import { type ArithmeticContext, evaluate } from "./arithmetic.js";
@@ -19,6 +20,8 @@ export interface ExpansionHost {
   special(name: string): string | undefined;
   readonly files: Parameters<typeof openForReading>[0];
   readonly random: Parameters<typeof openForReading>[2];
+  /** of the container: their streams are files below /proc */
+  readonly processes: Pick<ProcessTable, "find">;
   readonly signal: AbortSignal;
   /** what `/dev/tty` is */
   readonly terminal: Terminal | undefined;

@@ -55,6 +55,10 @@ export class Interpreter implements ExpansionHost {
     return this.self.machine.random;
   }
 
+  get processes() {
+    return this.self.machine.processes;
+  }
+
   parse(text: string): ScriptNode {
     return this.language.parse(text);
   }

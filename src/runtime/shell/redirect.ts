@@ -97,12 +97,28 @@ function open(name: string, how: "read" | "write" | "append", host: ExpansionHos
   const fd = DESCRIPTOR_PATHS[path];
   const existing = fd === undefined ? undefined : host.state.descriptors.get(fd);
   if (existing !== undefined) return existing;
+  const held = streamOfProcess(path, how, host);
+  if (held !== undefined) return held;
   try {
     if (how === "read") return { source: openForReading(host.files, path, host.random) };
     return { sink: openForWriting(host.files, path, { append: how === "append" }) };
   } catch (error) {
     throw new ShellError(`can't ${how === "read" ? "open" : "create"} ${name}: ${errorText(error)}`, 1);
   }
+}
+
+/** `/proc/1/fd/1`: so what a hook or a probe says comes into the container's log. */
+function streamOfProcess(
+  path: string,
+  how: "read" | "write" | "append",
+  { processes }: ExpansionHost,
+): Descriptor | undefined {
+  const [, pid, fd] = /^\/proc\/(\d+)\/fd\/([012])$/.exec(path) ?? [];
+  const streams = pid === undefined ? undefined : processes.find(Number(pid))?.streams;
+  if (streams === undefined) return undefined;
+  const [stdin, stdout, stderr] = streams;
+  if (fd === "0") return how === "read" ? { source: stdin } : undefined;
+  return how === "read" ? undefined : { sink: fd === "1" ? stdout : stderr };
 }
 
 /** The terminal that the shell is on, wherever its own input and output lead. */
