@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import type { Level } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { type ClusterOptions, runningCluster, showAsAsked, showRunning } from "./cluster.js";
@@ -9,19 +10,32 @@ import type { CliContext } from "./context.js";
 const POLL_MS = 10;
 const READY_TIMEOUT_MS = 20_000;
 
+interface DetachOptions extends ClusterOptions {
+  readonly verbosity: Level;
+}
+
+/** @throws LabError USAGE: nobody would see what is asked for */
+function checkVerbosity({ verbosity }: DetachOptions): void {
+  if (verbosity <= 1) return;
+  const hint = "Keep it in a file: --trace trace.ndjson. Or leave out --detach.";
+  throw new LabError("USAGE", `--detach shows no trace, and -v ${verbosity} asks for one`, hint);
+}
+
 /**
  * Starts `kubelab cluster up` as a process of its own, and returns when it is ready. What it says goes to a log file: a
  * pipe would break, and end it, when this process has gone.
  * @throws LabError FAILED with what the process said when it ended instead
  */
-export async function startDetached(context: CliContext, options: ClusterOptions): Promise<void> {
+export async function startDetached(context: CliContext, options: DetachOptions): Promise<void> {
+  checkVerbosity(options);
+  const trace = context.handOverTrace();
   const running = await runningCluster(context, options.name);
   if (running !== undefined) return showAsAsked(context, running, options);
   const [program = "kubelab", ...first] = context.self;
   const logFile = clusterLog(context.env, options.name);
   await makeClustersFolder(context.env);
   const log = openSync(logFile, "w", 0o600);
-  const child = spawn(program, [...first, "cluster", "up", "-v", "0", ...flags(options)], {
+  const child = spawn(program, [...first, "cluster", "up", "-v", "0", ...flags(options, trace)], {
     detached: true,
     stdio: ["ignore", log, log],
     env: { ...context.env },
@@ -35,10 +49,12 @@ export async function startDetached(context: CliContext, options: ClusterOptions
   throw new LabError("FAILED", `cluster ${options.name} ended as soon as it was ready`, "Start it again.");
 }
 
-function flags(options: ClusterOptions): string[] {
+/** @param trace path of the file that the cluster's own process writes */
+function flags(options: ClusterOptions, trace: string | undefined): string[] {
   const { name, port, kubeVersion, speed, nodes, verifyKubelets } = options;
   const words = ["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)];
   if (verifyKubelets === true) words.push("--verify-kubelets");
+  if (trace !== undefined) words.push("--trace", trace);
   return speed === undefined ? words : [...words, "--speed", String(speed)];
 }
 

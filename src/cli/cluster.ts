@@ -33,6 +33,8 @@ export interface ClusterOptions {
   readonly nodes: number;
   /** the API server checks kubelets' certificates with the cluster's CA */
   readonly verifyKubelets?: boolean;
+  /** `--trace`: a file for the trace of the cluster's own process */
+  readonly trace?: string;
 }
 
 /**
@@ -163,7 +165,7 @@ function nodesOf({ nodes }: ClusterState): string {
 }
 
 /**
- * A second `up` of the same name is no failure, unless it asks for another release, speed, port or number of nodes than what runs.
+ * A second `up` of the same name is no failure, unless it asks for another release, speed, port, trace or number of nodes than what runs.
  * @throws LabError USAGE
  */
 export async function showAsAsked(context: CliContext, running: ClusterState, options: ClusterOptions): Promise<void> {
@@ -173,6 +175,7 @@ export async function showAsAsked(context: CliContext, running: ClusterState, op
     ...(kubeVersion === running.kubeVersion ? [] : [`v${running.kubeVersion}, not v${kubeVersion}`]),
     ...(options.speed === undefined || options.speed === running.speed ? [] : [`at speed ${running.speed}`]),
     ...(options.verifyKubelets !== true || running.verifyKubelets === true ? [] : ["without --verify-kubelets"]),
+    ...(options.trace === undefined ? [] : ["and began without this --trace"]),
     ...(options.port === 0 || running.url.endsWith(`:${options.port}`) ? [] : [`at ${running.url}`]),
     ...(wantsOtherNodes ? [`with ${nodesOf(running)}, not ${options.nodes}`] : []),
   ];

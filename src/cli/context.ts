@@ -66,6 +66,12 @@ export interface CliContext extends CommandEdge {
    */
   session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
   /**
+   * The trace file is another process's of ours to write, and not this one's: before `session`.
+   * @returns its absolute path; undefined: none is asked for
+   * @throws LabError USAGE for one of an unknown format
+   */
+  handOverTrace(): string | undefined;
+  /**
    * Starts or finds the cluster. Prints the header line that names it.
    * @param traceFor where a control plane that is started here reports; default: the command's own trace
    */

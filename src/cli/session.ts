@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { NdjsonSink } from "../trace/ndjson.js";
 import { TerminalSink } from "../trace/terminal.js";
 import { Trace } from "../trace/trace.js";
@@ -97,6 +98,14 @@ export class CliSession implements CliContext {
     );
     if (file !== undefined) trace.addSink(openTraceFile(pathFrom(this.cwd, file)));
     return { clock, trace };
+  }
+
+  handOverTrace(): string | undefined {
+    const { trace, ...others } = this.#output;
+    if (trace === undefined) return undefined;
+    checkTraceName(trace);
+    this.#output = others;
+    return resolve(this.cwd, trace);
   }
 
   /** columns of stderr; a terminal that nobody has given a size says 0 */
@@ -200,7 +209,12 @@ export class CliSession implements CliContext {
 }
 
 function openTraceFile(file: string): NdjsonSink {
-  if (file.endsWith(".ndjson")) return new NdjsonSink(file);
+  checkTraceName(file);
+  return new NdjsonSink(file);
+}
+
+function checkTraceName(file: string): void {
+  if (file.endsWith(".ndjson")) return;
   throw new LabError(
     "USAGE",
     `--trace ${file}: the ending of the name chooses the format, and only .ndjson is known`,

@@ -4,6 +4,7 @@ import { startDetached } from "../cli/cluster-detach.js";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseSpeed } from "../cli/options.js";
 import { DEFAULT_CLUSTER } from "../cli/target.js";
+import type { Level } from "../trace/trace.js";
 import { addExamples } from "./examples.js";
 
 interface UpOptions {
@@ -14,6 +15,8 @@ interface UpOptions {
   readonly kubeVersion: string;
   readonly speed?: number;
   readonly verifyKubelets?: boolean;
+  readonly verbosity: Level;
+  readonly trace?: string;
 }
 
 /** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */

@@ -200,6 +200,24 @@ describe("kubelab cluster up in the foreground", () => {
     });
   }
 
+  test("--detach: the file of --trace has the cluster's own trace, and -v has nobody to show it to", async () => {
+    const home = newHome();
+    const loud = await runCliProcess(home, "cluster", "up", "--detach", "-v", "3");
+    assert.equal(loud.code, 2);
+    assert.match(loud.stderr, /--detach shows no trace, and -v 3 asks for one/);
+    const up = await runCliProcess(home, "cluster", "up", "--detach", "--trace", "own.ndjson");
+    assert.equal(up.code, 0, up.stderr);
+    try {
+      await runCliProcess(home, "token", "list");
+      const again = await runCliProcess(home, "cluster", "up", "--detach", "--trace", "own.ndjson");
+      assert.equal(again.code, 2);
+      assert.match(again.stderr, /is running already, and began without this --trace/);
+    } finally {
+      await runCliProcess(home, "cluster", "down");
+    }
+    assert.match(readFileSync(join(home, "own.ndjson"), "utf8"), /"actor":"apiserver"/);
+  });
+
   test("of two that begin at once one runs, and the other says so; nobody is left when it ends", async () => {
     const home = newHome();
     const flags = ["cluster", "up", "--detach", "--json"];
