@@ -61,8 +61,9 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   help.option(learn, "--no-color", "helpNoColor");
   // Options are read before help is shown, wherever they stand in the line.
   learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
+  /** @param plays whether what is run begins a lab: nothing else has a use for its speed and its values */
   const open =
-    (run: (env: LearnEnvironment, flags: LearnFlags, word: string) => Promise<void>) =>
+    (run: (env: LearnEnvironment, flags: LearnFlags, word: string) => Promise<void>, plays = false) =>
     async (...args: unknown[]) => {
       const word = typeof args[0] === "string" ? args[0] : "";
       const own = args.find((one): one is Partial<LearnFlags> => typeof one === "object" && one !== null);
@@ -71,6 +72,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
       const env = await openLearn(context, flags);
       context.useWords({ error: env.say("edgeError"), interrupted: env.say("edgeInterrupted") });
       try {
+        if (!plays) refuseFlagsOfPlay(env, flags);
         await run(env, flags, word);
       } catch (error) {
         throw inLanguageOf(error, env.say);
@@ -86,7 +88,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
       const [word] = learn.args;
       if (word !== undefined) throw noCommand(env, word, learn);
       await showMenu(env, flags);
-    }),
+    }, true),
   );
   const list = add("list", "helpList");
   help.option(list, "--json", "helpListJson");
@@ -99,13 +101,15 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   help.option(start, "--context <name>", "helpContext");
   help.option(start, "--real", "helpReal");
   help.option(start, "--detach", "helpDetach");
-  start.action(open(startLab));
+  start.action(open(startLab, true));
   learn
     .command("serve", { hidden: true })
     .argument("<id>")
     .action(
-      open(async (env, flags, id) =>
-        (await import("./learn/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
+      open(
+        async (env, flags, id) =>
+          (await import("./learn/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
+        true,
       ),
     );
   learn
@@ -170,6 +174,17 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   learn.allowExcessArguments();
 }
 
+/** @throws LabError USAGE for what would be taken and change nothing */
+function refuseFlagsOfPlay({ say }: LearnEnvironment, { speed, seed }: LearnFlags): void {
+  const flag = speed === undefined ? (seed === undefined ? undefined : "--seed") : "--speed";
+  if (flag === undefined) return;
+  throw new SpokenError(
+    "USAGE",
+    say("flagOfPlay", { flag }),
+    say(speed === undefined ? "flagOfPlayHint" : "speedHint"),
+  );
+}
+
 function noCommand({ library, say }: LearnEnvironment, word: string, learn: Command): SpokenError {
   const lab = findLab(library.summaries, word);
   if (lab !== undefined) {
@@ -193,6 +208,9 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
   const target = realTarget(given);
   const flags = target === undefined ? others : { ...others, real: target };
   const onReal = target === undefined ? undefined : { target, lab: await mayBeReal(env, lab.id) };
+  if (flags.yes === true && flags.detach === true) {
+    throw new SpokenError("USAGE", env.say("yesOrDetach"), env.say("twoReportsHint"));
+  }
   if (flags.yes === true) {
     const { runUnattended } = await import("./learn/unattended.js");
     const options: UnattendedOptions = flags.answers === undefined ? flags : { ...flags, answersFile: flags.answers };

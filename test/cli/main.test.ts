@@ -47,6 +47,9 @@ const wrong = [
   [["pleg", "--http", "127.0.0.999:0"], /expected an address of this machine/],
   [["pleg", "--version-only", "--duration", "1s"], /--version-only ends at once, and --duration is about/],
   [["pleg", "--version-only", "--http", "0"], /--version-only ends at once, and --http is about/],
+  [["learn", "list", "--speed", "3"], /--speed is for what begins a lab/],
+  [["learn", "report", "--seed", "3"], /--seed is for what begins a lab/],
+  [["learn", "start", "tour", "--yes", "--detach"], /--yes plays a lab to its end, and --detach leaves it/],
   [["cluster", "up", "--name", "../x"], /expected up to 40/],
 ] as const;
 for (const [argv, message] of wrong) {
@@ -58,6 +61,16 @@ for (const [argv, message] of wrong) {
     assert.doesNotMatch(stderr, /\n\s+at .*\.(ts|js):\d+/);
   });
 }
+
+test("the help of a subcommand of learn has the flags of learn that it takes", async () => {
+  const [start, list] = [
+    await runInProcess(["learn", "start", "--help"]),
+    await runInProcess(["learn", "list", "--help"]),
+  ];
+  assert.match(start.stdout, /--lang[\s\S]*--speed[\s\S]*--seed/);
+  assert.match(list.stdout, /--lang/);
+  assert.doesNotMatch(list.stdout, /--speed|--seed/);
+});
 
 test("without a terminal, a write to a real cluster is refused and names --yes", async () => {
   const { writeFile, mkdtemp } = await import("node:fs/promises");

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from "commander";
+import { Argument, type Command, Help, Option } from "commander";
 import type { MessageKey, Say } from "../../labs/catalogue.js";
 import { usageInWords } from "./usage-words.js";
 
@@ -10,6 +10,15 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
   "Global Options:": "helpGlobalOptions",
   "Commands:": "helpCommands",
 };
+
+/** The flags that only what begins a lab has a use for. */
+const OF_PLAY: readonly (string | undefined)[] = ["--speed", "--seed"];
+
+/** What a subcommand takes of the flags of `learn`: others are refused there. */
+function globalOptionsOf(command: Command): Option[] {
+  const all = Object.assign(new Help(), { showGlobalOptions: true }).visibleGlobalOptions(command);
+  return command.name() === "start" ? all : all.filter(({ long }) => !OF_PLAY.includes(long));
+}
 
 /** The help texts of `kubelab learn`: in the language of the environment until `--lang` is read, then in that one. */
 export class LearnHelp {
@@ -30,6 +39,7 @@ export class LearnHelp {
       .configureHelp({
         ...command.configureHelp(),
         showGlobalOptions: true,
+        visibleGlobalOptions: globalOptionsOf,
         styleTitle: (title) => this.#title(title),
         // The one option that comes from the whole program.
         optionDescription: ({ long, description }) => (long === "--version" ? this.say("helpVersion") : description),
