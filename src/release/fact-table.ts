@@ -259,6 +259,24 @@ export const FACTS = {
   podReadyToStartContainers: gate("PodReadyToStartContainersCondition", ["1.25", false], ["1.29", true]),
   podObservedGeneration: gate("PodObservedGenerationTracking", ["1.25", false], ["1.34", true]),
   sidecarContainers: gate("SidecarContainers", ["1.25", false], ["1.29", true]),
+  deletedPodsEnd: fact(
+    "the phase of a pod that is deleted (not of a static one)",
+    KUBELET,
+    (value: boolean) => (value ? "becomes Failed or Succeeded" : "stays as it is"),
+    [
+      ["1.25", false],
+      ["1.27", true],
+    ],
+  ),
+  restartedInitIsPending: fact(
+    "the phase of a pod whose init containers run once more",
+    "pkg/kubelet/kubelet_pods.go",
+    (value: boolean) => (value ? "Pending" : "Running, once its containers have begun"),
+    [
+      ["1.25", true],
+      ["1.29", false],
+    ],
+  ),
   initContainerStarted: fact(
     "status.started of an init container",
     "pkg/kubelet/prober/prober_manager.go",

@@ -7,7 +7,7 @@ import {
   type V1PodCondition,
   type V1PodStatus,
 } from "../../api/pod.js";
-import { isAtLeast } from "../../release/facts.js";
+import { factFor, isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodStatus } from "../container/runtime.js";
 import { ephemeralContainersOf } from "../container/spec.js";
@@ -20,7 +20,7 @@ import {
 } from "../status/generate.js";
 import { ownedConditions } from "../status/merge.js";
 import { getPhase } from "../status/phase.js";
-import { podText } from "../types/pod-update.js";
+import { isStaticPod, podText } from "../types/pod-update.js";
 import { convertToApiContainerStatuses } from "./container-statuses.js";
 import type { ReasonCache } from "./reason-cache.js";
 
@@ -59,7 +59,11 @@ export function generateApiPodStatus(
   const old = deps.statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
   const converted = convertStatusToApiStatus(deps, options, pod, podStatus, old);
   const all = [...(converted.containerStatuses ?? []), ...(converted.initContainerStatuses ?? [])];
-  const fromContainers = getPhase(pod.spec, all, podIsTerminal && isAtLeast(options.kubeVersion, "1.27"));
+  const fromContainers = getPhase(pod.spec, all, {
+    // A static pod may come again with its old uid: a phase that it had to keep would keep it away.
+    podIsTerminal: podIsTerminal && !isStaticPod(pod) && factFor("deletedPodsEnd", options.kubeVersion),
+    staysInitialized: !factFor("restartedInitIsPending", options.kubeVersion),
+  });
   const phase = phaseOf(deps, pod, old, fromContainers);
   const said = phase === old.phase ? saidOf(old, pod.status) : {};
   const status = deps.probeManager.updatePodStatus(pod, { phase, ...said, ...converted });

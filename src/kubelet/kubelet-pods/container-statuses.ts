@@ -164,8 +164,8 @@ function applyReason(
   { isInitContainer }: ContainerStatusesOptions,
 ): void {
   const status = findContainerStatusByName(podStatus, container.name);
-  const hasDoneItsWork = status?.state === "exited" && status.exitCode === 0;
-  if (isInitContainer && container.restartPolicy !== "Always" && hasDoneItsWork) return;
+  // Also one that runs beside the others and ended well: that it waits to run again is not shown.
+  if (isInitContainer && status?.state === "exited" && status.exitCode === 0) return;
   if (!shouldContainerBeRestarted(container, pod, podStatus)) return;
   const why = reasonCache.get(pod.metadata.uid, container.name);
   const now = drafts.get(container.name);

@@ -32,7 +32,7 @@ import { createModules, type Modules } from "./modules.js";
 import { PodCidr } from "./pod-cidr.js";
 import { PodDirs } from "./pod-dirs.js";
 import { PodHandlers } from "./pod-handlers.js";
-import { KubeletPodSyncer } from "./pod-syncer.js";
+import { KubeletPodSyncer, type PodSyncerDeps } from "./pod-syncer.js";
 import { ReclaimedPods } from "./reclaimed-pods.js";
 import { RuntimeState } from "./runtime-state.js";
 import { RuntimeUp } from "./runtime-up.js";
@@ -191,7 +191,7 @@ export class KubeletParts {
   #makePodWorkers(): PodWorkers {
     const { modules } = this;
     const { podStatus, podCache: between } = { ...NO_HOOKS, ...this.deps.hooks };
-    const syncer = new KubeletPodSyncer({
+    const syncerDeps: PodSyncerDeps = {
       ...this.#common(),
       generateApiPodStatus: (pod, status, podIsTerminal) =>
         this.#deadline.apply(pod, podStatus(pod, modules.generateApiPodStatus(pod, status, podIsTerminal))),
@@ -200,7 +200,8 @@ export class KubeletParts {
       backOff: this.#backOff,
       removeDeadContainers: (podUid) => this.#cleanUpContainersInPod(podUid, ""),
       onChanged: this.#relistSoon,
-    });
+    };
+    const syncer = new KubeletPodSyncer(syncerDeps, this.options);
     const podCache = between({
       get: (podUid) => this.podCache.get(podUid),
       getNewerThan: (podUid, minTimeMs, signal) => {

@@ -1,4 +1,5 @@
 import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Backoff } from "../container/backoff.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
@@ -50,7 +51,11 @@ export interface PodSyncerDeps {
  * Differs: no cgroups of the kubelet's own, no soft admission (AppArmor, seccomp on old kernels).
  */
 export class KubeletPodSyncer implements PodSyncer {
-  constructor(readonly deps: PodSyncerDeps) {}
+  /** @param options.kubeVersion `1.25` */
+  constructor(
+    readonly deps: PodSyncerDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {}
 
   async syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
     const { pod } = work;
@@ -113,9 +118,13 @@ export class KubeletPodSyncer implements PodSyncer {
     const after = await runtime.getPodStatus({ podUid, name, namespace }, signal);
     const running = after.containerStatuses.filter(({ state }) => state === "running");
     onChanged?.();
-    if (running.length === 0) return;
-    const ids = running.map(({ containerId }) => containerId).join(" ");
-    throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
+    if (running.length > 0) {
+      const ids = running.map(({ containerId }) => containerId).join(" ");
+      throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
+    }
+    if (!factFor("deletedPodsEnd", this.options.kubeVersion)) return;
+    // How the containers ended is noted while they are there. The pod's addresses went with its sandbox: they stay noted.
+    statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, { ...after, ips: podStatus.ips }, true));
   }
 
   async syncTerminatedPod({ pod, podStatus }: SyncTerminatedPodWork, signal: AbortSignal): Promise<void> {

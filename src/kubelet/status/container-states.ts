@@ -1,4 +1,5 @@
-import type { V1ContainerStatus, V1Pod, V1PodStatus } from "../../api/pod.js";
+import { isPodPhaseTerminal, type V1ContainerStatus, type V1Pod, type V1PodStatus } from "../../api/pod.js";
+import { isStaticPod } from "../types/pod-update.js";
 import { hasPodInitialized, initializedContainers } from "./merge.js";
 
 /**
@@ -19,6 +20,14 @@ function asTerminated(status: V1ContainerStatus): V1ContainerStatus {
   if (status.state?.terminated !== undefined && status.state.terminated !== null) return status;
   const message = "The container could not be located when the pod was terminated";
   return { ...status, state: { terminated: { reason: "ContainerStatusUnknown", message, exitCode: 137 } } };
+}
+
+/**
+ * A status with a final phase: whatever has not come to its end by itself has failed. A static pod keeps its own, as it may
+ * come again. Mirrors TerminatePod of v1.27 and later. Pure.
+ */
+export function withFinalPhase(pod: V1Pod, status: V1PodStatus): V1PodStatus {
+  return isStaticPod(pod) || isPodPhaseTerminal(status.phase) ? status : { ...status, phase: "Failed" };
 }
 
 /** A status in which one container, found by its ID, is changed. Pure. */

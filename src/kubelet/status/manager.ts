@@ -1,11 +1,12 @@
 import type { V1Pod, V1PodStatus } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { allUntilOneEnds } from "../../util/loops.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import { podText } from "../types/pod-update.js";
-import { withAllTerminated, withContainer } from "./container-states.js";
+import { withAllTerminated, withContainer, withFinalPhase } from "./container-states.js";
 import { generateContainersReadyCondition, generatePodReadyCondition } from "./generate.js";
 import {
   checkContainerStateTransition,
@@ -109,11 +110,13 @@ export class StatusManager {
 
   /**
    * Gives every container of a pod that is over a final state. One whose end nobody has seen counts as failed: a pod must
-   * never look successful because something was lost.
+   * never look successful because something was lost. From v1.27 on its phase is final as well.
    */
   terminatePod(pod: V1Pod): void {
     const old = this.#statuses.get(pod.metadata.uid)?.status ?? pod.status;
-    this.#update(pod, withAllTerminated(pod, old), true, "TerminatePod");
+    const status = withAllTerminated(pod, old);
+    const ends = factFor("deletedPodsEnd", this.options.kubeVersion);
+    this.#update(pod, ends ? withFinalPhase(pod, status) : status, true, "TerminatePod");
   }
 
   /** Forgets the statuses of all other pods. */

@@ -66,6 +66,7 @@ interface Given {
   readonly reasons?: Readonly<Record<string, readonly [SyncErrorReason, string]>>;
   readonly hostIps?: readonly string[];
   readonly kubeVersion?: string;
+  readonly podIsTerminal?: boolean;
 }
 
 function generate({
@@ -76,6 +77,7 @@ function generate({
   reasons = {},
   hostIps = ["192.0.2.1"],
   kubeVersion = "1.25",
+  podIsTerminal = false,
 }: Given) {
   const reasonCache = new ReasonCache();
   const result = new PodSyncResult();
@@ -100,7 +102,8 @@ function generate({
     reasonCache,
     trace: recordingTrace(new FakeClock()).trace,
   };
-  return generateApiPodStatus(deps, { runtimeName: "containerd", kubeVersion, hostIps }, pod, runtimeOf(runtime, ips));
+  const options = { runtimeName: "containerd", kubeVersion, hostIps };
+  return generateApiPodStatus(deps, options, pod, runtimeOf(runtime, ips), podIsTerminal);
 }
 
 /** What kubectl would show of a container. */
@@ -305,6 +308,42 @@ test("pod status: a terminal phase is not left, whoever has it", () => {
   assert.equal(generate({ runtime, pod: podOf({}, { phase: "Succeeded" }) }).phase, "Succeeded");
   const never = podOf({ restartPolicy: "Never" }, { phase: "Failed" });
   assert.equal(generate({ runtime: [exited(0)], pod: never }).phase, "Failed");
+});
+
+const fromFile = { annotations: { "kubernetes.io/config.source": "file" } };
+const AGAIN = { runtime: [containerOf("init", "running"), exited(137)], pod: podOf(INIT) };
+const phases: readonly (readonly [string, string, Given, V1PodStatus["phase"]])[] = [
+  ["a pod that ends, well", "1.26", { runtime: [exited(0)], podIsTerminal: true }, "Running"],
+  ["a pod that ends, well", "1.27", { runtime: [exited(0)], podIsTerminal: true }, "Succeeded"],
+  ["a pod that ends, badly", "1.27", { runtime: [exited(1)], podIsTerminal: true }, "Failed"],
+  [
+    "a static pod that ends",
+    "1.27",
+    { runtime: [exited(1)], podIsTerminal: true, pod: podOf({}, {}, fromFile) },
+    "Running",
+  ],
+  ["init containers run once more", "1.28", AGAIN, "Pending"],
+  ["init containers run once more", "1.29", AGAIN, "Running"],
+];
+for (const [name, kubeVersion, given, want] of phases) {
+  test(`pod status: v${kubeVersion}, ${name}: ${want}`, () => {
+    assert.equal(generate({ ...given, kubeVersion }).phase, want);
+  });
+}
+
+test("pod status: a sidecar that ended well is not shown to wait for its turn, one that failed is", () => {
+  const pod = podOf({ initContainers: [{ name: "init", restartPolicy: "Always" }] });
+  const init = (exitCode: number) =>
+    shown(
+      generate({
+        pod,
+        runtime: [containerOf("init", "exited", { exitCode })],
+        reasons: { init: ["CrashLoopBackOff", ""] },
+        kubeVersion: "1.29",
+      }).initContainerStatuses?.[0],
+    );
+  assert.equal(init(0), "terminated:0: last=- restarts=0");
+  assert.equal(init(1), "waiting:CrashLoopBackOff last=terminated:1: restarts=0");
 });
 
 test("pod status: reason and message stay with their phase", () => {

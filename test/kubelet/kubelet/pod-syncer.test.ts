@@ -3,7 +3,7 @@ import type { V1PodStatus } from "../../../src/api/pod.js";
 import { Backoff } from "../../../src/kubelet/container/backoff.js";
 import type { ContainerStatus, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { PodSyncResult, type SyncErrorReason } from "../../../src/kubelet/container/sync-result.js";
-import { KubeletPodSyncer } from "../../../src/kubelet/kubelet/pod-syncer.js";
+import { KubeletPodSyncer, type PodSyncerDeps } from "../../../src/kubelet/kubelet/pod-syncer.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
@@ -21,7 +21,7 @@ const container = (state: ContainerStatus["state"]): ContainerStatus => ({
   restartCount: 0,
 });
 
-function start() {
+function start(kubeVersion = "1.25") {
   const clock = new FakeClock();
   const { trace } = recordingTrace(clock);
   const done: string[] = [];
@@ -38,7 +38,7 @@ function start() {
   const fail = (text: string | undefined) => {
     if (text !== undefined) throw new Error(text);
   };
-  const syncer = new KubeletPodSyncer({
+  const deps: PodSyncerDeps = {
     runtime: {
       syncPod: async (_pod, { ips }, secrets) => {
         done.push(`runtime ${ips.join()} ${secrets.length} secrets`);
@@ -54,7 +54,10 @@ function start() {
       },
       getPodStatus: async () => state.after,
     },
-    generateApiPodStatus: () => state.api,
+    generateApiPodStatus: (_pod, { ips }, podIsTerminal) => {
+      if (podIsTerminal && ips.length > 0) done.push(`terminal, at ${ips.join()}`);
+      return state.api;
+    },
     statusManager: {
       setPodStatus: (_pod, { phase, reason }) =>
         done.push(`status ${phase}${reason === undefined ? "" : ` ${reason}`}`),
@@ -96,7 +99,8 @@ function start() {
     onChanged: () => {
       state.changes++;
     },
-  });
+  };
+  const syncer = new KubeletPodSyncer(deps, { kubeVersion });
   return { syncer, done, state };
 }
 
@@ -196,6 +200,13 @@ describe("syncTerminatingPod", () => {
       signal,
     );
     expect(done).toEqual(["status Failed Evicted", "stop probes", "kill a [c1] 5", "no probes"]);
+  });
+
+  test("v1.27: how it ended is noted once nothing runs, with the addresses that it had", async () => {
+    const { syncer, done } = start("1.27");
+    const podStatus = { ...running, ips: ["10.0.0.7"] };
+    await syncer.syncTerminatingPod({ pod: makePod("a"), podStatus, gracePeriodSeconds: 5 }, signal);
+    expect(done.slice(-3)).toEqual(["no probes", "terminal, at 10.0.0.7", "status Pending"]);
   });
 
   test("a pod that only the runtime knows is killed, and nobody is told", async () => {

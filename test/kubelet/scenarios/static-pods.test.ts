@@ -105,6 +105,19 @@ const SCENARIOS: readonly { readonly name: string; readonly kubeVersion?: string
       ],
     },
     {
+      name: "a manifest that comes back while its pod ends: the pod begins again (1.27)",
+      kubeVersion: "1.27",
+      steps: [
+        write("a.json", pod("web", {}, shell("trap '' TERM; while true; do sleep 1; done"))),
+        RUNS,
+        remove("a.json"),
+        (lab) => lab.untilEvent(MIRROR, "Killing"),
+        write("a.json", pod("web", {}, shell("trap '' TERM; while true; do sleep 1; done"))),
+        "Running Ready c=running*/1",
+        oneContainer,
+      ],
+    },
+    {
       name: "sidecars (1.29): they start first, run beside, and do not hold up the end",
       kubeVersion: "1.29",
       steps: [

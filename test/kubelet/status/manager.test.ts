@@ -200,6 +200,26 @@ describe("the last status", () => {
   });
 });
 
+describe("the phase of a pod that is over", () => {
+  const table = [
+    // release, source, phase,        want
+    ["1.26", "api", "Running", "Running"],
+    ["1.27", "api", "Running", "Failed"],
+    ["1.27", "api", "Pending", "Failed"],
+    ["1.27", "api", "Succeeded", "Succeeded"],
+    ["1.27", "file", "Running", "Running"],
+  ] as const;
+  for (const [release, source, phase, want] of table) {
+    test(`v${release}: from ${source}, ${phase}: ${want}`, () => {
+      const pod = makePod("a", { source });
+      const { manager } = start([pod], () => undefined, release);
+      manager.setPodStatus(pod, { phase });
+      manager.terminatePod(pod);
+      expect(manager.getPodStatus("uid-a")?.phase).toBe(want);
+    });
+  }
+});
+
 test("a phase that changes is told with its upstream function", () => {
   const pod = makePod("a");
   const { manager, facts } = start([pod], () => undefined);
