@@ -1,4 +1,5 @@
 import type { TargetOptions } from "../../cli/context.js";
+import { targetOptions } from "../../cli/options.js";
 import type { JoinOptions } from "../bootstrap/plan.js";
 
 /** The flags of `kubelab node`. */
@@ -37,14 +38,18 @@ const JOIN_TIMEOUT_MS = 3_600_000;
 
 /** What of the flags is about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
-  const { name, rootDir, manifestDir: _m, manifestUrl: _u, cri: _c, port: _p, duration: _d, ...others } = options;
-  const { handler: _h, handlerCommand: _hc, handlerTimeout: _ht, rotateServerCertificates: _r, ...more } = others;
-  const { clusterDns: _cd, clusterDomain: _cn, containerLogMaxSize: _ls, containerLogMaxFiles: _lf, ...rest } = more;
+  const { name, cpu, memory, pods, rootDir, server, token, caCertHash } = options;
   return {
-    ...rest,
+    ...targetOptions(options),
     node: name,
+    cpu,
+    memory,
+    pods,
     approve: "auto",
     timeout: JOIN_TIMEOUT_MS,
     ...(rootDir === undefined ? {} : { dir: rootDir }),
+    ...(server === undefined ? {} : { server }),
+    ...(token === undefined ? {} : { token }),
+    ...(caCertHash === undefined ? {} : { caCertHash }),
   };
 }
