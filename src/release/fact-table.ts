@@ -338,6 +338,30 @@ export const FACTS = {
       ["1.26", true],
     ],
   ),
+  hookEvent: word<"what the hook said" | "that it failed">(
+    "what the events FailedPostStartHook and FailedPreStopHook tell",
+    "pkg/kubelet/kuberuntime/kuberuntime_container.go",
+    ["1.25", "what the hook said"],
+    ["1.26", "that it failed"],
+  ),
+  pullSecretEvent: fact(
+    "the event FailedToRetrieveImagePullSecret",
+    "pkg/kubelet/kubelet_pods.go",
+    (value: boolean) => (value ? "recorded" : "not there"),
+    [
+      ["1.25", false],
+      ["1.28", true],
+    ],
+  ),
+  imageBackOffReason: fact(
+    "why a container waits with ImagePullBackOff",
+    "pkg/kubelet/images/image_manager.go",
+    (value: boolean) => (value ? "with the last pull's error" : "without a reason"),
+    [
+      ["1.25", false],
+      ["1.32", true],
+    ],
+  ),
   podRejectedMessage: word<"Pod" | "Pod was rejected:">(
     "how the message of a pod that was not admitted begins",
     KUBELET,

@@ -14,7 +14,7 @@ import {
   PRE_STOP_HANDLER_ANNOTATION,
   TERMINATION_GRACE_PERIOD_ANNOTATION,
 } from "./labels.js";
-import { type ManagerContext, recordContainerEvent } from "./manager-context.js";
+import { hookEventText, type ManagerContext, recordContainerEvent } from "./manager-context.js";
 import { hasRestartableInitContainer, type KillReason } from "./pod-actions.js";
 import { shortId } from "./pod-sandbox-changed.js";
 import { TerminationOrdering } from "./termination-order.js";
@@ -116,14 +116,8 @@ async function executePreStopHook(
   const run = async () => {
     const failure = await context.runner.run(containerId, pod, container, preStop, both);
     if (failure === undefined) return;
-    // What the hook printed may hold secrets: it is not for the event.
-    recordContainerEvent(
-      context,
-      { pod, container, containerId },
-      "Warning",
-      "FailedPreStopHook",
-      "PreStopHook failed",
-    );
+    const subject = { pod, container, containerId };
+    recordContainerEvent(context, subject, "Warning", "FailedPreStopHook", hookEventText(context, "PreStop", failure));
   };
   const hooked = run();
   const timer = context.clock.sleep(graceSeconds * 1000, both);

@@ -51,12 +51,15 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
       ...deps,
       options,
       images: new ImageManager({ imageService, puller, recorder, backOff, clock }, options.kubeVersion),
-      runner: new HandlerRunner({
-        runInContainer: (containerId, cmd, timeoutMs, signal) => this.#execSync(containerId, cmd, timeoutMs, signal),
-        getPodStatus: (pod, signal) => this.getPodStatus(pod, signal),
-        clock,
-        ...(hookHttpClient === undefined ? {} : { httpClient: hookHttpClient }),
-      }),
+      runner: new HandlerRunner(
+        {
+          runInContainer: (containerId, cmd, timeoutMs, signal) => this.#execSync(containerId, cmd, timeoutMs, signal),
+          getPodStatus: (pod, signal) => this.getPodStatus(pod, signal),
+          clock,
+          ...(hookHttpClient === undefined ? {} : { httpClient: hookHttpClient }),
+        },
+        options,
+      ),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
@@ -68,4 +69,12 @@ export function recordContainerEvent(
   const { pod, container, containerId = "" } = subject;
   const text = containerId === "" ? message : message.replaceAll(containerId, container.name);
   context.recorder.event(pod, type, reason, text, { fieldPath: containerFieldPath(pod, container) });
+}
+
+/**
+ * What the event of a hook that failed tells. What the hook printed may hold secrets: from v1.26 on it is not for events.
+ * @param failure in the runner's words
+ */
+export function hookEventText({ options }: ManagerContext, hook: "PostStart" | "PreStop", failure: string): string {
+  return factFor("hookEvent", options.kubeVersion) === "that it failed" ? `${hook}Hook failed` : failure;
 }

@@ -11,7 +11,7 @@ import { generateContainerConfig } from "./container-config.js";
 import type { PullSecret } from "./generic-runtime.js";
 import { killContainer } from "./kill-container.js";
 import { buildContainerLogsDirectory, legacyLogSymlink, restartCountByLogFiles } from "./log-paths.js";
-import { type ManagerContext, recordContainerEvent } from "./manager-context.js";
+import { hookEventText, type ManagerContext, recordContainerEvent } from "./manager-context.js";
 import type { SandboxConfig } from "./sandbox-config.js";
 
 export interface StartRequest {
@@ -137,9 +137,14 @@ async function postStart(
   if (hook === undefined || hook === null) return undefined;
   const failure = await context.runner.run(containerId, pod, container, hook, signal);
   if (failure === undefined) return undefined;
-  // What the hook printed may hold secrets: it is not for the event.
   const subject = { pod, container, containerId };
-  recordContainerEvent(context, subject, "Warning", "FailedPostStartHook", "PostStartHook failed");
+  recordContainerEvent(
+    context,
+    subject,
+    "Warning",
+    "FailedPostStartHook",
+    hookEventText(context, "PostStart", failure),
+  );
   const message = "FailedPostStartHook";
   const kill = { pod, containerId, name: container.name, message, reason: message } as const;
   const problem = await killContainer(context, kill, signal);

@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { V1Pod } from "../../api/pod.js";
+import { isAtLeast } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, type HttpGetAction, type LifecycleHandler } from "../container/spec.js";
@@ -46,7 +47,11 @@ export type HookFailure = string | undefined;
  * Differs: the URL's scheme and headers are used, as from v1.26 on.
  */
 export class HandlerRunner {
-  constructor(readonly deps: HandlerRunnerDeps) {}
+  /** @param options.kubeVersion `1.25` */
+  constructor(
+    readonly deps: HandlerRunnerDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {}
 
   async run(
     containerId: string,
@@ -65,9 +70,10 @@ export class HandlerRunner {
     }
     if (isSet(handler.httpGet)) {
       const error = await this.#httpGet(pod, container, handler.httpGet, signal);
-      return error === undefined
-        ? undefined
-        : `HTTP lifecycle hook (${handler.httpGet.path ?? ""}) ${where} - error: ${error}`;
+      if (error === undefined) return undefined;
+      // Up to v1.25 the answer's body follows, of which there is none where no answer came.
+      const body = isAtLeast(this.options.kubeVersion, "1.26") ? "" : ', message: ""';
+      return `HTTP lifecycle hook (${handler.httpGet.path ?? ""}) ${where} - error: ${error}${body}`;
     }
     if (isSet(handler.sleep)) {
       await this.deps.clock.sleep(handler.sleep.seconds * 1000, signal);

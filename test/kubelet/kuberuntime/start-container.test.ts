@@ -57,26 +57,25 @@ test("start: an image that does not come is ErrImagePull, then ImagePullBackOff,
   ]);
 });
 
-test("start: postStart that fails ends the container", async () => {
-  await using lab = await openLab();
-  const lifecycle = { postStart: { exec: { command: ["false"] } } };
-  const pod = podOf([{ name: "app", lifecycle }]);
-  const result = await lab.drive(lab.lab.sync(pod));
-  const { name, uid } = pod.metadata;
-  assert.deepEqual(result.syncResults.at(-1), {
-    action: "StartContainer",
-    target: "app",
-    error: "PostStartHookError",
-    message:
+for (const release of ["1.25", "1.26"]) {
+  test(`start: v${release}: postStart that fails ends the container`, async () => {
+    await using lab = await openLab({ kubeVersion: release });
+    const lifecycle = { postStart: { exec: { command: ["false"] } } };
+    const pod = podOf([{ name: "app", lifecycle }]);
+    const result = await lab.drive(lab.lab.sync(pod));
+    const { name, uid } = pod.metadata;
+    const message =
       `Exec lifecycle hook ([false]) for Container "app" in Pod "${name}_default(${uid})" failed` +
-      ` - error: command 'false' exited with 1: , message: ""`,
+      ` - error: command 'false' exited with 1: , message: ""`;
+    const done = { action: "StartContainer", target: "app", error: "PostStartHookError", message };
+    assert.deepEqual(result.syncResults.at(-1), done);
+    assert.deepEqual(lab.events.take().slice(-2), [
+      `Warning FailedPostStartHook ${release === "1.25" ? message : "PostStartHook failed"}`,
+      "Normal Killing FailedPostStartHook",
+    ]);
+    assert.deepEqual(await lab.lab.containers(pod), ["app:exited#0"]);
   });
-  assert.deepEqual(lab.events.take().slice(-2), [
-    "Warning FailedPostStartHook PostStartHook failed",
-    "Normal Killing FailedPostStartHook",
-  ]);
-  assert.deepEqual(await lab.lab.containers(pod), ["app:exited#0"]);
-});
+}
 
 test("start: logs and termination messages have their places, and go with the container", async () => {
   await using lab = await openLab();

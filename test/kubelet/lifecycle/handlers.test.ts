@@ -10,7 +10,7 @@ const pod = podOf([{ name: "app", ports: [{ name: "http", containerPort: 8080 }]
 const container = pod.spec.containers?.[0] ?? { name: "" };
 
 /** A runner on fakes that keep what they were asked. */
-function runner(changes: Partial<HandlerRunnerDeps> = {}) {
+function runner(changes: Partial<HandlerRunnerDeps> = {}, kubeVersion = "1.25") {
   const asked: string[] = [];
   const clock = new FakeClock();
   const deps: HandlerRunnerDeps = {
@@ -33,7 +33,7 @@ function runner(changes: Partial<HandlerRunnerDeps> = {}) {
     ...changes,
   };
   const run = (handler: LifecycleHandler) =>
-    new HandlerRunner(deps).run("id", pod, container as never, handler, signal);
+    new HandlerRunner(deps, { kubeVersion }).run("id", pod, container as never, handler, signal);
   return { run, asked, clock };
 }
 
@@ -66,13 +66,13 @@ const table: readonly [string, LifecycleHandler, string, string | undefined][] =
     "httpGet: nobody there",
     { httpGet: { port: 80, path: "/refused" } },
     "http://10.0.0.7:80/refused",
-    `HTTP lifecycle hook (/refused) ${where} - error: connection refused`,
+    `HTTP lifecycle hook (/refused) ${where} - error: connection refused, message: ""`,
   ],
   [
     "httpGet: no such port",
     { httpGet: { port: "metrics" } },
     "",
-    `HTTP lifecycle hook () ${where} - error: couldn't find port: metrics in app`,
+    `HTTP lifecycle hook () ${where} - error: couldn't find port: metrics in app, message: ""`,
   ],
   [
     "tcpSocket is refused",
@@ -99,7 +99,8 @@ test("hook: what the runtime refuses is the hook's failure", async () => {
 
 test("hook: without a way to the pod's network httpGet says so", async () => {
   const unused = () => Promise.reject(new Error("unused"));
-  const bare = new HandlerRunner({ clock: new FakeClock(), runInContainer: unused, getPodStatus: unused });
+  const deps = { clock: new FakeClock(), runInContainer: unused, getPodStatus: unused };
+  const bare = new HandlerRunner(deps, { kubeVersion: "1.26" });
   const failure = await bare.run("id", pod, container as never, { httpGet: { port: 80 } }, signal);
   assert.match(failure ?? "", /no way to the pod's network$/);
 });
