@@ -8,6 +8,7 @@ import { goDuration } from "../container/go-duration.js";
 import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
 import type { SyncErrorReason } from "../container/sync-result.js";
 import type { RemoteImageService } from "../cri/remote-image.js";
+import { remember } from "../events/correlator.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
 import { parseImageName } from "./image-name.js";
@@ -46,6 +47,9 @@ type Say = (type: "Normal" | "Warning", reason: string, message: string) => void
  * second (upstream: 5).
  */
 export class ImageManager {
+  /** why the last pull failed, by the key of its back-off; only where that is told */
+  readonly #failures = new Map<string, string>();
+
   /** @param kubeVersion `1.25`: events have that release's words */
   constructor(
     readonly deps: ImageManagerDeps,
@@ -100,8 +104,11 @@ export class ImageManager {
     if (backOff.isInBackOffSinceUpdate(key, clock.now())) {
       const message = `Back-off pulling image ${JSON.stringify(written)}`;
       say("Normal", "BackOff", message);
-      return { outcome: "failed", error: "ImagePullBackOff", message };
+      const failure = this.#failures.get(key);
+      const told = failure === undefined ? message : `${message}: ${failure}`;
+      return { outcome: "failed", error: "ImagePullBackOff", message: told };
     }
+    this.#failures.delete(key);
     say("Normal", "Pulling", `Pulling image ${JSON.stringify(written)}`);
     const startedMs = clock.now();
     const credentials = credentialsFor(domain, pullSecrets);
@@ -111,6 +118,8 @@ export class ImageManager {
       signal.throwIfAborted();
       say("Warning", "Failed", `Failed to pull image ${JSON.stringify(written)}: ${result.text}`);
       backOff.next(key, clock.now());
+      if (factFor("imageBackOffReason", this.kubeVersion))
+        remember(this.#failures, key, `ErrImagePull: ${result.text}`);
       // Upstream does so after a success only: on a node whose pulls all fail, what was tried once would stay.
       backOff.gc();
       return { outcome: "failed", error: "ErrImagePull", message: result.text };

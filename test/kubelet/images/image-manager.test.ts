@@ -192,6 +192,16 @@ describe("ensureImageExists", () => {
     fakes.answer = { outcome: "ok", value: "sha256:pulled" };
     assert.equal(await fakes.ensure("Always"), "sha256:pulled");
   });
+
+  test("v1.32: who waits is told why the last pull failed; the event does not", async () => {
+    const fakes = new Fakes("1.32");
+    fakes.answer = rpcFailure("NotFound", "no such image");
+    const why = "ErrImagePull: rpc error: code = NotFound desc = no such image";
+    assert.equal(await fakes.ensure("Always"), why);
+    fakes.events.take();
+    assert.equal(await fakes.ensure("Always"), `ImagePullBackOff: Back-off pulling image "app:1": ${why}`);
+    assert.deepEqual(fakes.events.take(), ['Normal BackOff Back-off pulling image "app:1"']);
+  });
 });
 
 const docker = (registry: string, auth: object) => ({
