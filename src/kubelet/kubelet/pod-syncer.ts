@@ -189,19 +189,26 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Mirrors getPullSecretsForPod: one that cannot be had is left out, the image may need none. */
   async #pullSecrets(pod: V1Pod, signal: AbortSignal): Promise<PullSecret[]> {
+    const { objects, recorder, trace } = this.deps;
     const { namespace } = pod.metadata;
-    const names = ((pod.spec["imagePullSecrets"] ?? []) as readonly { readonly name?: string }[]).map(
-      ({ name }) => name ?? "",
-    );
+    const refs = (pod.spec["imagePullSecrets"] ?? []) as readonly { readonly name?: string }[];
     const secrets: PullSecret[] = [];
-    for (const name of names) {
+    const failed: string[] = [];
+    for (const { name = "" } of refs) {
       if (name === "") continue;
-      const secret = await this.deps.objects.getPullSecret(namespace, name, signal);
-      if (secret !== undefined) secrets.push(secret);
-      else {
-        const message = `Unable to retrieve pull secret ${namespace}/${name}, the image pull may not succeed.`;
-        this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+      const secret = await objects.getPullSecret(namespace, name, signal);
+      if (secret !== undefined) {
+        secrets.push(secret);
+        continue;
       }
+      failed.push(name);
+      const message = `Unable to retrieve pull secret ${namespace}/${name}, the image pull may not succeed.`;
+      trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    }
+    if (failed.length > 0 && factFor("pullSecretEvent", this.options.kubeVersion)) {
+      const what = `Unable to retrieve some image pull secrets (${failed.join(", ")})`;
+      const text = `${what}; attempting to pull the image may not succeed.`;
+      recorder.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text);
     }
     return secrets;
   }

@@ -107,6 +107,15 @@ function start(kubeVersion = "1.25") {
 describe("syncPod", () => {
   const sync = { updateType: "create", podStatus: emptyPodStatus("uid-a") } as const;
 
+  test("v1.28: pull secrets that cannot be had are an event", async () => {
+    const { syncer, done } = start("1.28");
+    const imagePullSecrets = ["gone", "there", "lost"].map((name) => ({ name }));
+    await syncer.syncPod({ ...sync, pod: makePod("a", { spec: { imagePullSecrets } }) }, signal);
+    const what = "Unable to retrieve some image pull secrets (gone, lost)";
+    const why = `${what}; attempting to pull the image may not succeed.`;
+    expect(done).toContain(`Warning FailedToRetrieveImagePullSecret: ${why}`);
+  });
+
   test("its steps, in upstream's order; the pod's addresses are those of its status", async () => {
     const { syncer, done } = start();
     const spec = { imagePullSecrets: [{ name: "there" }, { name: "gone" }] };
