@@ -9,6 +9,8 @@ import { CliSession, type ProcessEdge } from "./session.js";
 /** Our own bug: sysexits' EX_SOFTWARE. */
 const EXIT_BUG = 70;
 const EXIT_USAGE = 2;
+/** Columns beside the flags of a help: with fewer, commander leaves the breaking of lines to the terminal. */
+const MIN_WIDTH_TO_WRAP = 20;
 const EXIT_INTERRUPTED = 130;
 
 /**
@@ -58,7 +60,7 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ helpWidth: Math.min(stdout.columns || 80, 100) })
+    .configureHelp({ helpWidth: Math.min(stdout.columns || 80, 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
   const words = argv.filter((word) => !word.startsWith("-"));

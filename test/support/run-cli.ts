@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** what is there to read on standard input */
   readonly stdin?: Buffer;
+  /** of the terminal that stdout is taken for, where only its width matters */
+  readonly columns?: number;
   /** what is typed at a terminal, once a question is there */
   readonly typed?: string;
   /** called with all of stdout whenever more has come */
@@ -31,6 +33,7 @@ export async function runInProcess(argv: readonly string[], options: RunOptions 
   const stdin = new PassThrough();
   if (options.stdin !== undefined) stdin.end(options.stdin);
   const stdout = capture(options.onStdout);
+  if (options.columns !== undefined) Object.assign(stdout.stream, { columns: options.columns });
   let isAnswered = false;
   const stderr = capture((text) => {
     options.onStderr?.(text);
