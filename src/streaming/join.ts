@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../util/clock.js";
+import { readBeforeFailing } from "./last-words.js";
 
 /** How many bytes went through a joint. */
 export interface Joined {
@@ -23,7 +24,8 @@ const LINGER_MS = 1_000;
  * Mirrors the end of tryUpgrade in k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go.
  * Differs: not made of Node's `pipe`, which listens to nine events on each side; this is most of what a short stream costs.
  * What a client still sends after the server's end is read and dropped for a second: closed with bytes unread, a connection
- * is reset, and the client's next write fails before it has read the last words.
+ * is reset, and the client's next write fails before it has read the last words. For the same reason a side that takes no
+ * more is still read to its end.
  *
  * @param clock of the second
  * @param signal breaks both off
@@ -65,10 +67,16 @@ function passOn(
 ): { readonly bytes: number } {
   const passed = { bytes: 0 };
   const resume = () => from.resume();
+  let isDeaf = false;
+  readBeforeFailing(to, () => {
+    isDeaf = true;
+    resume();
+  });
   const take = (bytes: Buffer) => {
-    passed.bytes += bytes.length;
     // It may have ended meanwhile: then nobody is left to take this.
-    if (!to.writable || to.write(bytes)) return;
+    if (isDeaf || !to.writable) return;
+    passed.bytes += bytes.length;
+    if (to.write(bytes) || isDeaf) return;
     from.pause();
     to.once("drain", resume);
   };
@@ -79,8 +87,11 @@ function passOn(
   from.on("error", () => from.destroy());
   let isOver = false;
   const over = () => {
-    if (!isOver) endOther(to);
+    if (isOver) return;
     isOver = true;
+    endOther(to);
+    // It may have been stopped for the sake of this side.
+    to.resume();
   };
   from.once("end", () => {
     over();
@@ -99,8 +110,6 @@ function passOn(
 function endAndLinger(stream: Duplex, clock: Clock): void {
   if (stream.destroyed) return;
   stream.end();
-  // It may have been stopped for the sake of the side that is gone.
-  stream.resume();
   const timer = clock.timer(LINGER_MS, () => stream.destroy());
   stream.once("close", () => timer.stop());
 }

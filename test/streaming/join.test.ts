@@ -85,6 +85,30 @@ test("a client that never closes is left after a second", async () => {
   client.destroy();
 });
 
+test("what a server has said is read, though it takes nothing any more", async () => {
+  const [left, right] = [await socketPair(), await socketPair()];
+  for (const socket of [left.near, right.near]) socket.on("error", () => socket.destroy());
+  const heard = textOf(left.near);
+  // One turn of the loop: the words and the reset are there, nobody has read them, and the next write fails.
+  right.near.write("last words");
+  right.near.resetAndDestroy();
+  const heads = { client: Buffer.from("more input"), server: Buffer.alloc(0) };
+  const over = joinSockets(left.far, right.far, heads, new FakeClock(), new AbortController().signal);
+  assert.equal(await heard, "last words");
+  await over;
+});
+
+test("two sides that take nothing any more do not wait for each other", async () => {
+  const { client, server, near, over } = await joined();
+  client.pause();
+  server.pause();
+  for (const side of [client, server]) side.write(Buffer.alloc(64 << 20));
+  await untilTrue(() => near.every((socket) => socket.isPaused()));
+  client.resetAndDestroy();
+  server.resetAndDestroy();
+  await over;
+});
+
 for (const [what, end] of [
   ["the client breaks", ({ client }) => client.resetAndDestroy()],
   ["the server breaks", ({ server }) => server.resetAndDestroy()],

@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../util/clock.js";
 import { GatheringWriter } from "../../util/gathering-writer.js";
 import { StreamError } from "../bytes.js";
+import { readBeforeFailing } from "../last-words.js";
 
 /** What a Transport tells the connection on it. Called synchronously; must not throw. */
 export interface TransportOwner {
@@ -30,6 +31,8 @@ export class Transport {
   readonly #writer: GatheringWriter;
   #isPaused = false;
   #wantsPause = false;
+  /** The peer takes nothing any more. */
+  #isDeaf = false;
   #drained: { readonly promise: Promise<void>; resolve(): void; reject(error: StreamError): void } | undefined;
   /** while this side waits for the peer to take what was sent, and to close too */
   #lingering: Timer | undefined;
@@ -40,6 +43,10 @@ export class Transport {
     readonly clock: Clock,
     head: Uint8Array,
   ) {
+    readBeforeFailing(socket, () => {
+      this.#isDeaf = true;
+      this.#updateReading();
+    });
     this.#writer = new GatheringWriter(socket);
     this.gone = new Promise((resolve) => {
       const onClose = () => {
@@ -129,7 +136,8 @@ export class Transport {
 
   #updateReading(): void {
     const isOpen = this.#state === "open";
-    const pause = isOpen && (this.#wantsPause || this.#writer.waitingBytes > BACKLOG_BYTES);
+    const isBehind = !this.#isDeaf && this.#writer.waitingBytes > BACKLOG_BYTES;
+    const pause = isOpen && (this.#wantsPause || isBehind);
     if (pause === this.#isPaused) return;
     this.#isPaused = pause;
     if (pause) this.socket.pause();

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
+import { readBeforeFailing } from "../last-words.js";
 
 const MAX_MESSAGE_BYTES = 32 << 20;
 /** Answers to pings that the other side does not take; what comes above it is not answered. */
@@ -38,6 +39,7 @@ export function clientWebSocket(socket: Duplex, head: Buffer): WebSocket {
   const ws: WebSocket = Reflect.construct(WebSocket, [null, undefined, options]);
   const unconnected = ws as unknown as Unconnected;
   unconnected._isServer = false;
+  readBeforeFailing(socket);
   unconnected.setSocket(socket, head, {
     allowSynchronousEvents: true,
     maxPayload: MAX_MESSAGE_BYTES,
