@@ -33,7 +33,7 @@ export class ProgressStore {
   keptAs: string | undefined;
 
   constructor(
-    env: Env,
+    readonly env: Env,
     readonly wall: Clock,
   ) {
     this.file = join(learnFolder(env), "progress.json");
@@ -47,6 +47,7 @@ export class ProgressStore {
   }
 
   async save(progress: Progress): Promise<void> {
+    await makeLearnFolder(this.env);
     await saveProgress(this.file, progress);
   }
 

@@ -31,6 +31,8 @@ describe("progress in a file", () => {
     assert.deepEqual(readdirSync(cwd), ["mine.json"]);
     assert.equal(statSync(join(cwd, "mine.json")).mode & 0o777, 0o600);
     assert.equal((await learn("import mine.json")).code, 0);
+    const kept = join(cwd, ".state/kubelab/learn");
+    assert.deepEqual([statSync(kept).mode & 0o777, statSync(join(kept, "progress.json")).mode & 0o777], [0o700, 0o600]);
   });
 
   test("a file that is there stays, unless --force says otherwise", async () => {
