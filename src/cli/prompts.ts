@@ -1,5 +1,10 @@
+import { wrap } from "../trace/text.js";
 import { LabError } from "../util/errors.js";
 import type { CliStreams } from "./context.js";
+
+const PLAIN_WIDTH = 80;
+/** What stands before and behind a question: inquirer breaks a line that is longer than the terminal within a word. */
+const BESIDE_QUESTION = "? ".length + " (y/N) Yes".length;
 
 /**
  * Asks yes or no on the terminal (the question goes to stderr). Enter means no.
@@ -24,6 +29,7 @@ export async function askYesNo(
     output: streams.stderr as NodeJS.WriteStream,
     signal,
   } as Parameters<typeof inquirer.createPromptModule>[0]);
-  const { answer } = await prompt([{ type: "confirm", name: "answer", message: question, default: false }]);
+  const message = wrap(question, (streams.stderr.columns || PLAIN_WIDTH) - BESIDE_QUESTION).join("\n");
+  const { answer } = await prompt([{ type: "confirm", name: "answer", message, default: false }]);
   return answer === true;
 }
