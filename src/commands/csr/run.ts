@@ -20,6 +20,7 @@ import {
 import type { WaitDeps } from "../../kubelet/certificate/wait.js";
 import { parseCertificatePem } from "../../pki/certificate.js";
 import { KUBE_APISERVER_CLIENT_KUBELET } from "../../pki/signers.js";
+import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { type PlanOptions, planFrom } from "./plan.js";
 
@@ -222,8 +223,9 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   };
   if (bytes !== undefined) {
     const title = isStdin ? "standard input" : what;
-    refuseCluster(title, options);
-    return show(await sourceFromFile(bytes, title), context.session(options).clock.now());
+    const session = context.session(options);
+    sayFileIsRead(title, session, options);
+    return show(await sourceFromFile(bytes, title), session.clock.now());
   }
   if (/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(what)) {
     throw new LabError("BAD_FILE", `there is no file ${what}`, "Name a PEM file, or a CSR of the cluster.");
@@ -233,12 +235,12 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   });
 }
 
-/** @throws LabError USAGE: what lies in a file is asked of no cluster, though somebody wanted one to be asked */
-function refuseCluster(title: string, options: TargetOptions): void {
+/** What lies in a file is asked of no cluster: who has named one hears it. */
+function sayFileIsRead(title: string, { trace }: { readonly trace: Trace }, options: TargetOptions): void {
   const [flag] = targetFlags(options);
   if (flag === undefined) return;
-  const hint = `Leave out ${flag}; or, for a CSR of the cluster with the name of a file, go to another folder.`;
-  throw new LabError("USAGE", `${title} is read as a file, and ${flag} names a cluster`, hint);
+  const text = `${title} is a file here: the cluster of ${flag} is not asked.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
 /** @throws LabError USAGE for a flag that says nothing of what is looked at */
