@@ -236,7 +236,11 @@ export class KubeletParts {
         plegCh: (signal) => pleg.events.iterate(signal),
       },
       podsToSync: () => this.#podsToSync(),
-      cleanUpContainersInPod: (podUid, exitedId) => this.#cleanUpContainersInPod(podUid, exitedId),
+      // Differs: ours lists as soon as a pod is killed, and so hears of the deaths before the worker that notes them does;
+      // it removes what is left of the pod itself (syncTerminatedPod).
+      cleanUpContainersInPod: (podUid, exitedId) => {
+        if (!this.podWorkers.isPodCleaningUp(podUid)) this.#cleanUpContainersInPod(podUid, exitedId);
+      },
       onContainerRemoved: (podUid) => reclaimed.look(podUid),
     });
   }

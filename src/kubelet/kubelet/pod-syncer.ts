@@ -135,8 +135,8 @@ export class KubeletPodSyncer implements PodSyncer {
       await volumes.waitForUnmount(pod, signal);
       objects.unregisterPod(pod);
       // Of a pod that lives on in the API dead containers stay for a while, so that their logs can be read.
-      // Differs: upstream removes a deleted pod's when PLEG tells of their death. Where PLEG was faster than the worker,
-      // nobody would until garbage collection comes, and the pod stays Terminating as long as they are there.
+      // Differs: upstream removes a deleted pod's when PLEG tells of their death. Ours hears of it before this worker does:
+      // they would be gone before anybody has seen how they ended.
       this.deps.removeDeadContainers(pod.metadata.uid);
       statusManager.terminatePod(pod);
       onChanged?.();

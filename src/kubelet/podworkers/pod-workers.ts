@@ -137,6 +137,12 @@ export class PodWorkers {
     return status.evicted || (status.deleted && isTerminated(status));
   }
 
+  /** Nothing of it runs, and its worker has yet to note how its containers ended: they must stay until then. */
+  isPodCleaningUp(podUid: string): boolean {
+    const status = this.#table.statuses.get(podUid);
+    return status !== undefined && isTerminated(status) && !status.finished;
+  }
+
   /** A static pod of that name is ending: its mirror pod must stay until it has. */
   isPodForMirrorPodTerminatingByFullName(podFullName: string): boolean {
     const status = this.#table.statuses.get(this.#table.order.startedUid(podFullName) ?? "");

@@ -21,9 +21,16 @@ const configMap = (name: string) => (lab: Lab) => {
 
 const SCENARIOS: readonly Scenario[] = [
   {
-    name: "runs, is deleted, ends within its grace",
+    name: "runs, is deleted, ends within its grace; how it ended is seen before it is gone",
     pod: (name) => pod(name),
-    steps: [/^Pending/, RUNS, DELETE, "Running ending Ready c=running*/0", "gone"],
+    steps: [
+      /^Pending/,
+      RUNS,
+      DELETE,
+      "Running ending Ready c=running*/0",
+      /c=(Completed\(0\)|Error\(137\))\/0$/,
+      "gone",
+    ],
     never: /Failed|Succeeded/,
   },
   {
