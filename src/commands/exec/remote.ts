@@ -116,7 +116,7 @@ async function serve(serving: Serving, signal: AbortSignal): Promise<RemoteEnd> 
       giveOutput(session.stderr, request.options.tty ? streams.stdout : streams.stderr, counts.stderr),
     ]);
     output.catch(() => {}); // seen here, unless the signal comes first
-    await Promise.race([output, aborted]);
+    await Promise.race([output.catch(unlessBroken), aborted]);
     const status = await Promise.race([session.status, aborted]);
     trace.emit(
       { kind: "state", subject: "the error stream", what: "status", to: statusWords(status) },
@@ -127,6 +127,14 @@ async function serve(serving: Serving, signal: AbortSignal): Promise<RemoteEnd> 
     signal.removeEventListener("abort", onAbort);
     over.abort();
   }
+}
+
+/**
+ * A connection that breaks behind a command's last words breaks its outputs too. Whether the end was told before, the status
+ * says. Mirrors client-go/tools/remotecommand/v2.go (copyStdout): an output that fails does not fail the command.
+ */
+function unlessBroken(error: unknown): void {
+  if (!(error instanceof StreamError)) throw error;
 }
 
 async function sendStdin({ session, streams, counts, trace }: Serving, signal: AbortSignal): Promise<void> {

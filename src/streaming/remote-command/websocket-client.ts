@@ -39,6 +39,8 @@ export function webSocketRemoteCommand(
     nameOf: channelName,
     heartbeat: HEARTBEAT,
     closeAnswerMs: CLOSE_ANSWER_MS,
+    // What waits is input for a command that is over, or that nobody wants any more.
+    finishMs: 0,
   });
   return new WebSocketClientSession(connection, options);
 }

@@ -24,6 +24,8 @@ export interface MessageSocketOptions {
   readonly heartbeat?: { readonly periodMs: number; readonly deadlineMs: number };
   /** how long the other side may take to answer a close; default 10 s */
   readonly closeAnswerMs?: number;
+  /** how much longer, while it still takes what was sent before the close; default 15 min */
+  readonly finishMs?: number;
   /** servers: the socket below, which is ended right behind the close, as upstream does */
   readonly socket?: Duplex;
 }
@@ -151,7 +153,8 @@ export class MessageSocket {
   async #awaitClose(): Promise<void> {
     // The answer is found only behind what was not read yet.
     this.ws.resume();
-    if (!this.#isOver && this.#closeAnswer === undefined) this.#limitClose(this.deps.clock.now() + FINISH_MS);
+    const { finishMs = FINISH_MS } = this.options;
+    if (!this.#isOver && this.#closeAnswer === undefined) this.#limitClose(this.deps.clock.now() + finishMs);
     await this.closed;
   }
 

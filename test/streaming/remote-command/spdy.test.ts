@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { test } from "vitest";
 import type { FrameReport } from "../../../src/streaming/frame-report.js";
 import type {
   RemoteCommandClientSession,
   RemoteCommandOptions,
 } from "../../../src/streaming/remote-command/session.js";
+import { connectSpdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-client.js";
 import { exitCodeOf, SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
-import { settle, untilTrue } from "../../support/fake-clock.js";
-import { textOf } from "../spdy-support.js";
-import { deferred, type UpgradeServer } from "../support/upgrade-server.js";
+import { acceptSpdy } from "../../../src/streaming/spdy/accept.js";
+import { encodeDataHead } from "../../../src/streaming/spdy/frames.js";
+import { FakeClock, settle, untilTrue } from "../../support/fake-clock.js";
+import { RawPeer, textOf } from "../spdy-support.js";
+import { deferred, startUpgradeServer, type UpgradeServer } from "../support/upgrade-server.js";
 
 import { cat, EXIT_3, PIPES, serve, TERMINAL } from "./spdy-command.js";
 
@@ -185,6 +189,41 @@ test("a client that is silent for too long is left, with the reason", async () =
   await setup.clock.advance(60_000);
   await assert.rejects(session.status, /ended without a status/);
   assert.match(reason, /idle for 60 s/);
+});
+
+test("a server that resets the connection behind its last words: they are read, though the next write fails", async () => {
+  const peer = deferred<RawPeer>();
+  await using server = await startUpgradeServer(async (request, socket) => {
+    acceptSpdy(request, socket, ["v4.channel.k8s.io"]);
+    peer.resolve(new RawPeer(socket as Socket));
+  });
+  const connect = { options: PIPES, clock: new FakeClock() };
+  const connecting = connectSpdyRemoteCommand(`${server.url}/exec`, connect, new AbortController().signal);
+  const raw = await peer.promise;
+  const ids = new Map<string, number>();
+  while (ids.size < 4) {
+    const frame = await raw.next();
+    assert.ok(frame?.type === "SYN_STREAM");
+    ids.set(frame.headers["streamtype"] ?? "", frame.streamId);
+    raw.send({ type: "SYN_REPLY", streamId: frame.streamId, headers: {}, fin: false });
+  }
+  const connected = await connecting;
+  assert.ok(connected.outcome === "connected");
+  await using session = connected.session;
+  const seen = Promise.all([textOf(session.stdout), session.status]);
+  // One turn of the loop: nothing of this is read when the client's next write fails.
+  const say = (type: string, text: string) => {
+    const bytes = Buffer.from(text);
+    raw.send(Buffer.concat([encodeDataHead(ids.get(type) ?? 0, bytes.length, true), bytes]));
+  };
+  say("stdout", "y\n");
+  say("stderr", "");
+  say("error", JSON.stringify(EXIT_3));
+  raw.socket.resetAndDestroy();
+  await session.stdin?.write(Buffer.from("more input"));
+  const [stdout, status] = await seen;
+  assert.equal(stdout, "y\n");
+  assert.equal(exitCodeOf(status), 3);
 });
 
 test("200 commands at once", async () => {

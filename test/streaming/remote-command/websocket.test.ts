@@ -266,6 +266,22 @@ test("a command that is closed without a status: the client learns that it broke
   await assert.rejects(session.status, StreamError);
 });
 
+test("a client that leaves does not wait for a server that takes no input", async () => {
+  const stuck = deferred<void>();
+  await using it = await lab(() => stuck.promise);
+  const connected = await connectWebSocket(it.server.url, { subprotocols: [V5] }, new AbortController().signal);
+  assert.ok(connected.outcome === "connected");
+  const fake = new FakeClock();
+  const session = webSocketRemoteCommand(connected, { options: ALL, clock: fake });
+  for (const socket of it.server.sockets) socket.pause();
+  // More than the system's buffers on the way hold.
+  connected.ws.send(Buffer.alloc(64 << 20));
+  const closed = session.close();
+  await fake.advance(1_000);
+  await closed;
+  stuck.resolve();
+});
+
 test("frames are reported where they are sent and taken, with their channel", async () => {
   await using one = await lab(cat);
   const frames: FrameReport[] = [];
