@@ -82,3 +82,23 @@ test("an init container that ends may have none", async () => {
     );
   }
 });
+
+for (const [name, more, want] of [
+  ["a sidecar that has ended runs again", ALWAYS, 200],
+  ["an init container that has ended does not", {}, 422],
+] as const) {
+  test(`v1.29: in a pod that never restarts ${name}`, async () => {
+    await using face = await Face.open({ kubeVersion: "1.29" });
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+    await face.ask("/api/v1/namespaces/default/serviceaccounts", { method: "POST", body: account });
+    const spec = { restartPolicy: "Never", initContainers: [init(more)], containers: [container()] };
+    const { body: created } = await face.ask(PODS, { method: "POST", body: pod(spec) });
+    const put = (state: object) => {
+      const one = { name: "i", image: "", imageID: "", ready: false, restartCount: 0, state };
+      const body = { ...created, metadata: { name: "p" }, status: { initContainerStatuses: [one] } };
+      return face.ask(`${PODS}/p/status`, { method: "PUT", body });
+    };
+    assert.equal((await put({ terminated: { exitCode: 1 } })).status, 200);
+    assert.equal((await put({ running: {} })).status, want);
+  });
+}

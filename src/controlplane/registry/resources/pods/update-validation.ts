@@ -102,16 +102,27 @@ export function validatePodStatusUpdate(pod: KubeObject, old: KubeObject): Field
     const field = "status.nominatedNodeName";
     errors.push(...isDns1123Subdomain(nominated).map((one) => invalidValue(field, nominated, one)));
   }
+  // An init container that runs beside the others (v1.29) runs again, whatever the pod's restart policy says.
+  const inits = items(fields(old.spec).initContainers).map(fields);
+  const sidecars = new Set(inits.filter((one) => one.restartPolicy === "Always").map(({ name }) => name));
   for (const kind of ["containerStatuses", "initContainerStatuses"]) {
-    errors.push(...transitionErrors(status[kind], before[kind], `status.${kind}`, restartPolicy));
+    const mayRunAgain = kind === "initContainerStatuses" ? sidecars : new Set<unknown>();
+    errors.push(...transitionErrors(status[kind], before[kind], `status.${kind}`, restartPolicy, mayRunAgain));
   }
   return [...errors, ...podIpErrors(status)];
 }
 
-/** What has ended for good does not start again. Mirrors ValidateContainerStateTransition. */
-function transitionErrors(statuses: unknown, before: unknown, path: string, restartPolicy: string): FieldError[] {
+/** What has ended for good does not start again. Mirrors ValidateContainerStateTransition and ValidateInitContainerStateTransition. */
+function transitionErrors(
+  statuses: unknown,
+  before: unknown,
+  path: string,
+  restartPolicy: string,
+  mayRunAgain: ReadonlySet<unknown>,
+): FieldError[] {
   if (restartPolicy === "Always") return [];
   return items(before).flatMap((one, index) => {
+    if (mayRunAgain.has(fields(one).name)) return [];
     const { terminated } = fields(fields(one).state);
     if (!isSet(terminated)) return [];
     if (restartPolicy === "OnFailure" && number(fields(terminated).exitCode) !== 0) return [];
