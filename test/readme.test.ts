@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "vitest";
+import { COMMANDS } from "../src/cli/command-table.js";
+
+const readme = readFileSync("README.md", "utf8");
+
+test("the README's tree has every folder of src", () => {
+  const folders = readdirSync("src", { withFileTypes: true }).filter((one) => one.isDirectory());
+  const tree = /```\nsrc\/\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  const missing = folders.filter(({ name }) => !new RegExp(`(^|\\s)${name}/`, "m").test(tree)).map(({ name }) => name);
+  assert.deepEqual(missing, []);
+});
+
+test("the README's table has every command", () => {
+  const table = readme.split("\n").filter((line) => line.startsWith("| `kubelab "));
+  const missing = COMMANDS.filter(
+    ({ name }) => !table.some((line) => new RegExp(`\`(kubelab )?${name}\\b`).test(line.split(" | ")[0] ?? "")),
+  );
+  assert.deepEqual(
+    missing.map(({ name }) => name),
+    [],
+  );
+});
+
+test("what the README links to and --help names is in the package", () => {
+  const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { files: readonly string[] };
+  const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, path = ""]) => path.split("/")[0] ?? "");
+  assert.ok(links.length > 2, `${links}`);
+  assert.deepEqual(
+    [...new Set([...links, "examples"])].filter((one) => !files.includes(one)),
+    [],
+  );
+});
