@@ -18,7 +18,7 @@ import {
   generatePodInitializedCondition,
   generatePodReadyCondition,
 } from "../status/generate.js";
-import { ownedConditions } from "../status/merge.js";
+import { ownedConditions, replaceOrAppend } from "../status/merge.js";
 import { getPhase } from "../status/phase.js";
 import { isStaticPod, podText } from "../types/pod-update.js";
 import { convertToApiContainerStatuses } from "./container-statuses.js";
@@ -70,7 +70,7 @@ export function generateApiPodStatus(
   return {
     ...status,
     ...addressesOf(options.hostIps, pod, status),
-    conditions: conditionsOf(options.kubeVersion, pod, podStatus, status),
+    conditions: conditionsOf(options.kubeVersion, pod, podStatus, status, old),
   };
 }
 
@@ -159,10 +159,21 @@ function addressesOf(hostIps: readonly string[], pod: V1Pod, status: V1PodStatus
   return { hostIP, podIP: status.podIP ?? hostIP, podIPs };
 }
 
-/** Those of others stay, and the kubelet's own come after them. */
-function conditionsOf(kubeVersion: string, pod: V1Pod, podStatus: PodStatus, status: V1PodStatus): V1PodCondition[] {
-  const { owned } = ownedConditions(kubeVersion);
-  const others = (pod.status.conditions ?? []).filter(({ type }) => !owned.includes(type));
+/** Those of others stay, and the kubelet's own come after them; what it said of a disruption stays said. */
+function conditionsOf(
+  kubeVersion: string,
+  pod: V1Pod,
+  podStatus: PodStatus,
+  status: V1PodStatus,
+  old: V1PodStatus,
+): V1PodCondition[] {
+  const { owned, shared } = ownedConditions(kubeVersion);
+  const others = (old.conditions ?? [])
+    .filter(({ type }) => shared.includes(type))
+    .reduce(
+      replaceOrAppend,
+      (pod.status.conditions ?? []).filter(({ type }) => !owned.includes(type)),
+    );
   const { phase, initContainerStatuses: init = [], containerStatuses: main = [] } = status;
   const { spec } = pod;
   // From 1.29 on, whether a pod is initialized is also told by its ordinary containers.

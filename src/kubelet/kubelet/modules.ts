@@ -54,11 +54,19 @@ export function createModules(parts: KubeletParts): Modules {
   const prober = createProber(parts, dialer, () => runtime);
   const runtimeHelper = createRuntimeHelper(parts, managers, volumes);
   const runtime = createRuntimeManager(parts, { prober, dialer, runtimeHelper });
-  const admissionFailureHandler = new CriticalPodAdmissionHandler({
-    recorder,
-    evictPod: (pod, statusFunc) =>
-      killPodNow({ podWorkers: parts.podWorkers, recorder, clock }, pod, { isEvicted: true, statusFunc }, parts.signal),
-  });
+  const admissionFailureHandler = new CriticalPodAdmissionHandler(
+    {
+      recorder,
+      evictPod: (pod, statusFunc) =>
+        killPodNow(
+          { podWorkers: parts.podWorkers, recorder, clock },
+          pod,
+          { isEvicted: true, statusFunc },
+          parts.signal,
+        ),
+    },
+    options,
+  );
   const predicates = { getNode: () => parts.node, admissionFailureHandler };
   const admission = [new PredicateAdmitHandler(predicates, { os: NODE_OS, kubeVersion })];
   const reasonCache = new ReasonCache();

@@ -1,11 +1,20 @@
-import type { V1Pod, V1PodStatus } from "../../api/pod.js";
+import type { V1Pod, V1PodCondition, V1PodStatus } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { getPodQos } from "../qos/pod-qos.js";
+import { replaceOrAppend } from "../status/merge.js";
 import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
 import { podRequests } from "./node-info.js";
 import type { PredicateFailureReason } from "./predicate.js";
 
 const MESSAGE = "Preempted in order to admit critical pod";
+/** That the pod has not failed by itself (since v1.26): who counts failures leaves it out. */
+const DISRUPTED: V1PodCondition = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "TerminationByKubelet",
+  message: "Pod was preempted by Kubelet to accommodate a critical pod.",
+};
 /** Mirrors SystemCriticalPriority in pkg/apis/scheduling/types.go. */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
@@ -32,7 +41,11 @@ export type PreemptionResult =
  * Mirrors pkg/kubelet/preemption/preemption.go (CriticalPodAdmissionHandler).
  */
 export class CriticalPodAdmissionHandler {
-  constructor(readonly deps: PreemptionDeps) {}
+  /** @param options.kubeVersion `1.25` */
+  constructor(
+    readonly deps: PreemptionDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {}
 
   /** @param pods the others on this node */
   async handleAdmissionFailure(
@@ -58,12 +71,14 @@ export class CriticalPodAdmissionHandler {
 
   async #preempt(pod: V1Pod): Promise<void> {
     this.deps.recorder.event(pod, "Warning", "Preempting", MESSAGE);
+    const isTold = factFor("podDisruptionConditions", this.options.kubeVersion);
     try {
       await this.deps.evictPod(pod, (status) => ({
         ...status,
         phase: "Failed",
         reason: "Preempting",
         message: MESSAGE,
+        ...(isTold ? { conditions: replaceOrAppend(status.conditions ?? [], DISRUPTED) } : {}),
       }));
     } catch {
       // It is told by whoever ends pods, which goes on trying; the critical pod does not wait for that.

@@ -372,6 +372,14 @@ test("pod status: conditions of others stay", () => {
   assert.equal(newer?.[0], "PodReadyToStartContainers=True");
 });
 
+test("pod status: v1.26: what was said of a disruption stays said", () => {
+  const disrupted = { type: "DisruptionTarget", status: "True" as const, reason: "TerminationByKubelet" };
+  const old: V1PodStatus = { phase: "Failed", conditions: [disrupted] };
+  const seen = (kubeVersion: string) =>
+    generate({ old, kubeVersion }).conditions?.filter(({ type }) => type === disrupted.type);
+  assert.deepEqual([seen("1.25"), seen("1.26")], [[], [disrupted]]);
+});
+
 const addresses: readonly (readonly [string, Given, string, string[]])[] = [
   ["its own", {}, "10.244.0.5", ["10.244.0.5"]],
   ["none yet", { ips: [] }, "", []],

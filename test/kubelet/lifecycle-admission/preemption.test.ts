@@ -6,6 +6,7 @@ import {
   CriticalPodAdmissionHandler,
   getPodsToPreempt,
   isCriticalPod,
+  type PreemptionDeps,
 } from "../../../src/kubelet/lifecycle-admission/preemption.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
@@ -69,16 +70,17 @@ test("preemption: critical are static pods and those of a system priority", () =
   assert.equal(isCriticalPod(podOf("p", {}, { priority: 1_999_999_999 })), false);
 });
 
-async function admit(pod: V1Pod, others: readonly V1Pod[], evictPod?: () => Promise<void>) {
+async function admit(pod: V1Pod, others: readonly V1Pod[], evictPod?: () => Promise<void>, kubeVersion = "1.25") {
   const recorder = new RecordedEvents();
   const ended: V1PodStatus[] = [];
-  const admissionFailureHandler = new CriticalPodAdmissionHandler({
+  const deps: PreemptionDeps = {
     recorder,
     evictPod: async (_, statusFunc) => {
       ended.push(statusFunc({ phase: "Running" }));
       await evictPod?.();
     },
-  });
+  };
+  const admissionFailureHandler = new CriticalPodAdmissionHandler(deps, { kubeVersion });
   const node = {
     apiVersion: "v1",
     kind: "Node",
@@ -99,6 +101,13 @@ test("preemption: a static pod comes in, and who made room has failed", async ()
   assert.deepEqual(lines, ["Warning Preempting Preempted in order to admit critical pod"]);
   const message = "Preempted in order to admit critical pod";
   assert.deepEqual(ended, [{ phase: "Failed", reason: "Preempting", message }]);
+});
+
+test("preemption: v1.26: who made room has a condition that says so", async () => {
+  const { ended } = await admit(staticPod("critical", cpu("1")), [podOf("x", cpu("1"))], undefined, "1.26");
+  const message = "Pod was preempted by Kubelet to accommodate a critical pod.";
+  const reason = "TerminationByKubelet";
+  assert.deepEqual(ended[0]?.conditions, [{ type: "DisruptionTarget", status: "True", reason, message }]);
 });
 
 test("preemption: a pod that does not end in time does not keep the critical one out", async () => {
