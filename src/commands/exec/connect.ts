@@ -169,6 +169,13 @@ export function backendProblem(what: string, message: string): LabError | undefi
       "(--kubelet-certificate-authority), for example by a CSR of kubernetes.io/kubelet-serving.";
     return new LabError("CLUSTER_NOT_TRUSTED", `${what} was refused: ${message}`, hint);
   }
+  // A Go kubelet without a certificate says "internal error", OpenSSL that the handshake failed.
+  if (/remote error: tls: (internal error|handshake failure)/.test(message)) {
+    const hint =
+      "The kubelet has no serving certificate yet, most likely: look for its CSR of kubernetes.io/kubelet-serving with kubectl get csr, " +
+      "and approve it.";
+    return new LabError("CLUSTER_UNREACHABLE", `${what} was refused: ${message}`, hint);
+  }
   if (!DIALING.test(message)) return undefined;
   const hint = "The kubelet of the pod's node does not answer the API server: does it run? See kubectl get nodes.";
   return new LabError("CLUSTER_UNREACHABLE", `${what} was refused: ${message}`, hint);
