@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { isPodPhaseTerminal, type V1Pod } from "../../api/pod.js";
+import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
 import { calculateEffectiveGracePeriod } from "./grace-period.js";
@@ -7,7 +8,7 @@ import { PodTable, type WorkerActivity } from "./pod-table.js";
 import {
   isTerminated,
   isTerminationRequested,
-  newFinishedStatus,
+  newOverStatus,
   newSyncStatus,
   type PodSyncStatus,
   type PodWorkerState,
@@ -70,8 +71,10 @@ export class PodWorkers {
       return;
     }
     const { uid } = pod.metadata;
-    const status = this.#table.statuses.get(uid) ?? this.#seenFirst(pod, isRuntimePod);
-    if (isTerminationRequested(status) && options.updateType === "create") {
+    const known = this.#table.statuses.get(uid);
+    const status = known ?? this.#seenFirst(pod, isRuntimePod);
+    const isCleanedUp = known === undefined && this.#cleansUpAgain;
+    if (isTerminationRequested(status) && options.updateType === "create" && !isCleanedUp) {
       status.restartRequested = true;
       const why = "a pod with this uid is still ending: housekeeping will let the new one start";
       this.#table.decided(`start ${podText(pod)} later`, why, "UpdatePod");
@@ -171,12 +174,21 @@ export class PodWorkers {
     await this.close();
   }
 
-  /** A pod that is over already when it is seen first, and of which nothing runs, needs no worker. */
+  /**
+   * From v1.27 on deleted pods are over before they go. One that is over when it is seen first may have been left so by a
+   * kubelet before this one: it is cleaned up once more, so that it goes.
+   */
+  get #cleansUpAgain(): boolean {
+    return factFor("deletedPodsEnd", this.options.kubeVersion);
+  }
+
+  /** A pod that is over already when it is seen first, and of which nothing runs, needs no worker but to clean up. */
   #seenFirst(pod: V1Pod, isRuntimePod: boolean): PodSyncStatus {
     const { uid } = pod.metadata;
     const nowMs = this.deps.clock.now();
     const isOver = !isRuntimePod && isPodPhaseTerminal(pod.status.phase) && this.#runsNothing(uid);
-    const status = (isOver ? newFinishedStatus : newSyncStatus)(getPodFullName(pod), nowMs);
+    const fullName = getPodFullName(pod);
+    const status = isOver ? newOverStatus(fullName, nowMs, !this.#cleansUpAgain) : newSyncStatus(fullName, nowMs);
     this.#table.statuses.set(uid, status);
     this.#table.told(pod, undefined, "UpdatePod");
     return status;

@@ -52,14 +52,14 @@ export function newSyncStatus(fullName: string, nowMs: number): PodSyncStatus {
   };
 }
 
-/** Of a pod that was over before this kubelet saw it: there is nothing to do for it. */
-export function newFinishedStatus(fullName: string, nowMs: number): PodSyncStatus {
+/** Of a pod that was over before this kubelet saw it. @param finished there is nothing to do for it, not even to clean up */
+export function newOverStatus(fullName: string, nowMs: number, finished: boolean): PodSyncStatus {
   return {
     ...newSyncStatus(fullName, nowMs),
     terminatingAtMs: nowMs,
     terminatedAtMs: nowMs,
     startedTerminating: true,
-    finished: true,
+    finished,
   };
 }
 

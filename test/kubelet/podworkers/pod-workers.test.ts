@@ -10,7 +10,7 @@ import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "./pods.js";
 
-function start(syncer: Partial<PodSyncer> = {}) {
+function start(syncer: Partial<PodSyncer> = {}, kubeVersion = "1.25") {
   const clock = new FakeClock();
   const calls: string[] = [];
   const called = (what: string, pod: V1Pod) => void calls.push(`${what} ${pod.metadata.name}`);
@@ -39,7 +39,7 @@ function start(syncer: Partial<PodSyncer> = {}) {
       random: new FakeRandom(),
       trace,
     },
-    { kubeVersion: "1.25" },
+    { kubeVersion },
   );
   const seen = (podUid: string) => cache.set(podUid, emptyPodStatus(podUid), undefined, clock.now());
   return { clock, calls, cache, seen, workQueue, workers, recorder, events, facts };
@@ -202,6 +202,21 @@ describe("BasicWorkQueue", () => {
     expect([queue.getWork(), queue.size]).toEqual([["b"], 0]);
   });
 });
+
+for (const [release, want] of [
+  ["1.26", []],
+  ["1.27", ["terminated a"]],
+] as const) {
+  test(`v${release}: a pod that is over when it is seen first: [${want}]`, async () => {
+    const { workers, calls, seen } = start({}, release);
+    seen("uid-a");
+    workers.updatePod({ pod: makePod("a", { status: { phase: "Failed" } }), updateType: "create" });
+    await settle();
+    expect(calls).toEqual(want);
+    expect(workers.views()[0]?.phase).toBe("finished");
+    expect(workers.shouldPodRuntimeBeRemoved("uid-a")).toBe(true);
+  });
+}
 
 test("states and decisions go to the trace with their upstream function", async () => {
   const { workers, seen, facts, clock } = start();
