@@ -150,7 +150,7 @@ async function keysOf(
 /** What a script needs is on stdout: the endpoint. */
 function announce(context: CliContext, trace: Trace, { endpoint }: RunningRuntime, control: string | undefined): void {
   const say = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
-  say(`the embedded runtime listens; look with: crictl --runtime-endpoint ${endpoint} pods`);
+  say(`the embedded runtime listens; look with:\n  crictl --runtime-endpoint ${endpoint} pods`);
   if (control !== undefined) say(`look: curl ${control}/state; what else can be asked for: curl ${control}/`);
   context.print({ text: endpoint, json: { endpoint, ...(control === undefined ? {} : { control }) } });
 }

@@ -94,17 +94,29 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   const textWidth = options.width() - margin - lead.length;
 
   const { text, paint, details } = content(event, signs.arrow, options);
-  const first = wrap(printable(shown(text, options)), textWidth);
+  const said = printable(shown(text, options));
+  const first = event.kind === "note" ? wrapNote(said, textWidth) : wrap(said, textWidth);
   const rest = details(textWidth).flatMap((detail) => wrap(printable(detail), textWidth));
   const body = [...first.map((line) => paint(line)), ...rest.map((line) => chalk.dim(line))];
   const head = `${chalk.dim(seconds)} ${actorColour(event.actor, chalk)(actor)} `;
   const sign = signColour(event, chalk)(lead);
   const hang = " ".repeat(margin + lead.length);
   const lines = body.map((line, i) => {
+    if (i > 0 && event.kind === "note" && isCommand(line) && line.length > textWidth) return line;
     if (i > 0) return `${hang}${line}`;
     return stacked ? `${" ".repeat(margin)}${sign}${line}` : `${head}${sign}${line}`;
   });
   return (stacked ? [head.trimEnd(), ...lines] : lines).map((line) => line.trimEnd());
+}
+
+/** What stands in a note behind two spaces is there to be pasted. */
+function isCommand(line: string): boolean {
+  return line.startsWith("  ");
+}
+
+/** A command that does not fit stays whole, at the margin: broken into lines it would be several commands. */
+function wrapNote(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line, i) => (i > 0 && isCommand(line) ? [line] : wrap(line, width)));
 }
 
 /** A fact without its place on a terminal: for what makes its own columns. Pure. */

@@ -87,6 +87,19 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
     ["  1.234 kubelet    o PLEG: healthy -> unhealthy"],
   ],
   [
+    "a command that is there to be pasted stays on one line, at the margin where it does not fit",
+    {
+      ...stamp,
+      kind: "note",
+      text: `In another terminal:\n  kubectl --kubeconfig /tmp/${"x".repeat(60)} get pods\n  kubectl get csr`,
+    },
+    [
+      "  1.234 kubelet      In another terminal:",
+      `  kubectl --kubeconfig /tmp/${"x".repeat(60)} get pods`,
+      "                       kubectl get csr",
+    ],
+  ],
+  [
     "control characters of a server's text do not reach the terminal",
     { ...stamp, kind: "note", text: "a\u001b[2Jb" },
     ["  1.234 kubelet      a\\x1b[2Jb"],

@@ -139,6 +139,6 @@ async function stay(window: OpenWindow, plan: WindowPlan, done: Promise<void>): 
 
 function sayHow(trace: Trace, nodeName: string, kubeconfig: string | undefined, folder: string): void {
   const kubectl = kubeconfig === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfig}`;
-  const text = `node ${nodeName} is up, and manifests are read from ${folder}; elsewhere: ${kubectl} get pods -A`;
+  const text = `node ${nodeName} is up, and manifests are read from ${folder}. In another terminal:\n  ${kubectl} get pods -A`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
 }
