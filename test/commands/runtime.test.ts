@@ -29,7 +29,7 @@ test("runtime up: prints its endpoint, serves, tells what changes, and cleans up
   const output = cli.kill("SIGINT");
   const { code, stdout, stderr } = await output;
   assert.equal(stdout.trim(), endpoint);
-  assert.match(stderr, /the embedded runtime listens; look with: crictl/);
+  assert.match(stderr, /the embedded runtime listens; look with:\s+crictl --runtime-endpoint \S+ pods\n/);
   assert.equal(code, 130);
   assert.ok(!existsSync(endpoint.slice("unix://".length)), "the socket is gone");
 });
