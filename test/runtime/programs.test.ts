@@ -92,6 +92,9 @@ test("nginx serves its files inside the pods' network, and logs requests", async
   assert.equal((await lab.sh("wget -q -O - http://localhost/index.html", server)).exitCode, 0);
   assert.equal((await lab.sh("wget -q -O - http://localhost/", client)).exitCode, 1, "nobody listens there");
   assert.match(output(), /"GET \/ HTTP\/1\.1" 200 .*\n.*"GET \/nothing HTTP\/1\.1" 404 /);
+  const line =
+    /^[\d.]+ - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET \/ HTTP\/1\.1" 200 \d+ "-" ".*" "-"$/m;
+  assert.match(output(), line);
   await lab.sh("echo mine > /usr/share/nginx/html/index.html", server);
   assert.equal((await lab.sh(`curl -s -i http://${ip}`, server)).stdout.toString().split("\r\n").at(-1), "mine\n");
 });

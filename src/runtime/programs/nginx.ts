@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
-import { rfc3339Nano } from "../state/nano-time.js";
 import { complain, print } from "./console.js";
 import { formatDate } from "./date.js";
 import { serveHttp } from "./http-server.js";
@@ -91,8 +90,19 @@ function answer(self: Self, site: Site, request: IncomingMessage, response: Serv
     "content-length": content.length,
   });
   response.end(request.method === "HEAD" ? undefined : content);
-  const line = `- - [${rfc3339Nano(BigInt(self.machine.clock.now()) * 1_000_000n)}] "${request.method} ${request.url} HTTP/${request.httpVersion}" ${code} ${content.length} "-" "${request.headers["user-agent"] ?? "-"}"\n`;
-  print(self, line).catch(() => {}); // its log is gone with the process
+  const sentBytes = request.method === "HEAD" ? 0 : content.length;
+  print(self, accessLine(request, code, sentBytes, self.machine.clock.now())).catch(() => {}); // its log is gone with the process
+}
+
+/** As the image's nginx.conf has it (log_format main). */
+function accessLine(request: IncomingMessage, code: number, sentBytes: number, nowMs: number): string {
+  const { method, url, httpVersion, headers, socket } = request;
+  const [referer, agent, forwarded] = [headers.referer, headers["user-agent"], headers["x-forwarded-for"]].map(
+    (one) => `"${one ?? "-"}"`,
+  );
+  const from = socket.remoteAddress ?? "127.0.0.1";
+  const at = formatDate(new Date(nowMs), "%d/%b/%Y:%H:%M:%S +0000");
+  return `${from} - - [${at}] "${method} ${url} HTTP/${httpVersion}" ${code} ${sentBytes} ${referer} ${agent} ${forwarded}\n`;
 }
 
 function decodePath(url: string): string {
