@@ -77,7 +77,7 @@ export function parseCertificate(der: Buffer): Certificate {
   const extensions = list === undefined ? [] : derChildren(list).flatMap((one) => parseExtensions(one));
   return {
     der,
-    serialHex: serial.content.toString("hex").replace(/^0+(?=.)/, ""),
+    serialHex: serial.content.toString("hex").replace(/^(?:00)+(?=..)/, ""),
     issuer: parseName(issuer),
     issuerDer: issuer.whole,
     subject: parseName(subject),

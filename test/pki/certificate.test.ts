@@ -46,7 +46,7 @@ test("node's own reader finds in our certificates what we put in", () => {
   assert.ok(seen.checkIssued(new X509Certificate(ca.certificatePem)));
   assert.ok(seen.verify(new X509Certificate(ca.certificatePem).publicKey));
   const parsed = parseCertificatePem(client.certificatePem);
-  assert.equal(parsed.serialHex.padStart(seen.serialNumber.length, "0"), seen.serialNumber.toLowerCase());
+  assert.equal(parsed.serialHex, seen.serialNumber.toLowerCase());
   assert.ok(seen.serialNumber.length <= 32, "at most 128 bits");
   assert.match(
     new X509Certificate(server.certificatePem).subjectAltName ?? "",
