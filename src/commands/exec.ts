@@ -17,7 +17,8 @@ export function addExecCommand(program: Command, context: CliContext): void {
       "Runs a command in a container of a pod: client, API server, kubelet, container runtime. Its output is on stdout, the hops are on stderr, its exit code is this command's. Where no cluster runs, one is started, with the pods nettool and nginx.",
     )
     .argument("<pod>", "name of the pod; with --cri name or ID of a container")
-    .argument("<command...>", "what to run, behind --");
+    .argument("<command...>", "what to run, behind --")
+    .showHelpAfterError("(what is to run stands behind --: kubelab exec POD -- ls -l; add --help for the flags)");
   addExamples(
     command,
     "kubelab exec nettool -- ls -l /",

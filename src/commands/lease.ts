@@ -54,7 +54,9 @@ export function addLeaseCommand(program: Command, context: CliContext): void {
 
 function parseStopAfter(text: string): StopAfter {
   if (/^[1-9]\d{0,5}$/.test(text)) return { renewals: Number(text) };
-  if (/^\d+$/.test(text)) throw new InvalidArgumentError("expected 1 or more renewals, or a time such as 30s.");
+  if (!/\d(ms|s|m|h|d)$/.test(text)) {
+    throw new InvalidArgumentError("expected 1 or more renewals, or a time such as 30s.");
+  }
   return { ms: parseDuration(text) };
 }
 

@@ -117,6 +117,17 @@ describe("files that cannot be used: exit 2 before any request", () => {
     assert.match(stderr.replace(/\s+/g, " "), /cannot be read as a private key.*--force/);
   });
 
+  test("a certificate that nobody gave in time: only who has said --approve manual is told to leave it out", async () => {
+    for (const [flags, hint] of [
+      [[], /give more --timeout\.$/m],
+      [["--approve", "manual"], /give more --timeout, or leave out --approve manual\.$/m],
+    ] as const) {
+      const { code, stderr } = await runInProcess(["bootstrap", "--dir", folder(), "--timeout", "0", ...flags]);
+      assert.equal(code, 1);
+      assert.match(stderr, hint);
+    }
+  });
+
   test("a bootstrap that fails leaves no folder behind", async () => {
     const dir = join(folder(), "nodes", "n1");
     const { code } = await runInProcess(["bootstrap", "--kubeconfig", "/no/such/file", "--yes", "--dir", dir]);

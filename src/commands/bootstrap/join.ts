@@ -214,7 +214,7 @@ async function requestAsNode(
         ? {}
         : { refuseTakenName: { orAskAs: administrator === undefined ? [] : [administrator.client] } }),
       ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
-      timedOutHint: (csrName) => timedOutHint(session.target, csrName),
+      timedOutHint: (csrName) => timedOutHint(session, csrName),
       whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),
     },
     context.signal,
@@ -222,9 +222,10 @@ async function requestAsNode(
 }
 
 /** A request outlives the command that made it, unless its cluster does not. */
-function timedOutHint(target: Target | undefined, csrName: string): string {
+function timedOutHint({ target, plan }: JoinSession, csrName: string): string {
   if (target?.kind === "embedded") {
-    return "The request is gone with this control plane: give more --timeout, or leave out --approve manual.";
+    const other = plan.approval === "manual" ? ", or leave out --approve manual" : "";
+    return `The request is gone with this control plane: give more --timeout${other}.`;
   }
   const flags = target?.kubeconfigPath === undefined ? "" : ` --kubeconfig ${target.kubeconfigPath}`;
   const command =

@@ -16,6 +16,7 @@ export interface ServeOptions {
 export function addServeCommand(exec: Command, context: CliContext): void {
   const command = exec
     .command("serve")
+    .showHelpAfterError("(add --help for the flags)")
     .summary("keep the API server and the kubelet's server up for other clients")
     .description(
       "Starts an API server and a kubelet's server in front of a container runtime and keeps them up: for kubectl, client-go or curl. Every request that goes through them is told. The pods are the sandboxes that the runtime has when it starts; nothing in it is changed.",
