@@ -3,6 +3,7 @@ import { StreamError } from "../../streaming/bytes.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
 import type { RemoteCommandClientSession, RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { type Attempt, connectStreams, type StreamClient, statusWords } from "./connect.js";
 import { frameObserver } from "./frames.js";
@@ -24,6 +25,9 @@ export interface RemoteRequest {
 /** How an output that nobody reads any more ends the command here, as `| head -1` ends others. */
 const READER_GONE: RemoteEnd = { exitCode: 0, text: "nobody reads the output any more" };
 
+/** How long a status may take behind the last output, before the learner is told what that may mean. */
+const UNTOLD_MS = 5_000;
+
 /**
  * Runs a remote command with the streams of this process: stdin to it, stdout and stderr from it, the terminal given over
  * and taken back whatever happens.
@@ -37,13 +41,13 @@ export async function runRemote(
   streams: CliStreams,
   signal: AbortSignal,
 ): Promise<RemoteEnd> {
-  const { trace } = client;
+  const { clock, trace } = client;
   using terminal = new LocalTerminal(streams);
   await using session = await connect(client, request, signal);
   if (request.options.tty) terminal.enter();
   const counts = { stdin: { bytes: 0 }, stdout: { bytes: 0 }, stderr: { bytes: 0 } };
   try {
-    const end = await serve({ session, request, streams, terminal, trace, counts }, signal);
+    const end = await serve({ session, request, streams, terminal, trace, clock, counts }, signal);
     terminal.restore();
     report(trace, request.options, counts, end.text);
     return end.problem === undefined || request.hint === undefined ? end : { ...end, hint: request.hint };
@@ -88,6 +92,7 @@ interface Serving {
   readonly streams: CliStreams;
   readonly terminal: LocalTerminal;
   readonly trace: Trace;
+  readonly clock: Clock;
   readonly counts: Counts;
 }
 
@@ -117,6 +122,7 @@ async function serve(serving: Serving, signal: AbortSignal): Promise<RemoteEnd> 
     ]);
     output.catch(() => {}); // seen here, unless the signal comes first
     await Promise.race([output.catch(unlessBroken), aborted]);
+    using _ = sayWhenNotTold(serving);
     const status = await Promise.race([session.status, aborted]);
     trace.emit(
       { kind: "state", subject: "the error stream", what: "status", to: statusWords(status) },
@@ -135,6 +141,16 @@ async function serve(serving: Serving, signal: AbortSignal): Promise<RemoteEnd> 
  */
 function unlessBroken(error: unknown): void {
   if (!(error instanceof StreamError)) throw error;
+}
+
+/** Says why nothing happens, when a command's output has ended and nobody tells how the command did. */
+function sayWhenNotTold({ clock, request, trace }: Serving): Disposable {
+  const text =
+    "All output has come, but not how the command ended. A runtime may wait until all input is taken, as containerd 1.6 does, also when nobody is left to take it. Ctrl-C ends the wait.";
+  const timer = clock.timer(UNTOLD_MS, () => {
+    if (request.options.stdin) trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  });
+  return { [Symbol.dispose]: () => timer.stop() };
 }
 
 async function sendStdin({ session, streams, counts, trace }: Serving, signal: AbortSignal): Promise<void> {

@@ -9,7 +9,8 @@ import { SystemClock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { startUpgradeServer } from "../../streaming/support/upgrade-server.js";
-import { recordingTrace } from "../../support/trace.js";
+import { FakeClock, untilTrue } from "../../support/fake-clock.js";
+import { only, recordingTrace } from "../../support/trace.js";
 
 const clock = new SystemClock();
 const EXIT_7: Status = {
@@ -59,4 +60,34 @@ test("a status that has come is how the command ended, whatever becomes of the c
 
 test("a connection that breaks without a status is a failure", async () => {
   await assert.rejects(run(undefined), (error) => error instanceof LabError && error.code === "FAILED");
+});
+
+test("outputs that end without a status: why is said after five seconds, and the wait can be broken off", async () => {
+  await using server = await startUpgradeServer(async (request, socket, head) => {
+    acceptSpdy(request, socket, ["v4.channel.k8s.io"]);
+    for await (const stream of new SpdyConnection(socket, "server", { clock }, { head }).streams) {
+      stream.accept();
+      if (/^std(out|err)$/.test(stream.headers["streamtype"] ?? "")) await stream.end();
+    }
+  });
+  const fake = new FakeClock();
+  const { trace, events } = recordingTrace(fake);
+  const client = { config: { server: server.url }, clock: fake, random: new SystemRandom(), trace, story: undefined };
+  const options = { stdin: true, stdout: true, stderr: true, tty: false };
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const stop = new AbortController();
+  const request = { path: "/exec", options, protocols: ["spdy"], showsFrames: false } as const;
+  const running = runRemote(client, request, streams, stop.signal);
+  const isBroken = assert.rejects(running, { name: "AbortError" });
+  const told = () => only(events, "note").some(({ text }) => /but not how the command ended/.test(text));
+  // Before it is connected there is the time limit of its streams' answers.
+  await untilTrue(() => only(events, "request").length === 1 && fake.sleeping === 1);
+  await fake.advance(4_999);
+  assert.equal(told(), false);
+  await fake.advance(1);
+  assert.equal(told(), true);
+  stop.abort();
+  await untilTrue(() => fake.sleeping === 1);
+  await fake.advance(1_000);
+  await isBroken;
 });
