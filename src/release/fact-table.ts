@@ -268,15 +268,6 @@ export const FACTS = {
       ["1.27", true],
     ],
   ),
-  restartedInitIsPending: fact(
-    "the phase of a pod whose init containers run once more",
-    "pkg/kubelet/kubelet_pods.go",
-    (value: boolean) => (value ? "Pending" : "Running, once its containers have begun"),
-    [
-      ["1.25", true],
-      ["1.29", false],
-    ],
-  ),
   initContainerStarted: fact(
     "status.started of an init container",
     "pkg/kubelet/prober/prober_manager.go",

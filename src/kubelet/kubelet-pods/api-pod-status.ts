@@ -62,7 +62,6 @@ export function generateApiPodStatus(
   const fromContainers = getPhase(pod.spec, all, {
     // A static pod may come again with its old uid: a phase that it had to keep would keep it away.
     podIsTerminal: podIsTerminal && !isStaticPod(pod) && factFor("deletedPodsEnd", options.kubeVersion),
-    staysInitialized: !factFor("restartedInitIsPending", options.kubeVersion),
   });
   const phase = phaseOf(deps, pod, old, fromContainers);
   const said = phase === old.phase ? saidOf(old, pod.status) : {};

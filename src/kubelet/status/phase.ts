@@ -18,29 +18,28 @@ export function hasAnyRegularContainerStarted(spec: V1PodSpec, statuses: readonl
 export interface PhaseOptions {
   /** the pod will not start a container any more: then all of its containers decide (since 1.27) */
   readonly podIsTerminal?: boolean;
-  /** where init containers run once more the pod is not Pending again, once its containers have begun (since 1.29) */
-  readonly staysInitialized?: boolean;
 }
 
 /**
  * The phase of a pod, from the states of its containers. Pure.
  *
  * Mirrors getPhase in pkg/kubelet/kubelet_pods.go.
- * Differs: knows restartable init containers, which came with 1.29; a spec of an older API server has none.
+ * Differs: knows restartable init containers, which came with 1.29; a spec of an older API server has none. Only they may
+ * run once more without the pod being Pending again; some releases from 1.29 on took all init containers for such.
  *
  * @param statuses of init and ordinary containers, in any order
  */
 export function getPhase(
   spec: V1PodSpec,
   statuses: readonly V1ContainerStatus[],
-  { podIsTerminal = false, staysInitialized = false }: PhaseOptions = {},
+  { podIsTerminal = false }: PhaseOptions = {},
 ): PodPhase {
   const init = countInitContainers(spec, statuses);
   const main = countContainers(spec, statuses);
   const { restartPolicy } = spec;
   if (init.failed > 0 && restartPolicy === "Never") return "Failed";
-  if (init.pending > 0 && !staysInitialized) return "Pending";
-  if (init.pending + init.pendingRestartable > 0 && !hasAnyRegularContainerStarted(spec, statuses)) return "Pending";
+  if (init.pending > 0) return "Pending";
+  if (init.pendingRestartable > 0 && !hasAnyRegularContainerStarted(spec, statuses)) return "Pending";
   if (main.waiting + init.waitingRestartable > 0) return "Pending";
   const unknown = main.unknown + init.unknownRestartable;
   if (unknown > 0) return "Pending";
