@@ -25,7 +25,17 @@ export async function diagnoseEndpoint(
     });
   const file = endpoint.kind === "unix" ? explainFile(endpoint.path) : undefined;
   if (file !== undefined) return says(file);
-  return says(explainProbe(await probeEndpoint(endpoint, clock, signal), failure));
+  const probe = await probeEndpoint(endpoint, clock, signal);
+  const explanation = explainProbe(probe, failure);
+  const { speed = 1 } = clock;
+  return says(probe.finds === "silence" && speed >= FAST ? { ...explanation, hint: fastHint(speed) } : explanation);
+}
+
+/** Two minutes of the kubelet's patience are a tenth of a second by the wall's clock: any runtime may need more. */
+const FAST = 1000;
+
+function fastHint(speed: number): string {
+  return `With --speed ${speed} a kubelet's two minutes are ${Math.round(120_000 / speed)} ms: take a smaller one.`;
 }
 
 interface Explanation {

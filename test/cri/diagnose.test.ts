@@ -7,9 +7,12 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { onTestFinished, test } from "vitest";
+import { diagnoseEndpoint } from "../../src/cri/diagnose.js";
+import { parseEndpoint } from "../../src/cri/endpoint.js";
 import { VersionResponse } from "../../src/cri/messages/runtime.js";
 import { RpcError } from "../../src/cri/status.js";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
 import { FakeClock, START_MS, untilTrue } from "../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../support/https-server.js";
@@ -134,6 +137,19 @@ for (const [what, make, message, timePasses] of strangers) {
     assert.match(error.message, message);
   });
 }
+
+test("endpoint failure: a silence on a clock that runs too fast for any runtime is told as that", async () => {
+  const url = await listening(createServer(() => {}));
+  const failure = { outcome: "timed-out", code: "DeadlineExceeded", message: "", text: "too late" } as const;
+  const { signal } = new AbortController();
+  for (const [speed, hint] of [
+    [999, /look at its process/],
+    [10_000, /With --speed 10000 a kubelet's two minutes are 12 ms: take a smaller one/],
+  ] as const) {
+    const error = await diagnoseEndpoint(parseEndpoint(url), failure, new SystemClock(speed), signal);
+    assert.match(error.hint, hint);
+  }
+});
 
 test("endpoint failure: an HTTP/2 server that knows no gRPC", async () => {
   const server = createHttp2Server((_request, response) => {
