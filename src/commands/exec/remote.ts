@@ -116,12 +116,13 @@ async function serve(serving: Serving, signal: AbortSignal): Promise<RemoteEnd> 
   // What fails there is seen by the output, or by the status.
   for (const input of inputs) input.catch(() => {});
   try {
+    const stderr = request.options.tty ? streams.stdout : streams.stderr;
     const output = Promise.all([
-      giveOutput(session.stdout, streams.stdout, counts.stdout),
-      giveOutput(session.stderr, request.options.tty ? streams.stdout : streams.stderr, counts.stderr),
+      giveOutput(session.stdout, streams.stdout, counts.stdout).catch(unlessBroken),
+      giveOutput(session.stderr, stderr, counts.stderr).catch(unlessBroken),
     ]);
     output.catch(() => {}); // seen here, unless the signal comes first
-    await Promise.race([output.catch(unlessBroken), aborted]);
+    await Promise.race([output, aborted]);
     using _ = sayWhenNotTold(serving);
     const status = await Promise.race([session.status, aborted]);
     trace.emit(

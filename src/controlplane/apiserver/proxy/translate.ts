@@ -91,7 +91,9 @@ async function pump(client: RemoteCommandServerSession, kubelet: RemoteCommandCl
     // Neither may end the command: it may well go on without its input.
     void copy(client.stdin, kubelet.stdin).catch(() => {});
     void resize(client, kubelet).catch(() => {});
-    await Promise.all([copy(kubelet.stdout, client.stdout), copy(kubelet.stderr, client.stderr)]);
+    const outputs = [copy(kubelet.stdout, client.stdout), copy(kubelet.stderr, client.stderr)];
+    // A connection that breaks behind a command's last words breaks its outputs too: the status knows whether it came.
+    await Promise.allSettled(outputs);
     return await kubelet.status;
   } finally {
     client.signal.removeEventListener("abort", leave);

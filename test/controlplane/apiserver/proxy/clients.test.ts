@@ -7,8 +7,11 @@ import type { Status } from "../../../../src/api/meta.js";
 import { connectPortForward } from "../../../../src/streaming/port-forward/connect.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../../src/streaming/remote-command/connect.js";
 import { exitCodeOf, internalErrorStatus, SUCCESS } from "../../../../src/streaming/remote-command/status-text.js";
+import { acceptSpdy } from "../../../../src/streaming/spdy/accept.js";
+import { SpdyConnection } from "../../../../src/streaming/spdy/connection.js";
 import { SystemClock } from "../../../../src/util/clock.js";
 import { deferred, textOf } from "../../../streaming/support/upgrade-server.js";
+import type { FakeKubeletOptions } from "../../../support/fake-kubelet.js";
 import { exited, type Play, type Plays, playing } from "../../../support/playing-kubelet.js";
 import { PODS, ProxyLab } from "./lab.js";
 
@@ -129,6 +132,28 @@ describe("v5 since 1.30 is translated to SPDY", () => {
     await lab.kubelet.close();
     const status = (await other?.status) as Status;
     assert.equal(status.status, "Failure");
+  });
+
+  test("a status that came before the kubelet's connection broke is how the command ended", async () => {
+    const upgrade: FakeKubeletOptions["upgrade"] = async (request, socket, head) => {
+      acceptSpdy(request, socket, ["v4.channel.k8s.io"]);
+      let count = 0;
+      for await (const stream of new SpdyConnection(socket, "server", { clock }, { head }).streams) {
+        stream.accept();
+        if (stream.headers["streamtype"] === "error") {
+          await stream.write(Buffer.from(JSON.stringify(exited(7))));
+          await stream.end();
+        }
+        if (++count === 4) break;
+      }
+      // What was written leaves in this turn of the loop.
+      await new Promise((resolve) => setImmediate(resolve));
+      socket.destroy();
+    };
+    await using lab = await ProxyLab.open({ upgrade }, { kubeVersion: "1.30" });
+    const { session } = await exec(lab, "v5", ["exit", "7"]);
+    assert.ok(session);
+    assert.equal(exitCodeOf(await session.status), 7);
   });
 
   test("200 at once, each with its own bytes", async () => {
