@@ -79,7 +79,7 @@ describe("kubelab lease", () => {
 
   for (const [words, sentence] of [
     [["--stop-after", "0"], /1 or more renewals/],
-    [["--stop-after", "x"], /duration/],
+    [["--stop-after", "x"], /expected 1 or more renewals, or a time such as 30s/],
     [["--node", "-"], /cannot be a node's name/],
     [["--kubeconfig", "x", "--speed", "2"], /--speed is for the embedded/],
   ] as const) {
