@@ -16,7 +16,12 @@ export function readBeforeFailing(socket: Duplex, deaf: () => void = () => {}): 
     (written: Written): Written =>
     (error) => {
       if (!error || socket.readableEnded || socket.destroyed) return written(error);
-      socket.once("end", () => written(error));
+      const tell = () => {
+        socket.off("end", tell).off("close", tell);
+        written(error);
+      };
+      // Closed without an end: this side has had enough.
+      socket.on("end", tell).on("close", tell);
       deaf();
     };
   const write = socket._write;
