@@ -180,6 +180,14 @@ describe("step by step on a running cluster", () => {
     assert.match(approved.stderr, /was denied already/);
   });
 
+  test("of two the second is refused: what became of the first is said", async () => {
+    await run(freshFolder(), "create --cn ann --name ann-1");
+    const { code, stdout, stderr } = await run(freshFolder(), "approve ann-1 nosuch");
+    assert.equal(code, 4, stderr);
+    assert.equal(stdout, "CSR ann-1 approved\n");
+    assert.match(stderr, /there is no CSR nosuch/);
+  });
+
   for (const [line, said] of [
     ["inspect nosuch", /there is no CSR nosuch/],
     ["approve nosuch", /there is no CSR nosuch/],

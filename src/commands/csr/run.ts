@@ -152,14 +152,18 @@ export async function runDecide(
   const { reason = standard.reason, message = standard.message } = options;
   const command = type === "Approved" ? "csr approve" : "csr deny";
   await withCluster(context, command, options, true, async (deps) => {
-    const decided = [];
-    for (const name of names) {
-      const { isNew } = await decide(deps, name, { type, reason, message }, context.signal);
-      decided.push({ name, condition: type, isNew });
+    const decided: { readonly name: string; readonly condition: string; readonly isNew: boolean }[] = [];
+    try {
+      for (const name of names) {
+        const { isNew } = await decide(deps, name, { type, reason, message }, context.signal);
+        decided.push({ name, condition: type, isNew });
+      }
+    } finally {
+      // One that is refused takes back nothing of those before it.
+      const word = type.toLowerCase();
+      const text = decided.map(({ name, isNew }) => `CSR ${name} ${isNew ? word : `was ${word} before`}`).join("\n");
+      if (decided.length > 0) context.print({ text, json: decided });
     }
-    const word = type.toLowerCase();
-    const text = decided.map(({ name, isNew }) => `CSR ${name} ${isNew ? word : `was ${word} before`}`).join("\n");
-    context.print({ text, json: decided });
   });
 }
 
