@@ -85,6 +85,11 @@ suiteNeeding(["kubectl"], "windows into a kubelet, with kubectl", () => {
     const refused = await fetch(`${url}setcache?id=other`, { method: "POST" });
     assert.equal(refused.status, 400);
     assert.match(((await refused.json()) as { hint: string }).hint, new RegExp(uid));
+    const unnamed = await fetch(`${url}setcache`, { method: "POST" });
+    assert.deepEqual(
+      [unnamed.status, await unnamed.json()],
+      [400, { error: "it is not said which worker goes on", hint: `Write it as ?id=UID. Held are: ${uid}.` }],
+    );
     const released = await fetch(`${url}setcache?id=${uid}`, { method: "POST" });
     assert.deepEqual(await released.json(), { released: uid });
     await window.says(/GetNewerThan is held (?:→|->) released by hand/);

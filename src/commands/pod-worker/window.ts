@@ -65,6 +65,7 @@ export class WorkerWindow {
     const podUid = byName?.metadata.uid ?? parts?.podManager.translatePodUid(id) ?? id;
     if (this.cache?.release(podUid) === true) return podUid;
     const known = held.length === 0 ? "No worker is held now." : `Held are: ${held.join(", ")}.`;
+    if (id === "") throw new LabError("USAGE", "it is not said which worker goes on", `Write it as ?id=UID. ${known}`);
     throw new LabError("USAGE", `no worker of a pod ${JSON.stringify(id)} is held`, known);
   }
 
