@@ -10,6 +10,7 @@ const flat = (text: string) => text.replace(/\s+/g, " ");
 describe("wrong words: exit 2, in one sentence that names them", () => {
   const table: readonly [string, readonly string[], RegExp][] = [
     ["a node's name", ["--name", "Node_1"], /cannot be a node's name/],
+    ["no capacity", ["--cpu", "0"], /--cpu "0" cannot be a node's capacity/],
     ["an amount", ["--memory", "lots"], /--memory "lots" is not a quantity/],
     ["a port", ["--port", "70000"], /--port.*expected a port from 0 to 65535/],
     ["a name server", ["--cluster-dns", "10.96.0.10,dns.local"], /--cluster-dns.*"dns.local" is no IP address/],

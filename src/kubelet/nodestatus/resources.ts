@@ -59,7 +59,8 @@ export function checkResources(resources: NodeResources): NodeResources {
     const text = resources[flag];
     const amount = pattern.test(text) ? parseAmount(text) : undefined;
     if (amount !== undefined) return canonical(amount);
-    throw new LabError("USAGE", `--${flag} ${JSON.stringify(text)} is not a quantity`, `Give for example ${example}.`);
+    const what = /^[-+]?[\d.]+[a-zA-Z]*$/.test(text) ? "cannot be a node's capacity" : "is not a quantity";
+    throw new LabError("USAGE", `--${flag} ${JSON.stringify(text)} ${what}`, `Give for example ${example}.`);
   };
   return {
     cpu: check("cpu", /^[1-9]\d{0,6}m?$/, "4 or 1500m"),
