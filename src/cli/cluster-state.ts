@@ -73,12 +73,7 @@ export async function makeClustersFolder(env: Env): Promise<void> {
  */
 export async function lockCluster(env: Env, name: string): Promise<LockOutcome> {
   await makeClustersFolder(env);
-  const path = join(clustersFolder(env), `${name}.lock`);
-  return tryLock(path).catch((cause: unknown) => {
-    if (cause instanceof LabError) throw cause;
-    const message = `${path} cannot be written: ${describeFileError(cause)}`;
-    throw new LabError("BAD_FILE", message, "Name another folder with XDG_STATE_HOME.", { cause });
-  });
+  return tryLock(join(clustersFolder(env), `${name}.lock`), "Name another folder with XDG_STATE_HOME.");
 }
 
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {

@@ -1,5 +1,6 @@
 import { rm, writeFile } from "node:fs/promises";
-import { readIfThere } from "./files.js";
+import { LabError } from "./errors.js";
+import { describeFileError, readIfThere } from "./files.js";
 import { isAlive, markOf } from "./processes.js";
 
 /** A lock that somebody left is removed, and the next try may meet somebody who was faster. */
@@ -13,9 +14,10 @@ export type LockOutcome =
 /**
  * Makes a file that says that this process is the only one at something, until it is disposed of. One whose process was
  * killed does not count. Its folder must be there.
- * @throws the file system's error; LabError BAD_FILE for a lock that cannot be read
+ * @param hint what to do where the file cannot be written
+ * @throws LabError BAD_FILE
  */
-export async function tryLock(path: string): Promise<LockOutcome> {
+export async function tryLock(path: string, hint: string): Promise<LockOutcome> {
   const ours = `${process.pid} ${await markOf(process.pid)}`.trim();
   for (let attempt = 1; ; attempt++) {
     const pid = await lockHolder(path);
@@ -23,8 +25,10 @@ export async function tryLock(path: string): Promise<LockOutcome> {
     try {
       await writeFile(path, `${ours}\n`, { flag: "wx", mode: 0o600 });
       return { outcome: "taken", lock: { [Symbol.asyncDispose]: () => rm(path, { force: true }) } };
-    } catch (error) {
-      if (attempt === MAX_TRIES || (error as { code?: unknown }).code !== "EEXIST") throw error;
+    } catch (cause) {
+      if (attempt === MAX_TRIES || (cause as { code?: unknown }).code !== "EEXIST") {
+        throw new LabError("BAD_FILE", `${path} cannot be written: ${describeFileError(cause)}`, hint, { cause });
+      }
       await rm(path, { force: true });
     }
   }

@@ -112,7 +112,7 @@ export async function startInBackground(
 async function turnToStart(env: LearnEnvironment, { id }: LabSummary, folder: string): Promise<AsyncDisposable> {
   const { context, wall, say } = env;
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS; waitedMs += POLL_MS) {
-    const answer = await tryLock(join(folder, "start.lock"));
+    const answer = await tryLock(join(folder, "start.lock"), "Name another folder with XDG_STATE_HOME.");
     if (answer.outcome === "taken") return answer.lock;
     await wall.sleep(POLL_MS, context.signal);
   }

@@ -1,8 +1,8 @@
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
-import { type LockOutcome, lockHolder, tryLock } from "../../util/pid-lock.js";
+import { makeFolder } from "../../util/files.js";
+import { lockHolder, tryLock } from "../../util/pid-lock.js";
 
 const LOCK = "kubelet.lock";
 
@@ -18,11 +18,7 @@ const LOCK = "kubelet.lock";
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const path = join(folder, LOCK);
   await makeFolder(folder, 0o700);
-  const answer = await tryLock(path).catch((cause: unknown): LockOutcome => {
-    if (cause instanceof LabError) throw cause;
-    const message = `${path} cannot be written: ${describeFileError(cause)}`;
-    throw new LabError("BAD_FILE", message, "Name another folder with --root-dir.", { cause });
-  });
+  const answer = await tryLock(path, "Name another folder with --root-dir.");
   if (answer.outcome === "held") throw held(folder, answer.pid);
   const unlock = async () => {
     await answer.lock[Symbol.asyncDispose]();
