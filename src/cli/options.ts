@@ -70,6 +70,13 @@ export function parseSpeed(text: string): number {
   throw new InvalidArgumentError("expected a number from 0.01 to 10000, for example 10.");
 }
 
+/** @throws InvalidArgumentError: commander names the flag */
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("expected a port from 0 to 65535.");
+}
+
 /**
  * A path, as it was typed. An empty one, mostly a variable of a shell that was not set, would be the current folder.
  * @throws InvalidArgumentError: commander names the flag

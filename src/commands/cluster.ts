@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { bringDown, bringUp, clusterStatus } from "../cli/cluster.js";
 import { startDetached } from "../cli/cluster-detach.js";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, parseSpeed } from "../cli/options.js";
+import { addOutputOptions, parsePort, parseSpeed } from "../cli/options.js";
 import { DEFAULT_CLUSTER } from "../cli/target.js";
 import type { Level } from "../trace/trace.js";
 import { addExamples } from "./examples.js";
@@ -59,12 +59,6 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   named("status", "say whether it runs, where, and how its nodes are").action((options: { name: string }) =>
     clusterStatus(context, options.name),
   );
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("expected a port from 0 to 65535.");
 }
 
 const MAX_NODES = 100;

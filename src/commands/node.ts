@@ -2,7 +2,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
+import {
+  addOutputOptions,
+  addTargetOptions,
+  parseDuration,
+  parsePath,
+  parsePort,
+  targetOptions,
+} from "../cli/options.js";
 import { pathFrom } from "../cli/paths.js";
 import { kubeconfigText } from "../client/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
@@ -19,7 +26,7 @@ import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
 import { releaseOf } from "./bootstrap/release.js";
 import { joinPlace } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
-import { parseAddresses, parseDomain, parseLogFiles, parseLogSize, parsePort } from "./node/flags.js";
+import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
 import { checkHandlerOptions, endLeftWork, openHandler } from "./node/handler.js";
 import { type NodeCommandOptions, toJoinOptions } from "./node/options.js";
 import { type RunningNode, startNode } from "./node/start-node.js";

@@ -83,10 +83,3 @@ export function parseCountOrAll(text: string): number {
   if (/^\d+$/.test(text)) return parseCount(text);
   throw new InvalidArgumentError("expected a whole number, 0 or more, or -1 for all.");
 }
-
-/** @throws InvalidArgumentError */
-export function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("expected a port from 0 to 65535.");
-}

@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../../cli/context.js";
-import { addOutputOptions } from "../../cli/options.js";
+import { addOutputOptions, parsePort } from "../../cli/options.js";
 import { addExamples } from "../examples.js";
-import { parsePort } from "./options.js";
 
 export interface ServeOptions {
   readonly apiserverPort: number;

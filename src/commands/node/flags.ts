@@ -21,12 +21,6 @@ export function parseDomain(text: string): string {
   throw new InvalidArgumentError("expected a domain in lower case, for example cluster.local.");
 }
 
-export function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("expected a port from 0 to 65535.");
-}
-
 const NANOS_PER_UNIT = 1_000_000_000n;
 
 /** Bytes of `10Mi`. Mirrors parseMaxSize in pkg/kubelet/logs/container_log_manager.go. */
