@@ -21,6 +21,11 @@ export function buildContainerLogsDirectory(root: string, pod: NamedPod, contain
   return join(buildPodLogsDirectory(root, pod), containerName);
 }
 
+/** A runtime says where its logs are: what is elsewhere is not ours to touch. @param root of all pods' logs */
+export function isOwnLog(path: string, root: string): boolean {
+  return path !== "" && join(path).startsWith(join(root, "/"));
+}
+
 /** Below the pod's folder: `app/0.log`. Mirrors buildContainerLogsPath. */
 export function buildContainerLogsPath(containerName: string, restartCount: number): string {
   return join(containerName, `${restartCount}.log`);

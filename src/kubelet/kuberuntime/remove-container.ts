@@ -4,7 +4,7 @@ import type { V1Pod } from "../../api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
 import { initContainersOf } from "../container/spec.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "./labels.js";
-import { legacyLogSymlink } from "./log-paths.js";
+import { isOwnLog, legacyLogSymlink } from "./log-paths.js";
 import type { ManagerContext } from "./manager-context.js";
 
 /**
@@ -25,7 +25,7 @@ export async function removeContainer(
   if (result.outcome !== "ok") return `failed to get container status "${containerId}": ${result.text}`;
   const { logPath = "", labels = {} } = result.value.status ?? {};
   try {
-    if (isBelow(logPath, options.podLogsDirectory)) await removeLogs(logPath);
+    if (isOwnLog(logPath, options.podLogsDirectory)) await removeLogs(logPath);
     if (options.containerLogsDirectory !== undefined) {
       const pod = {
         name: labels[POD_NAME_LABEL] ?? "",
@@ -40,11 +40,6 @@ export async function removeContainer(
   }
   const removed = await runtimeService.removeContainer(containerId, signal);
   return removed.outcome === "ok" || removed.outcome === "not-found" ? undefined : removed.text;
-}
-
-/** A runtime says where its logs are: what is elsewhere is not ours to delete. */
-function isBelow(path: string, root: string): boolean {
-  return path !== "" && join(path).startsWith(join(root, "/"));
 }
 
 /** The log and what rotation has made of it: `0.log`, `0.log.20260102-030405`, `0.log.20260102-030405.gz`. */

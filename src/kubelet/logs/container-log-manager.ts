@@ -1,12 +1,13 @@
 import { statSync } from "node:fs";
 import { rename } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { ContainerState } from "../../cri/messages/enums.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/loops.js";
 import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../kuberuntime/labels.js";
+import { isOwnLog } from "../kuberuntime/log-paths.js";
 import { messageOf } from "../pleg/health.js";
 import { makeRoomForRotated } from "./rotated-logs.js";
 
@@ -106,7 +107,7 @@ export class ContainerLogManager {
       return undefined;
     }
     const { logPath: path = "", labels = {} } = result.value.status ?? {};
-    if (!join(path).startsWith(join(this.options.podLogsDirectory, "/"))) return undefined;
+    if (!isOwnLog(path, this.options.podLogsDirectory)) return undefined;
     const container = [POD_NAMESPACE_LABEL, POD_NAME_LABEL, CONTAINER_NAME_LABEL]
       .map((label) => labels[label])
       .join("/");
