@@ -4,6 +4,7 @@ import type { ImageSpec } from "../../cri/messages/values.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
 import type { Init } from "../../protobuf/fields.js";
 import type { Clock } from "../../util/clock.js";
+import { orAborted } from "../../util/loops.js";
 import { Mutex } from "../../util/mutex.js";
 import type { RemoteImageService } from "../cri/remote-image.js";
 
@@ -69,17 +70,8 @@ export class SerialImagePuller implements ImagePuller {
       signal.throwIfAborted();
       return this.#puller.pull(request, signal);
     });
-    return untilAborted(turn, signal);
+    return orAborted(turn, signal);
   }
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 /** As k8s.io/apimachinery/pkg/util/errors (NewAggregate) prints several errors. */

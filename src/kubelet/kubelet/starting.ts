@@ -1,7 +1,7 @@
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
-import { allUntilOneEnds, waitAtMost } from "../../util/loops.js";
+import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/loops.js";
 import type { Random } from "../../util/random.js";
 import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { CriClient } from "../cri/create-cri-client.js";
@@ -227,20 +227,5 @@ export class StartingKubelet {
     const { containerDeletor, recorder } = this.parts;
     const left = containerDeletor.idle().then(() => recorder.flush());
     await waitAtMost(this.deps.clock, END_PATIENCE_MS, left);
-  }
-}
-
-/** @throws the signal's reason when it aborts first */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }
