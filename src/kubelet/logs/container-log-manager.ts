@@ -52,7 +52,8 @@ interface ContainerLog {
  * Differs: a container is asked once where its log is, since that cannot change; the time in a name is UTC.
  */
 export class ContainerLogManager {
-  readonly #logs = new Map<string, ContainerLog>();
+  /** by container; undefined: it has none, or one that is not ours */
+  readonly #logs = new Map<string, ContainerLog | undefined>();
 
   constructor(
     readonly deps: ContainerLogManagerDeps,
@@ -97,8 +98,7 @@ export class ContainerLogManager {
 
   /** undefined: it has none, or one that is not ours */
   async #logOf(id: string, signal: AbortSignal): Promise<ContainerLog | undefined> {
-    const known = this.#logs.get(id);
-    if (known !== undefined) return known;
+    if (this.#logs.has(id)) return this.#logs.get(id);
     const result = await this.deps.runtimeService.containerStatus(id, false, signal);
     signal.throwIfAborted();
     if (result.outcome !== "ok") {
@@ -107,11 +107,10 @@ export class ContainerLogManager {
       return undefined;
     }
     const { logPath: path = "", labels = {} } = result.value.status ?? {};
-    if (!isOwnLog(path, this.options.podLogsDirectory)) return undefined;
     const container = [POD_NAMESPACE_LABEL, POD_NAME_LABEL, CONTAINER_NAME_LABEL]
       .map((label) => labels[label])
       .join("/");
-    const log = { path, container };
+    const log = isOwnLog(path, this.options.podLogsDirectory) ? { path, container } : undefined;
     this.#logs.set(id, log);
     return log;
   }
