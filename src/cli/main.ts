@@ -5,6 +5,7 @@ import { isAbortError, LabError } from "../util/errors.js";
 import { COMMANDS } from "./command-table.js";
 import type { OutputOptions } from "./options.js";
 import { CliSession, type ProcessEdge } from "./session.js";
+import { columnsOf } from "./width.js";
 
 /** Our own bug: sysexits' EX_SOFTWARE. */
 const EXIT_BUG = 70;
@@ -60,7 +61,7 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ helpWidth: Math.min(stdout.columns || 80, 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
+    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
   const words = argv.filter((word) => !word.startsWith("-"));

@@ -1,8 +1,8 @@
 import { wrap } from "../trace/text.js";
 import { LabError } from "../util/errors.js";
 import type { CliStreams } from "./context.js";
+import { columnsOf } from "./width.js";
 
-const PLAIN_WIDTH = 80;
 /** What stands before and behind a question: inquirer breaks a line that is longer than the terminal within a word. */
 const BESIDE_QUESTION = "? ".length + " (y/N) Yes".length;
 
@@ -29,7 +29,7 @@ export async function askYesNo(
     output: streams.stderr as NodeJS.WriteStream,
     signal,
   } as Parameters<typeof inquirer.createPromptModule>[0]);
-  const message = wrap(question, (streams.stderr.columns || PLAIN_WIDTH) - BESIDE_QUESTION).join("\n");
+  const message = wrap(question, columnsOf(streams.stderr) - BESIDE_QUESTION).join("\n");
   const { answer } = await prompt([{ type: "confirm", name: "answer", message, default: false }]);
   return answer === true;
 }

@@ -9,6 +9,7 @@ import type { CliContext, CommandEdge, EdgeWords, Progress, Target, TargetOption
 import type { OutputOptions } from "./options.js";
 import { pathFrom } from "./paths.js";
 import { ProgressLine } from "./progress.js";
+import { columnsOf } from "./width.js";
 
 /** The process that a command runs in, as `cli.ts` or a test hands it in. */
 export interface ProcessEdge extends CommandEdge {
@@ -24,8 +25,6 @@ interface ClockOptions {
 }
 
 const DEFAULT_OUTPUT: OutputOptions = { verbosity: 1, color: true };
-/** Where stderr is no terminal, lines are as wide as the narrowest terminal we promise to be readable on. */
-const PLAIN_WIDTH = 80;
 
 /** The CliContext of one run of the CLI. */
 export class CliSession implements CliContext {
@@ -110,7 +109,7 @@ export class CliSession implements CliContext {
 
   /** columns of stderr; a terminal that nobody has given a size says 0 */
   get width(): number {
-    return this.streams.stderr.columns || PLAIN_WIDTH;
+    return columnsOf(this.streams.stderr);
   }
 
   /** Takes the spinner away, so that what is written next has a line of its own. */
