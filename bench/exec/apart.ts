@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readClusterState } from "../../src/cli/cluster-state.js";
 import { joinCluster } from "../../src/cli/target.js";
-import { createClient } from "../../src/client/create-client.js";
-import { collectionPath, PODS } from "../../src/client/paths.js";
+import { createClient } from "../../src/client-go/rest/create-client.js";
+import { collectionPath, PODS } from "../../src/client-go/rest/paths.js";
 import { type Chain, clientOf, clock, never, random, trace } from "./chain.js";
 
 const NAME = "bench";

@@ -1,4 +1,5 @@
 import { createServer, type Socket } from "node:net";
+import { Encoded } from "../../src/apimachinery/protobuf/fields.js";
 import { RUNTIME_SERVICE } from "../../src/cri/services.js";
 import { GRPC_CODES, RpcError } from "../../src/cri/status.js";
 import {
@@ -16,7 +17,6 @@ import {
   writeFrameHead,
 } from "../../src/cri/transport/frames.js";
 import { encodeField, HeaderDecoder } from "../../src/cri/transport/hpack.js";
-import { Encoded } from "../../src/protobuf/fields.js";
 
 /** What a call answers: a response encoded beforehand, the fields of one, or nothing for as long as the client listens. */
 export type SyntheticHandlers = Readonly<Record<string, (request: never) => Encoded | object | undefined>>;

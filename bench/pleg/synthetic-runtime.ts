@@ -1,3 +1,4 @@
+import type { Encoded } from "../../src/apimachinery/protobuf/fields.js";
 import { ContainerStatusResponse, ListContainersResponse } from "../../src/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../src/cri/messages/enums.js";
 import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
@@ -8,7 +9,6 @@ import {
   newPodLabels,
   POD_UID_LABEL,
 } from "../../src/kubelet/kuberuntime/labels.js";
-import type { Encoded } from "../../src/protobuf/fields.js";
 import { type SyntheticHandlers, serveFrames } from "./frame-server.js";
 
 const CREATED_NS = 1_760_000_000_000_000_000n;

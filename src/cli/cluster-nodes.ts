@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { RestConfig } from "../client/client.js";
-import { createClient } from "../client/create-client.js";
-import { collectionPath, NODES } from "../client/paths.js";
+import type { RestConfig } from "../client-go/rest/client.js";
+import { createClient } from "../client-go/rest/create-client.js";
+import { collectionPath, NODES } from "../client-go/rest/paths.js";
 import { Administrator } from "../commands/bootstrap/administrator.js";
 import { type JoinedNode, joinNode, openStore } from "../commands/bootstrap/join.js";
 import { type JoinPlan, planUnasked, UNASKED_TIMEOUT_MS } from "../commands/bootstrap/plan.js";

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
-import type { RestConfig } from "../client/client.js";
-import { kubeconfigText } from "../client/kubeconfig-text.js";
+import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../client-go/rest/client.js";
 import { parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
@@ -225,7 +225,7 @@ export async function clusterStatus(context: CliContext, name: string): Promise<
   const state = await runningCluster(context, name);
   if (state === undefined) throw notRunning(name, await runningInstead(context, `Start it: ${upCommand(name)}`));
   const { trace } = context.session({});
-  const { loadKubeconfig } = await import("../client/kubeconfig.js");
+  const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
   const { listNodes } = await import("./cluster-nodes.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
   const nodes = await listNodes(config, { clock: trace.clock, trace, random: context.random }, context.signal);

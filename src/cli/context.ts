@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { RestConfig } from "../client/client.js";
+import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";

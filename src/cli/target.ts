@@ -1,4 +1,4 @@
-import type { RestConfig } from "../client/client.js";
+import type { RestConfig } from "../client-go/rest/client.js";
 import { parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -94,7 +94,7 @@ function preferDefault(names: readonly string[]): string[] {
 
 /** A running cluster of ours as a target: nothing to stop when the command ends. */
 export async function joinCluster(state: ClusterState): Promise<Target> {
-  const { loadKubeconfig } = await import("../client/kubeconfig.js");
+  const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
   const description = `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`;
   return { ...target("joined", config, description, state.kubeVersion), kubeconfigPath: state.kubeconfig };
@@ -120,7 +120,7 @@ export async function startEmbedded(
 export async function openReal(env: Env, cwd: string, given: TargetOptions): Promise<Target> {
   const kubeconfig = given.kubeconfig === undefined ? undefined : pathFrom(cwd, given.kubeconfig);
   const options = kubeconfig === undefined ? given : { ...given, kubeconfig };
-  const { loadRealKubeconfig } = await import("../client/kubeconfig.js");
+  const { loadRealKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
   const { config, contextName } = await loadRealKubeconfig(env, options);
   const real = target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
   return kubeconfig === undefined ? real : { ...real, kubeconfigPath: kubeconfig };

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { V1Pod } from "../api/pod.js";
+import type { V1Pod } from "../apimachinery/api/pod.js";
 import type { CliContext } from "../cli/context.js";
 import { targetOptions } from "../cli/options.js";
 import type { RemoteCommandOptions } from "../streaming/remote-command/session.js";

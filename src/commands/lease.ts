@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Target } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
-import { isSuccess, refusal } from "../client/answers.js";
-import type { KubeClient } from "../client/client.js";
-import { createClient } from "../client/create-client.js";
-import { identityInWords } from "../client/identity.js";
-import { NODES, objectPath } from "../client/paths.js";
+import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { createClient } from "../client-go/rest/create-client.js";
+import { identityInWords } from "../client-go/rest/identity.js";
+import { NODES, objectPath } from "../client-go/rest/paths.js";
 import { NodeObserver } from "../kubelet/nodelease/observer.js";
 import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
 import type { Trace } from "../trace/trace.js";

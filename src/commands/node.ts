@@ -11,7 +11,7 @@ import {
   targetOptions,
 } from "../cli/options.js";
 import { pathFrom } from "../cli/paths.js";
-import { kubeconfigText } from "../client/kubeconfig-text.js";
+import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { CliContext, Target, TargetOptions } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
-import { createClient } from "../client/create-client.js";
+import { createClient } from "../client-go/rest/create-client.js";
 import {
   createToken,
   deleteToken,

@@ -1,4 +1,4 @@
-import type { RestConfig } from "../client/client.js";
+import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";

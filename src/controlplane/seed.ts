@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/meta.js";
+import type { KubeObject } from "../apimachinery/api/meta.js";
 import type { Random } from "../util/random.js";
 import { rbacSeed } from "./auth/policy/seed.js";
 import type { ResourceDefinition } from "./registry/definition.js";

@@ -1,4 +1,4 @@
-import type { FieldTable, InitFields } from "../protobuf/fields.js";
+import type { FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { Actor, RpcFact } from "../trace/events.js";
 import { redactText } from "../trace/redact.js";
 import type { Trace } from "../trace/trace.js";

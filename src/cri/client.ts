@@ -1,4 +1,4 @@
-import type { DecodedFields, FieldTable, InitFields } from "../protobuf/fields.js";
+import type { DecodedFields, FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { Actor } from "../trace/events.js";
 import type { Trace } from "../trace/trace.js";
 import { AsyncQueue } from "../util/async-queue.js";

@@ -1,4 +1,4 @@
-import type { Decoded } from "../protobuf/fields.js";
+import type { Decoded } from "../apimachinery/protobuf/fields.js";
 import { LabError } from "../util/errors.js";
 import type { CriChannel, CriDeps } from "./client.js";
 import { diagnoseEndpoint } from "./diagnose.js";

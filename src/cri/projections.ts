@@ -6,9 +6,9 @@ import {
   type InitFields,
   many,
   one,
-} from "../protobuf/fields.js";
-import { type Message, message } from "../protobuf/message.js";
-import { RememberedList } from "../protobuf/remembered-list.js";
+} from "../apimachinery/protobuf/fields.js";
+import { type Message, message } from "../apimachinery/protobuf/message.js";
+import { RememberedList } from "../apimachinery/protobuf/remembered-list.js";
 import type { UnaryRpc } from "./rpc.js";
 import { RUNTIME_SERVICE } from "./services.js";
 

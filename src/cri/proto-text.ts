@@ -1,5 +1,5 @@
-import type { EnumTable, Field, FieldTable } from "../protobuf/fields.js";
-import type { Message } from "../protobuf/message.js";
+import type { EnumTable, Field, FieldTable } from "../apimachinery/protobuf/fields.js";
+import type { Message } from "../apimachinery/protobuf/message.js";
 import type { Service } from "./rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
 

@@ -1,5 +1,5 @@
-import { Encoded, type Field, type FieldTable } from "../protobuf/fields.js";
-import type { Message } from "../protobuf/message.js";
+import { Encoded, type Field, type FieldTable } from "../apimachinery/protobuf/fields.js";
+import type { Message } from "../apimachinery/protobuf/message.js";
 import { redactText } from "../trace/redact.js";
 
 const MASK = "****";

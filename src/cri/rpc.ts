@@ -1,5 +1,5 @@
-import type { FieldTable } from "../protobuf/fields.js";
-import type { Message } from "../protobuf/message.js";
+import type { FieldTable } from "../apimachinery/protobuf/fields.js";
+import type { Message } from "../apimachinery/protobuf/message.js";
 
 /** One rpc of a service. Requests are single messages in all of CRI; `isStream`: many answers. */
 export interface Rpc<Req extends FieldTable, Res extends FieldTable, Stream extends boolean = boolean> {

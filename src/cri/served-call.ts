@@ -1,4 +1,4 @@
-import { Encoded, type FieldTable, type InitFields } from "../protobuf/fields.js";
+import { Encoded, type FieldTable, type InitFields } from "../apimachinery/protobuf/fields.js";
 import type { Bag } from "../util/bag.js";
 import { isAbortError } from "../util/errors.js";
 import type { AnyRpc } from "./rpc.js";

@@ -1,5 +1,5 @@
 import { createServer, type ListenOptions, type Server } from "node:net";
-import type { DecodedFields } from "../protobuf/fields.js";
+import type { DecodedFields } from "../apimachinery/protobuf/fields.js";
 import { Bag } from "../util/bag.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";

@@ -1,5 +1,5 @@
-import type { DecodedFields, FieldTable } from "../protobuf/fields.js";
-import type { Message } from "../protobuf/message.js";
+import type { DecodedFields, FieldTable } from "../apimachinery/protobuf/fields.js";
+import type { Message } from "../apimachinery/protobuf/message.js";
 import type { CallReport } from "./call-report.js";
 import type { CallSink } from "./running-call.js";
 import { type RpcResult, rpcFailure } from "./status.js";

@@ -1,5 +1,5 @@
-import type { KubeletParts } from "./kubelet/parts.js";
-import { type KubeletDeps, type KubeletOptions, StartingKubelet } from "./kubelet/starting.js";
+import type { KubeletParts } from "./sync/parts.js";
+import { type KubeletDeps, type KubeletOptions, StartingKubelet } from "./sync/starting.js";
 
 const FILE = "pkg/kubelet/kubelet.go";
 

@@ -1,6 +1,6 @@
-import type { RestConfig } from "../client/client.js";
-import { createClient } from "../client/create-client.js";
-import { SwitchingClient } from "../client/switching-client.js";
+import type { RestConfig } from "../client-go/rest/client.js";
+import { createClient } from "../client-go/rest/create-client.js";
+import { SwitchingClient } from "../client-go/rest/switching-client.js";
 import { constantsFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";

@@ -1,4 +1,4 @@
-import type { KubeClient } from "../client/client.js";
+import type { KubeClient } from "../client-go/rest/client.js";
 import type { Clock } from "../util/clock.js";
 import type { CommandResult, CommandRunner } from "./runner.js";
 import type { Values } from "./variables.js";

@@ -1,5 +1,5 @@
 /**
- * The YAML library, for callers that load it only when they meet YAML: `await import("../util/yaml.js")`.
+ * The YAML library, for callers that load it only when they meet YAML: `await import("./yaml.js")`.
  *
  * By way of this file, since `import("yaml")` of a CommonJS package has no named exports once it is bundled.
  */

@@ -4,7 +4,7 @@ import type { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, test } from "vitest";
 import type { CliStreams } from "../../src/cli/context.js";
-import type { RestConfig } from "../../src/client/client.js";
+import type { RestConfig } from "../../src/client-go/rest/client.js";
 import type { StreamClient } from "../../src/commands/exec/connect.js";
 import { podPath } from "../../src/commands/exec/pod.js";
 import { type RemoteRequest, runRemote } from "../../src/commands/exec/remote.js";

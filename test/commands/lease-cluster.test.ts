@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
+import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
 import { Trace } from "../../src/trace/trace.js";

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import protobuf from "protobufjs";
 import { describe, test } from "vitest";
+import type { Field, FieldTable, ScalarName } from "../../src/apimachinery/protobuf/fields.js";
+import type { Message } from "../../src/apimachinery/protobuf/message.js";
 import { allMessages, criProtoText, protoName } from "../../src/cri/proto-text.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../src/cri/services.js";
-import type { Field, FieldTable, ScalarName } from "../../src/protobuf/fields.js";
-import type { Message } from "../../src/protobuf/message.js";
 
 /**
  * A second implementation of protocol buffers, fed with our tables' own .proto text: what one writes, the other must read.

@@ -1,4 +1,5 @@
-import { NODE_LEASES } from "../../src/client/paths.js";
+import { Backoff, type BackoffOptions } from "../../src/client-go/backoff.js";
+import { NODE_LEASES } from "../../src/client-go/rest/paths.js";
 import { checkGroup, TOKEN_SECRET_TYPE, tokenSecretName } from "../../src/kubelet/bootstraptoken/secret.js";
 import { WAIT_FOR_API_SERVER_SYNC_PERIOD_MS } from "../../src/kubelet/config/apiserver.js";
 import { setPodDefaults } from "../../src/kubelet/config/defaults.js";
@@ -8,19 +9,8 @@ import {
   FILE_WATCH_RETRY_MS,
 } from "../../src/kubelet/config/file.js";
 import { HTTP_CHECK_FREQUENCY_MS, HTTP_TIMEOUT_MS } from "../../src/kubelet/config/http.js";
-import { Backoff, type BackoffOptions } from "../../src/kubelet/container/backoff.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "../../src/kubelet/cri/remote-runtime.js";
 import { IMAGE_BACK_OFF } from "../../src/kubelet/images/image-manager.js";
-import { CONTAINER_GC_PERIOD_MS } from "../../src/kubelet/kubelet/garbage-collection.js";
-import { MAX_WAIT_FOR_CONTAINER_RUNTIME_MS } from "../../src/kubelet/kubelet/runtime-state.js";
-import { RUNTIME_UP_PERIOD_MS } from "../../src/kubelet/kubelet/runtime-up.js";
-import {
-  HOUSEKEEPING_PERIOD_MS,
-  HOUSEKEEPING_WARNING_MS,
-  SKIP_BASE_MS,
-  SKIP_MAX_MS,
-  SYNC_PERIOD_MS,
-} from "../../src/kubelet/kubelet/sync-loop.js";
 import { CONTAINER_BACK_OFF } from "../../src/kubelet/kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../../src/kubelet/kuberuntime/generic-runtime.js";
 import { MINIMUM_GRACE_PERIOD_SECONDS } from "../../src/kubelet/kuberuntime/kill-container.js";
@@ -28,6 +18,16 @@ import { killPodTimeoutSeconds, MIN_GRACE_PERIOD_SECONDS } from "../../src/kubel
 import { BasicWorkQueue } from "../../src/kubelet/podworkers/work-queue.js";
 import { KUBELET_PORT } from "../../src/kubelet/server/server.js";
 import { STATUS_CHANNEL_CAPACITY, STATUS_SYNC_PERIOD_MS } from "../../src/kubelet/status/manager.js";
+import { CONTAINER_GC_PERIOD_MS } from "../../src/kubelet/sync/garbage-collection.js";
+import { MAX_WAIT_FOR_CONTAINER_RUNTIME_MS } from "../../src/kubelet/sync/runtime-state.js";
+import { RUNTIME_UP_PERIOD_MS } from "../../src/kubelet/sync/runtime-up.js";
+import {
+  HOUSEKEEPING_PERIOD_MS,
+  HOUSEKEEPING_WARNING_MS,
+  SKIP_BASE_MS,
+  SKIP_MAX_MS,
+  SYNC_PERIOD_MS,
+} from "../../src/kubelet/sync/sync-loop.js";
 import { type FactName, factFor } from "../../src/release/facts.js";
 import { makePod } from "../kubelet/podworkers/pods.js";
 import { FakeClock } from "../support/fake-clock.js";

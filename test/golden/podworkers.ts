@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../src/api/pod.js";
+import type { V1Pod } from "../../src/apimachinery/api/pod.js";
 import { PodCache } from "../../src/kubelet/container/cache.js";
 import type { ContainerState, Pod, PodStatus } from "../../src/kubelet/container/runtime.js";
 import { PodWorkers } from "../../src/kubelet/podworkers/pod-workers.js";

@@ -1,7 +1,13 @@
-import type { KubeObject } from "../../src/api/meta.js";
-import { asPod, type V1ContainerStatus, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../src/api/pod.js";
-import type { KubeRequest } from "../../src/client/client.js";
-import { applyStrategicMergePatch } from "../../src/controlplane/patch/strategic-merge-patch.js";
+import type { KubeObject } from "../../src/apimachinery/api/meta.js";
+import {
+  asPod,
+  type V1ContainerStatus,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+} from "../../src/apimachinery/api/pod.js";
+import { applyStrategicMergePatch } from "../../src/apimachinery/patch/strategic-merge-patch.js";
+import type { KubeRequest } from "../../src/client-go/rest/client.js";
 import { PodManager } from "../../src/kubelet/pod/pod-manager.js";
 import {
   generateContainersReadyCondition,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import type { V1Pod } from "../../src/api/pod.js";
+import type { V1Pod } from "../../src/apimachinery/api/pod.js";
 import { expectOk } from "../../src/cri/status.js";
 import { hashContainer } from "../../src/kubelet/container/hash.js";
 import { Trace } from "../../src/trace/trace.js";

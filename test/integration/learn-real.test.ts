@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import { createClient } from "../../src/client/create-client.js";
-import { kubeconfigText } from "../../src/client/kubeconfig-text.js";
+import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
+import { createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
 import type { NodeObject } from "../../src/kubelet/nodestatus/node.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
-import type { Status } from "../../src/api/meta.js";
+import type { Status } from "../../src/apimachinery/api/meta.js";
 import { RUNTIME_SERVICE as R } from "../../src/cri/services.js";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import type { ByteReader } from "../../src/streaming/bytes.js";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { KubeObject } from "../../src/api/meta.js";
-import type { V1Pod } from "../../src/api/pod.js";
-import type { KubeClient } from "../../src/client/client.js";
-import { createClient } from "../../src/client/create-client.js";
+import type { KubeObject } from "../../src/apimachinery/api/meta.js";
+import type { V1Pod } from "../../src/apimachinery/api/pod.js";
+import type { KubeClient } from "../../src/client-go/rest/client.js";
+import { createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
 import { issuedCertificate, requestCertificate } from "../../src/kubelet/certificate/csr.js";

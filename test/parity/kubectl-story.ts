@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import type { KubeObject } from "../../src/api/meta.js";
-import type { KubeClient, RestConfig } from "../../src/client/client.js";
-import { createClient } from "../../src/client/create-client.js";
+import type { KubeObject } from "../../src/apimachinery/api/meta.js";
+import type { KubeClient, RestConfig } from "../../src/client-go/rest/client.js";
+import { createClient } from "../../src/client-go/rest/create-client.js";
 import { createCertificateRequest } from "../../src/pki/csr.js";
 import { generatePrivateKey } from "../../src/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";

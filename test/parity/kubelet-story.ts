@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { KubeObject } from "../../src/api/meta.js";
+import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import { tokenSecret } from "../../src/kubelet/bootstraptoken/secret.js";
 import { createCertificateRequest } from "../../src/pki/csr.js";
 import { generatePrivateKey } from "../../src/pki/keys.js";

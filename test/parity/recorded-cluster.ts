@@ -1,5 +1,5 @@
-import type { KubeClient } from "../../src/client/client.js";
-import { createClient } from "../../src/client/create-client.js";
+import type { KubeClient } from "../../src/client-go/rest/client.js";
+import { createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
 import { tokenSecret } from "../../src/kubelet/bootstraptoken/secret.js";

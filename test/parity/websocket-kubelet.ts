@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { KubeClient } from "../../src/client/client.js";
+import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { internalErrorStatus, SUCCESS } from "../../src/streaming/remote-command/status-text.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { FakeKubelet } from "../support/fake-kubelet.js";

@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
-import { ContainerFs } from "../../src/runtime/fs/container-fs.js";
 import { ImageStore } from "../../src/runtime/images/image-store.js";
 import { parseReference } from "../../src/runtime/images/reference.js";
+import { ContainerFs } from "../../src/shell/fs/container-fs.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { newFolder, RuntimeLab } from "./lab.js";
 

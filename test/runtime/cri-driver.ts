@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { DecodedFields, FieldTable, Init, InitFields } from "../../src/apimachinery/protobuf/fields.js";
 import { type CriChannel, openCriChannel } from "../../src/cri/client.js";
 import type { ContainerConfig } from "../../src/cri/messages/container.js";
 import { NamespaceMode } from "../../src/cri/messages/enums.js";
@@ -6,7 +7,6 @@ import type { PodSandboxConfig } from "../../src/cri/messages/sandbox.js";
 import type { StreamRpc, UnaryRpc } from "../../src/cri/rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../src/cri/services.js";
 import { expectOk, type RpcResult } from "../../src/cri/status.js";
-import type { DecodedFields, FieldTable, Init, InitFields } from "../../src/protobuf/fields.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Init } from "../../src/apimachinery/protobuf/fields.js";
 import type { ContainerConfig } from "../../src/cri/messages/container.js";
 import { ContainerConfig as ContainerConfigMessage } from "../../src/cri/messages/container.js";
 import { NamespaceMode } from "../../src/cri/messages/enums.js";
 import { PodSandboxConfig } from "../../src/cri/messages/sandbox.js";
-import type { Init } from "../../src/protobuf/fields.js";
 import { type ExecResult, execSync } from "../../src/runtime/calls/exec.js";
 import { createRuntime, type RuntimeOptions } from "../../src/runtime/start.js";
 import type { Container } from "../../src/runtime/state/container.js";
@@ -97,12 +97,12 @@ export class RuntimeLab {
 export async function loadPrograms(): Promise<void> {
   await Promise.all([
     import("just-bash"),
-    import("../../src/runtime/shell/run.js"),
-    import("../../src/runtime/shell/utilities.js"),
-    import("../../src/runtime/shell/as-program.js"),
-    import("../../src/runtime/programs/nginx.js"),
-    import("../../src/runtime/programs/fetch.js"),
-    import("../../src/runtime/programs/stress.js"),
+    import("../../src/shell/language/run.js"),
+    import("../../src/shell/language/utilities.js"),
+    import("../../src/shell/language/as-program.js"),
+    import("../../src/shell/programs/nginx.js"),
+    import("../../src/shell/programs/fetch.js"),
+    import("../../src/shell/programs/stress.js"),
   ]);
 }
 

@@ -180,7 +180,7 @@ test("whatever a script is: it ends, or waits; the runtime goes on", async () =>
       const { running } = container;
       assert.ok(running !== undefined);
       const { machine, env, cwd } = running;
-      const { BytesSource, NullSink } = await import("../../src/runtime/process/streams.js");
+      const { BytesSource, NullSink } = await import("../../src/shell/process/streams.js");
       const sink = new NullSink();
       const shell = machine.spawn({
         argv: ["sh", "-c", script],

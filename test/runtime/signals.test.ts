@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
+import type { Init } from "../../src/apimachinery/protobuf/fields.js";
 import type { ContainerConfig } from "../../src/cri/messages/container.js";
 import { NamespaceMode, Signal } from "../../src/cri/messages/enums.js";
-import type { Init } from "../../src/protobuf/fields.js";
-import { parseSignal, signalName } from "../../src/runtime/process/signals.js";
+import { parseSignal, signalName } from "../../src/shell/process/signals.js";
 import { loadPrograms, never, RuntimeLab, stateOf } from "./lab.js";
 
 let lab = new RuntimeLab();

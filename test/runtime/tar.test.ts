@@ -16,10 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import { execSync } from "../../src/runtime/calls/exec.js";
-import { exitCodeOf } from "../../src/runtime/process/process.js";
-import { BytesSource, CollectingSink } from "../../src/runtime/process/streams.js";
-import { entryHead, parseHead } from "../../src/runtime/programs/tar/format.js";
 import type { RunningContainer } from "../../src/runtime/state/running.js";
+import { exitCodeOf } from "../../src/shell/process/process.js";
+import { BytesSource, CollectingSink } from "../../src/shell/process/streams.js";
+import { entryHead, parseHead } from "../../src/shell/programs/tar/format.js";
 import { tar as ustar } from "../support/oci-image.js";
 import { loadPrograms, never, RuntimeLab } from "./lab.js";
 
@@ -28,7 +28,7 @@ let folder = "";
 let home: RunningContainer;
 beforeAll(async () => {
   await loadPrograms();
-  await import("../../src/runtime/programs/tar/tar.js");
+  await import("../../src/shell/programs/tar/tar.js");
 });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "kubelab-tar-test-"));

@@ -1,6 +1,6 @@
-import type { KubeObject, WatchEvent } from "../../src/api/meta.js";
-import { isSuccess, refusal } from "../../src/client/answers.js";
-import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../src/client/client.js";
+import type { KubeObject, WatchEvent } from "../../src/apimachinery/api/meta.js";
+import { isSuccess, refusal } from "../../src/client-go/rest/answers.js";
+import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../src/client-go/rest/client.js";
 import { AsyncQueue } from "../../src/util/async-queue.js";
 
 export interface MemoryAnswer {

@@ -1,5 +1,5 @@
-import type { KubeClient } from "../../src/client/client.js";
-import { type ClientDeps, createClient } from "../../src/client/create-client.js";
+import type { KubeClient } from "../../src/client-go/rest/client.js";
+import { type ClientDeps, createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { issuedCertificate, requestCertificate } from "../../src/kubelet/certificate/csr.js";
 import { generatePrivateKey, privateKeyPem } from "../../src/pki/keys.js";

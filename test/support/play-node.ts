@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../src/api/meta.js";
-import type { KubeClient, RestConfig } from "../../src/client/client.js";
-import { createClient } from "../../src/client/create-client.js";
-import { reflect } from "../../src/client/reflect.js";
+import type { KubeObject } from "../../src/apimachinery/api/meta.js";
+import { reflect } from "../../src/client-go/cache/reflect.js";
+import type { KubeClient, RestConfig } from "../../src/client-go/rest/client.js";
+import { createClient } from "../../src/client-go/rest/create-client.js";
 import { NodeAgent } from "../../src/kubelet/node.js";
 import { Trace } from "../../src/trace/trace.js";
 import type { Clock } from "../../src/util/clock.js";

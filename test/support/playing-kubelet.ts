@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Status } from "../../src/api/meta.js";
+import type { Status } from "../../src/apimachinery/api/meta.js";
 import { portForwardPorts } from "../../src/kubelet/server/stream-options.js";
 import { acceptPortForward } from "../../src/streaming/port-forward/accept.js";
 import type { ForwardedConnection } from "../../src/streaming/port-forward/session.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../src/api/pod.js";
+import type { V1Pod } from "../../src/apimachinery/api/pod.js";
 import type { PodEventOptions, PodEventRecorder } from "../../src/kubelet/events/pod-recorder.js";
 
 /** Keeps what is recorded: `Warning FailedMount ...`. */

@@ -1,9 +1,9 @@
-import { csrState } from "../../api/certificates.js";
+import { csrState } from "../../apimachinery/api/certificates.js";
 import type { Target } from "../../cli/context.js";
-import { isSuccess, refusal } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { createClient } from "../../client/create-client.js";
-import { identityInWords } from "../../client/identity.js";
+import { isSuccess, refusal } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
+import { identityInWords } from "../../client-go/rest/identity.js";
 import { createToken, deleteToken } from "../../kubelet/bootstraptoken/admin.js";
 import { DEFAULT_NODE_TOKEN_GROUP } from "../../kubelet/bootstraptoken/secret.js";
 import { type BootstrapToken, generateToken } from "../../kubelet/bootstraptoken/token.js";

@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CertificateSigningRequest } from "../../api/certificates.js";
+import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import type { CliContext, Target } from "../../cli/context.js";
-import type { RestConfig } from "../../client/client.js";
-import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../../client-go/rest/client.js";
 import type { BootstrapToken } from "../../kubelet/bootstraptoken/token.js";
 import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
 import {

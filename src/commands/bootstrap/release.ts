@@ -1,5 +1,5 @@
 import type { Target } from "../../cli/context.js";
-import { createClient } from "../../client/create-client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
 import { NEWEST_RELEASE, OLDEST_RELEASE } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { addAbortSignal, PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import type { CertificateSigningRequest } from "../../api/certificates.js";
+import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
-import type { KubeClient } from "../../client/client.js";
-import { createClient } from "../../client/create-client.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
 import { prepareRequest, submitRequest } from "../../kubelet/certificate/by-hand/create.js";
 import { type Decision, decide, getCsr } from "../../kubelet/certificate/by-hand/decide.js";
 import { fetchCertificate } from "../../kubelet/certificate/by-hand/fetch.js";

@@ -1,9 +1,9 @@
-import type { Status } from "../../api/meta.js";
-import { refusal as refusalError, statusMessage } from "../../client/answers.js";
-import type { AskingHeaders, KubeResponse, RestConfig } from "../../client/client.js";
-import { addIdentity, identityInWords } from "../../client/identity.js";
-import { tlsOf } from "../../client/tls.js";
-import { explainTransportError } from "../../client/transport-errors.js";
+import type { Status } from "../../apimachinery/api/meta.js";
+import { refusal as refusalError, statusMessage } from "../../client-go/rest/answers.js";
+import type { AskingHeaders, KubeResponse, RestConfig } from "../../client-go/rest/client.js";
+import { addIdentity, identityInWords } from "../../client-go/rest/identity.js";
+import { tlsOf } from "../../client-go/rest/tls.js";
+import { explainTransportError } from "../../client-go/rest/transport-errors.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { DialOptions, RefusedUpgrade } from "../../streaming/dial.js";
 import type { RequestFact } from "../../trace/events.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import type { RpcResult } from "../../cri/status.js";
 import { buildContainerId, type Pod } from "../../kubelet/container/runtime.js";

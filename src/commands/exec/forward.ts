@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { Option } from "commander";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import { StreamError } from "../../streaming/bytes.js";
 import { connectPortForward, type PortForwardProtocol } from "../../streaming/port-forward/connect.js";

@@ -1,4 +1,4 @@
-import type { Status } from "../../api/meta.js";
+import type { Status } from "../../apimachinery/api/meta.js";
 import { exitCodeOf } from "../../streaming/remote-command/status-text.js";
 
 /** How a remote command ended, as the process of the learner ends. */

@@ -1,4 +1,4 @@
-import type { V1PodSpec } from "../../api/pod.js";
+import type { V1PodSpec } from "../../apimachinery/api/pod.js";
 
 /** Pods that come by themselves into a cluster of a command's own, by name: each is an image of the embedded runtime. */
 export const PLAYED_PODS: ReadonlyMap<string, V1PodSpec> = new Map([

@@ -1,8 +1,8 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
-import { isSuccess, refusal } from "../../client/answers.js";
-import { createClient } from "../../client/create-client.js";
-import { identityInWords } from "../../client/identity.js";
-import { objectPath, PODS } from "../../client/paths.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import { isSuccess, refusal } from "../../client-go/rest/answers.js";
+import { createClient } from "../../client-go/rest/create-client.js";
+import { identityInWords } from "../../client-go/rest/identity.js";
+import { objectPath, PODS } from "../../client-go/rest/paths.js";
 import { LabError } from "../../util/errors.js";
 import type { StreamClient } from "./connect.js";
 

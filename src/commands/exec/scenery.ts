@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { CliContext, Target } from "../../cli/context.js";
-import type { KubeClient } from "../../client/client.js";
-import { createClient } from "../../client/create-client.js";
-import { collectionPath, EVENTS, NODES, PODS } from "../../client/paths.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../../client-go/rest/paths.js";
 import type { Clock } from "../../util/clock.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";

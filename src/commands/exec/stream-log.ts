@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { refusal, statusMessage } from "../../client/answers.js";
-import { readBody } from "../../client/body.js";
-import type { AskingHeaders } from "../../client/client.js";
-import { HttpTransport } from "../../client/http.js";
-import { addIdentity, identityInWords } from "../../client/identity.js";
-import { explainTransportError } from "../../client/transport-errors.js";
+import { refusal, statusMessage } from "../../client-go/rest/answers.js";
+import { readBody } from "../../client-go/rest/body.js";
+import type { AskingHeaders } from "../../client-go/rest/client.js";
+import { HttpTransport } from "../../client-go/rest/http.js";
+import { addIdentity, identityInWords } from "../../client-go/rest/identity.js";
+import { explainTransportError } from "../../client-go/rest/transport-errors.js";
 import { LabError } from "../../util/errors.js";
 import { backendProblem, type StreamClient } from "./connect.js";
 import { OutputGone, writeTo } from "./local-streams.js";

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
-import { createClient } from "../../client/create-client.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { createClient } from "../../client-go/rest/create-client.js";
 import type { ControlPlane } from "../../controlplane/control-plane.js";
 import { startControlPlane } from "../../controlplane/start.js";
 import { selfSignedServingPair } from "../../kubelet/certificate/serving.js";

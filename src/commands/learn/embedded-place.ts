@@ -7,9 +7,9 @@ import {
   writeClusterState,
 } from "../../cli/cluster-state.js";
 import type { CliContext, Target } from "../../cli/context.js";
-import type { RestConfig } from "../../client/client.js";
-import { createClient } from "../../client/create-client.js";
-import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
 import { startControlPlane } from "../../controlplane/start.js";
 import type { LabPlace } from "../../labs/place.js";
 import type { LabDefinition } from "../../labs/schema.js";

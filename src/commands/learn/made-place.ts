@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { CliContext } from "../../cli/context.js";
-import type { KubeClient } from "../../client/client.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
 import { LANGUAGE_VARIABLE } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
 import type { Language } from "../../labs/text.js";

@@ -1,6 +1,6 @@
-import { base64Text, type CertificateSigningRequest } from "../../api/certificates.js";
-import type { KubeObject } from "../../api/meta.js";
-import type { KubeClient } from "../../client/client.js";
+import { base64Text, type CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
 import {
   CSRS,
   collectionPath,
@@ -10,7 +10,7 @@ import {
   PODS,
   type ResourceRef,
   withQuery,
-} from "../../client/paths.js";
+} from "../../client-go/rest/paths.js";
 import { parseCertificateRequestPem } from "../../pki/csr.js";
 import { joinDescription } from "../bootstrap/administrator.js";
 

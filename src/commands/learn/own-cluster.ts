@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { CliContext } from "../../cli/context.js";
 import { pathFrom } from "../../cli/paths.js";
-import type { KubeClient, RestConfig } from "../../client/client.js";
-import { createClient } from "../../client/create-client.js";
-import { loadRealKubeconfig } from "../../client/kubeconfig.js";
+import { loadRealKubeconfig } from "../../client-go/clientcmd/kubeconfig.js";
+import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
 import type { Say } from "../../labs/catalogue.js";
 import { SpokenError } from "../../labs/said-error.js";
 import { Trace } from "../../trace/trace.js";

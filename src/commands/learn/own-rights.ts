@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../client/client.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
 import type { Say } from "../../labs/catalogue.js";
 import { SpokenError } from "../../labs/said-error.js";
 

@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
-import { statusMessage } from "../../client/answers.js";
-import type { KubeClient, KubeResponse } from "../../client/client.js";
-import { withQuery } from "../../client/paths.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
+import { withQuery } from "../../client-go/rest/paths.js";
 import type { Say } from "../../labs/catalogue.js";
 import { SpokenError } from "../../labs/said-error.js";
 import type { Clock } from "../../util/clock.js";

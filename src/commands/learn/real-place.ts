@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { CliContext, Target } from "../../cli/context.js";
-import { kubeconfigText } from "../../client/kubeconfig-text.js";
-import { NODES, objectPath } from "../../client/paths.js";
+import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
+import { NODES, objectPath } from "../../client-go/rest/paths.js";
 import type { Say } from "../../labs/catalogue.js";
 import type { LabPlace } from "../../labs/place.js";
 import { SpokenError } from "../../labs/said-error.js";

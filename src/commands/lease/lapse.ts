@@ -1,7 +1,7 @@
-import type { KubeList } from "../../api/meta.js";
+import type { KubeList } from "../../apimachinery/api/meta.js";
 import type { CliContext } from "../../cli/context.js";
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath, NODES } from "../../client/paths.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath, NODES } from "../../client-go/rest/paths.js";
 import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "../../kubelet/nodelease/observer.js";
 import { conditionOf, type NodeObject, taintText } from "../../kubelet/nodestatus/node.js";
 import { constantsFor, factFor } from "../../release/facts.js";

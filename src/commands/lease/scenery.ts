@@ -1,7 +1,7 @@
 import type { Target } from "../../cli/context.js";
-import { isSuccess, refusal } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath, objectPath, PODS } from "../../client/paths.js";
+import { isSuccess, refusal } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath, objectPath, PODS } from "../../client-go/rest/paths.js";
 import { NodeAgent } from "../../kubelet/node.js";
 import { apiTime } from "../../kubelet/nodestatus/setters.js";
 import { Trace } from "../../trace/trace.js";

@@ -1,6 +1,6 @@
-import type { KubeletParts, PartsHooks } from "../../kubelet/kubelet/parts.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
+import type { KubeletParts, PartsHooks } from "../../kubelet/sync/parts.js";
 import { podText } from "../../kubelet/types/pod-update.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";

@@ -1,9 +1,9 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Target } from "../../cli/context.js";
-import { isSuccess, refusal, statusMessage } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { identityInWords } from "../../client/identity.js";
-import { collectionPath, NODE_LEASES, NODES, objectPath, PODS } from "../../client/paths.js";
+import { isSuccess, refusal, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { identityInWords } from "../../client-go/rest/identity.js";
+import { collectionPath, NODE_LEASES, NODES, objectPath, PODS } from "../../client-go/rest/paths.js";
 import { factFor, OLDEST_RELEASE } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";

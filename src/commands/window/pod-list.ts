@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../api/pod.js";
-import type { KubeletParts } from "../../kubelet/kubelet/parts.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { KubeletParts } from "../../kubelet/sync/parts.js";
 import { CONFIG_HASH_ANNOTATION, getPodSource, isStaticPod, podText } from "../../kubelet/types/pod-update.js";
 
 /** One pod of a kubelet as its pod manager has it, with what the status manager says of it. */

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { Draft } from "../../util/draft.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { StatusError } from "../errors.js";
 import type { Registry } from "../registry/registry.js";
 import { type Fields, fields, isSet, number, text } from "../registry/resources/access.js";
 import { isPodWrite } from "./attributes.js";

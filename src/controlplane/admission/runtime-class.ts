@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { StatusError } from "../errors.js";
 import type { Registry } from "../registry/registry.js";
 import { type Fields, fields, isSet, items, semanticallyEqual, text } from "../registry/resources/access.js";
 import { isNewPod } from "./attributes.js";

@@ -1,10 +1,10 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { Clock } from "../../util/clock.js";
 import type { Draft } from "../../util/draft.js";
 import { type Random, randomSuffix } from "../../util/random.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { StatusError } from "../errors.js";
 import type { Registry } from "../registry/registry.js";
 import { bool, type Fields, fields, isSet, items, text } from "../registry/resources/access.js";
 import { MIRROR_POD_ANNOTATION } from "../registry/resources/pods/validation.js";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Draft } from "../../util/draft.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
 import { type Fields, fields, items, text } from "../registry/resources/access.js";

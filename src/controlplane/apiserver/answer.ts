@@ -3,8 +3,8 @@
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Status } from "../../api/meta.js";
-import { StatusError, statusError } from "../errors.js";
+import type { Status } from "../../apimachinery/api/meta.js";
+import { StatusError, statusError } from "../../apimachinery/errors.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { discardBody } from "./read-body.js";
@@ -114,7 +114,7 @@ async function encode(
     return { body: toYaml(value), mediaType };
   }
   if (mediaType === PROTOBUF_TYPE && typeof value === "object" && value !== null) {
-    const { encodeProtobuf } = await import("../schema/protobuf/envelope.js");
+    const { encodeProtobuf } = await import("../../apimachinery/scheme/protobuf/envelope.js");
     const body = encodeProtobuf(value);
     // Differs: what has no protobuf form here (discovery) comes as JSON.
     if (body !== undefined) return { body, mediaType };

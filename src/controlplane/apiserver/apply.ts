@@ -5,8 +5,8 @@
  * Differs: the server remembers who applied what instead of storing it as managedFields; only appliers own fields, not
  * those who update or patch; a list is owned as a whole.
  */
-import type { KubeObject, StatusCause } from "../../api/meta.js";
-import { type StatusError, statusError } from "../errors.js";
+import type { KubeObject, StatusCause } from "../../apimachinery/api/meta.js";
+import { type StatusError, statusError } from "../../apimachinery/errors.js";
 
 type Path = readonly string[];
 /** path text -> path: `.metadata.labels.app` */

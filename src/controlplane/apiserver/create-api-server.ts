@@ -119,12 +119,12 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
 function openApiSource({ definitions }: Registry): OpenApiSource {
   return {
     async v3(group, version) {
-      const { openApiDocument } = await import("../schema/openapi/document.js");
+      const { openApiDocument } = await import("../openapi/document.js");
       return openApiDocument(group, version, definitions);
     },
     async v2(info) {
-      const { swaggerDocument } = await import("../schema/openapi/swagger.js");
-      const { encodeSwagger } = await import("../schema/openapi/swagger-protobuf.js");
+      const { swaggerDocument } = await import("../openapi/swagger.js");
+      const { encodeSwagger } = await import("../openapi/swagger-protobuf.js");
       const json = swaggerDocument(definitions, info);
       return { json, protobuf: encodeSwagger(json) };
     },

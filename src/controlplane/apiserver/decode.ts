@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
-import { statusError } from "../errors.js";
-import { decodeDeleteOptions, decodeRequestBody } from "../schema/request.js";
-import type { DecodedBody, FieldValidation, KindRef } from "../schema/schema.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { statusError } from "../../apimachinery/errors.js";
+import { decodeDeleteOptions, decodeRequestBody } from "../../apimachinery/scheme/request.js";
+import type { DecodedBody, FieldValidation, KindRef } from "../../apimachinery/scheme/schema.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { groupVersionName } from "./routes.js";
@@ -36,7 +36,7 @@ export async function decodeDeleteBody({ request }: Exchange, bytes: Buffer, api
     case YAML_TYPE:
       return decodeDeleteOptions(await yamlToJson(bytes), apiVersion);
     case PROTOBUF_TYPE: {
-      const { decodeProtobufDeleteOptions } = await import("../schema/protobuf/envelope.js");
+      const { decodeProtobufDeleteOptions } = await import("../../apimachinery/scheme/protobuf/envelope.js");
       return decodeProtobufDeleteOptions(bytes);
     }
     default:
@@ -63,7 +63,7 @@ async function decodeBody(
     case YAML_TYPE:
       return decodeRequestBody(await yamlToJson(bytes), kind, validation);
     case PROTOBUF_TYPE: {
-      const { decodeProtobufBody } = await import("../schema/protobuf/envelope.js");
+      const { decodeProtobufBody } = await import("../../apimachinery/scheme/protobuf/envelope.js");
       return decodeProtobufBody(bytes, kind);
     }
     default:

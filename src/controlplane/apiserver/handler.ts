@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Random } from "../../util/random.js";
-import { StatusError } from "../errors.js";
 import { asStatusError, writeStatus } from "./answer.js";
 import type { Upgrade } from "./connect.js";
 import { Exchange } from "./exchange.js";

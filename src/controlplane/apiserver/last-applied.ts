@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 /** The manager whose client also applies in its own way, with the annotation. */

@@ -6,7 +6,7 @@
  * (NegotiateMediaTypeOptions), which understands `as=Table` and quality values.
  * Differs: who accepts protobuf and JSON is answered in JSON, whichever comes first; watches are always JSON.
  */
-import { type StatusError, statusError } from "../errors.js";
+import { type StatusError, statusError } from "../../apimachinery/errors.js";
 
 export const JSON_TYPE = "application/json";
 export const YAML_TYPE = "application/yaml";

@@ -3,9 +3,9 @@
  *
  * Mirrors k8s.io/apimachinery/pkg/apis/meta/v1 (conversion.go) and .../meta/v1/validation/validation.go.
  */
-import { badRequest, type FieldError, invalid } from "../errors.js";
+import { badRequest, type FieldError, invalid } from "../../apimachinery/errors.js";
+import type { FieldValidation } from "../../apimachinery/scheme/schema.js";
 import type { ListOptions, WatchOptions } from "../registry/registry.js";
-import type { FieldValidation } from "../schema/schema.js";
 import { MAX_REQUEST_MS } from "./exchange.js";
 import { isTrue, type RequestInfo } from "./request-info.js";
 

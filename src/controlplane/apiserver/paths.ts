@@ -1,5 +1,5 @@
 /** Everything that is no resource: discovery, health, version, OpenAPI, metrics, the issuer's documents. */
-import { methodNotAllowed, resourceNotServed } from "../errors.js";
+import { methodNotAllowed, resourceNotServed } from "../../apimachinery/errors.js";
 import type { AggregatedDiscovery } from "./aggregated-discovery.js";
 import { commonHeaders, writeBody, writePageNotFound, writeValue } from "./answer.js";
 import type { Discovery } from "./discovery.js";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type StatusError, statusError } from "../errors.js";
+import { type StatusError, statusError } from "../../apimachinery/errors.js";
 import type { Exchange } from "./exchange.js";
 
 /** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: etcd's own limit times two. */

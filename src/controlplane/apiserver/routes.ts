@@ -1,4 +1,4 @@
-import { methodNotAllowed, resourceNotServed } from "../errors.js";
+import { methodNotAllowed, resourceNotServed } from "../../apimachinery/errors.js";
 import type { ResourceDefinition, SubresourceDefinition } from "../registry/definition.js";
 import type { Registry } from "../registry/registry.js";
 import type { RequestInfo } from "./request-info.js";

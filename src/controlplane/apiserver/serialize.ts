@@ -4,7 +4,7 @@
  * Stored objects never change, so their text can be kept beside them. A list shows its items without kind and apiVersion,
  * everything else shows them first: the text that is kept is that of a list.
  */
-import type { KubeList, KubeObject, WatchEventType } from "../../api/meta.js";
+import type { KubeList, KubeObject, WatchEventType } from "../../apimachinery/api/meta.js";
 
 interface CachedText {
   /** `{"metadata":{...},"spec":{...}}`: all but kind and apiVersion */

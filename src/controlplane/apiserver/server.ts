@@ -1,8 +1,8 @@
 import { createServer as createPlainServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { methodNotAllowed } from "../../apimachinery/errors.js";
 import { answerPlainHttp } from "../../util/plain-http-on-tls.js";
-import { methodNotAllowed } from "../errors.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 
 /** Where to listen without TLS. */

@@ -1,4 +1,4 @@
-import type { KubeList, KubeObject } from "../../api/meta.js";
+import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import { writeValue } from "./answer.js";

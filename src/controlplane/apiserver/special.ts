@@ -1,4 +1,4 @@
-import type { KubeObject, Status } from "../../api/meta.js";
+import type { KubeObject, Status } from "../../apimachinery/api/meta.js";
 import type { Registry, RequestContext } from "../registry/registry.js";
 
 /** A request that is no plain read or write of a stored object: a review, a binding, an eviction, a token request. */

@@ -3,8 +3,8 @@
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/response.go (doTransformObject, asTable, asPartialObjectMetadata).
  */
-import type { KubeList, KubeObject, ListMeta } from "../../api/meta.js";
-import { badRequest, type StatusError, statusError } from "../errors.js";
+import type { KubeList, KubeObject, ListMeta } from "../../apimachinery/api/meta.js";
+import { badRequest, type StatusError, statusError } from "../../apimachinery/errors.js";
 import type { ResourceDefinition, TableColumn, TableDefinition } from "../registry/definition.js";
 
 export type IncludeObject = "None" | "Metadata" | "Object";

@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { Trace } from "../../trace/trace.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { StatusError } from "../errors.js";
 
 const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/admission/chain.go", func: "chainAdmissionHandler.Admit" };
 /** From which `-v` on a terminal shows what the API server decided about each request. */

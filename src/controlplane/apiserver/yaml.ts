@@ -1,6 +1,6 @@
 import { Document, isScalar, Lexer, Parser, parse, Scalar, visit } from "yaml";
-import { badRequest } from "../errors.js";
-import { MAX_DEPTH } from "../schema/json-syntax.js";
+import { badRequest } from "../../apimachinery/errors.js";
+import { MAX_DEPTH } from "../../apimachinery/scheme/json-syntax.js";
 
 /** What YAML 1.1 would read as something else than a string: go-yaml puts it in double quotes. */
 const OTHER_TYPE =

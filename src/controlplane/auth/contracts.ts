@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "./user.js";
 
 /** What a connection and a request show of their sender. */

@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
-import { StatusError } from "../errors.js";
 import type { Registry } from "../registry/registry.js";
 
 /** Told of every change of the view: `undefined` previous is a new object, `undefined` next one that is gone. */

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { fieldOf, recordsOf, textOf } from "./reading.js";
 
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";

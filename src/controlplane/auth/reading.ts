@@ -1,4 +1,4 @@
-import { goQuote } from "../schema/go-text.js";
+import { goQuote } from "../../apimachinery/scheme/go-text.js";
 
 /** Careful reading of stored objects, whose fields are `unknown` at this layer. */
 

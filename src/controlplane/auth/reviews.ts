@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { badRequest, type FieldError, statusError } from "../../apimachinery/errors.js";
+import { goQuote } from "../../apimachinery/scheme/go-text.js";
 import type { SpecialHandler, SpecialHandlers, SpecialRequest } from "../apiserver/special.js";
-import { badRequest, type FieldError, statusError } from "../errors.js";
-import { goQuote } from "../schema/go-text.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
 import { fieldOf, isRecord, stringsOf, textOf } from "./reading.js";
 import type { UserInfo } from "./user.js";

@@ -1,9 +1,9 @@
+import { WorkQueue } from "../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
 import { keyOf, splitKey } from "./support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
-import { WorkQueue } from "./support/work-queue.js";
 
 /**
  * Deletes events an hour after their last change.

@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { WorkQueue } from "../../client-go/workqueue.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
 import { type ConfigMapObject, isTerminating, nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
-import { WorkQueue } from "./support/work-queue.js";
 
 const NAME = "kube-root-ca.crt";
 const ANNOTATIONS = {

@@ -1,8 +1,8 @@
+import { WorkQueue } from "../../client-go/workqueue.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
 import { type NodeObject, nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
-import { WorkQueue } from "./support/work-queue.js";
 
 const TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl";
 

@@ -1,4 +1,4 @@
-import { badRequest } from "../errors.js";
+import { badRequest } from "../../apimachinery/errors.js";
 
 /**
  * Where a list in chunks goes on. Mirrors k8s.io/apiserver/pkg/storage/continue.go (EncodeContinue, DecodeContinue): the

@@ -1,6 +1,6 @@
 import assert from "node:assert";
+import { notFound, qualifiedResource } from "../../apimachinery/errors.js";
 import { isAtLeast } from "../../release/facts.js";
-import { notFound, qualifiedResource } from "../errors.js";
 import { createObject } from "./create.js";
 import type { ResourceDefinition } from "./definition.js";
 import { deleteCollection, deleteObject } from "./delete.js";

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../api/meta.js";
-import { isDns1123Subdomain, isPathSegmentName } from "../../api/names.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { isDns1123Subdomain, isPathSegmentName } from "../../apimachinery/api/names.js";
+import { alreadyExists, internalError, invalid, StatusError, statusError } from "../../apimachinery/errors.js";
 import type { Draft } from "../../util/draft.js";
 import { randomSuffix } from "../../util/random.js";
-import { alreadyExists, internalError, invalid, StatusError, statusError } from "../errors.js";
 import { admit, validateAdmission } from "./admission-chain.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";
 import type { RequestContext } from "./registry.js";

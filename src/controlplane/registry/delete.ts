@@ -1,11 +1,11 @@
-import type { KubeList, KubeObject } from "../../api/meta.js";
-import { conflict, notFound, StatusError } from "../errors.js";
+import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
+import { conflict, notFound, StatusError } from "../../apimachinery/errors.js";
+import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
 import { admit, validateAdmission } from "./admission-chain.js";
 import { planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
-import { sameJson } from "./same-json.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 
 const MAX_ATTEMPTS = 100;

@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../api/meta.js";
-import { conflict, invalid } from "../errors.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { conflict, invalid } from "../../apimachinery/errors.js";
 import type { ResourceDefinition, StrategyContext } from "./definition.js";
 import { timestamp, withMeta } from "./object-meta.js";
 import type { DeleteOptions } from "./registry.js";

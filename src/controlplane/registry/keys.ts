@@ -1,5 +1,5 @@
-import { isPathSegmentName } from "../../api/names.js";
-import { badRequest } from "../errors.js";
+import { isPathSegmentName } from "../../apimachinery/api/names.js";
+import { badRequest } from "../../apimachinery/errors.js";
 import type { ResourceDefinition } from "./definition.js";
 
 const ROOT = "/registry/";

@@ -1,5 +1,5 @@
+import { type FieldError, invalid } from "../../apimachinery/errors.js";
 import { factFor, isAtLeast } from "../../release/facts.js";
-import { type FieldError, invalid } from "../errors.js";
 import type { ListOptions, WatchOptions } from "./registry.js";
 import { forbidden, notSupported } from "./resources/field-errors.js";
 

@@ -1,5 +1,5 @@
-import type { KubeList, KubeObject } from "../../api/meta.js";
-import { badRequest, StatusError, statusError } from "../errors.js";
+import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
+import { badRequest, StatusError, statusError } from "../../apimachinery/errors.js";
 import { CompactedError, type StoredEntry } from "../storage/storage.js";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "./continue-token.js";
 import { validateListOptions } from "./list-options.js";

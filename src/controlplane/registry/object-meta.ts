@@ -1,6 +1,6 @@
-import type { KubeObject, ObjectMeta } from "../../api/meta.js";
+import type { KubeObject, ObjectMeta } from "../../apimachinery/api/meta.js";
+import { badRequest } from "../../apimachinery/errors.js";
 import type { Draft } from "../../util/draft.js";
-import { badRequest } from "../errors.js";
 import { orderedMeta } from "../storage/resource-version.js";
 import type { ResourceDefinition } from "./definition.js";
 

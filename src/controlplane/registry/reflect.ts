@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { ListOptions, ResourceStore, WatchItem } from "./registry.js";
 
 type ReflectOptions = Pick<ListOptions, "labelSelector" | "fieldSelector"> & { readonly namespace?: string };

@@ -1,4 +1,4 @@
-import type { KubeList, KubeObject, WatchEvent } from "../../api/meta.js";
+import type { KubeList, KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../auth/user.js";
 import type { ResourceDefinition } from "./definition.js";
 

@@ -1,5 +1,5 @@
+import { internalError, type StatusError, statusError } from "../../apimachinery/errors.js";
 import type { Clock } from "../../util/clock.js";
-import { internalError, type StatusError, statusError } from "../errors.js";
 import type { Storage } from "../storage/storage.js";
 
 /** How long a read waits for a revision that is yet to come. Mirrors blockTimeout in watch_cache.go */

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../api/meta.js";
-import { badRequest } from "../errors.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { badRequest } from "../../apimachinery/errors.js";
+import { type FieldTerm, parseFieldSelector } from "../../apimachinery/field-selector.js";
+import { type LabelSelector, parseLabelSelector } from "../../apimachinery/label-selector.js";
 import type { ResourceDefinition } from "./definition.js";
-import { type FieldTerm, parseFieldSelector } from "./field-selector.js";
-import { type LabelSelector, parseLabelSelector } from "./label-selector.js";
 
 /** Which objects a list or watch is about. Mirrors storage.SelectionPredicate in k8s.io/apiserver/pkg/storage. */
 export interface Selection {

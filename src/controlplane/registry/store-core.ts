@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";

@@ -1,13 +1,13 @@
-import type { KubeObject } from "../../api/meta.js";
-import { isPathSegmentName } from "../../api/names.js";
-import { conflict, internalError, invalid, notFound } from "../errors.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { isPathSegmentName } from "../../apimachinery/api/names.js";
+import { conflict, internalError, invalid, notFound } from "../../apimachinery/errors.js";
+import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
 import { admit, validateAdmission } from "./admission-chain.js";
 import { beforeCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
-import { sameJson } from "./same-json.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
 

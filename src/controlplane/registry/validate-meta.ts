@@ -1,6 +1,7 @@
-import type { ObjectMeta, OwnerReference } from "../../api/meta.js";
-import { isDns1123Label, isLabelValue, isQualifiedName } from "../../api/names.js";
-import type { FieldError } from "../errors.js";
+import type { ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
+import { isDns1123Label, isLabelValue, isQualifiedName } from "../../apimachinery/api/names.js";
+import type { FieldError } from "../../apimachinery/errors.js";
+import { sameJson } from "../../apimachinery/same-json.js";
 import {
   forbidden,
   type GoText,
@@ -10,7 +11,6 @@ import {
   required,
   tooLong,
 } from "./resources/field-errors.js";
-import { sameJson } from "./same-json.js";
 
 /**
  * Rules that hold for every object's metadata.

@@ -1,4 +1,4 @@
-import type { KubeObject, WatchEvent, WatchEventType } from "../../api/meta.js";
+import type { KubeObject, WatchEvent, WatchEventType } from "../../apimachinery/api/meta.js";
 import type { StorageEvent } from "../storage/storage.js";
 import { withMeta } from "./object-meta.js";
 import type { Selection } from "./selection.js";

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
-import type { WatchEvent } from "../../api/meta.js";
+import type { WatchEvent } from "../../apimachinery/api/meta.js";
+import { statusError } from "../../apimachinery/errors.js";
 import { AsyncQueue } from "../../util/async-queue.js";
-import { statusError } from "../errors.js";
 import { CompactedError, SlowWatcherError, type StoredEntry } from "../storage/storage.js";
 import { MAX_WAITING_BYTES } from "../storage/watch-hub.js";
 import { validateWatchOptions } from "./list-options.js";

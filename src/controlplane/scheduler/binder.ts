@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { SpecialHandler } from "../apiserver/special.js";
 import type { UserInfo } from "../auth/user.js";
 import type { Registry } from "../registry/registry.js";

@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { concurrently, every } from "../controllers/support/concurrently.js";
 import { errorText } from "../controllers/support/shared-deps.js";
-import { StatusError } from "../errors.js";
 import type { LocalClient } from "../registry/registry.js";
 import { truncateMessage } from "./fit-error.js";
 

@@ -1,4 +1,4 @@
-import { matchesNodeSelectorTerm } from "../../api/node-selector.js";
+import { matchesNodeSelectorTerm } from "../../apimachinery/api/node-selector.js";
 import type { SchedulableNode, SchedulablePod } from "./objects.js";
 
 /**

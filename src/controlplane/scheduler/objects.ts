@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { NodeSelectorTerm } from "../../api/node-selector.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { NodeSelectorTerm } from "../../apimachinery/api/node-selector.js";
 import type { NodeObject, PodObject } from "../controllers/support/objects.js";
 
 /** The parts of Pod and Node that a scheduler reads. Mirrors k8s.io/api/core/v1/types.go. */

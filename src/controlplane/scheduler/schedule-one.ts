@@ -1,11 +1,11 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import { isTerminating, nameOf } from "../controllers/support/objects.js";
 import { errorText } from "../controllers/support/shared-deps.js";
-import { StatusError } from "../errors.js";
 import type { LocalClient } from "../registry/registry.js";
 import type { Binder } from "./binder.js";
 import type { SchedulerCache } from "./cache.js";

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { jsonBytes } from "../../apimachinery/json-bytes.js";
 import type { Clock } from "../../util/clock.js";
-import { jsonBytes } from "../../util/json-bytes.js";
 import { EventHistory, type HistoryLimits, type HistoryRecord } from "./history.js";
 import { withResourceVersion } from "./resource-version.js";
 import { SortedKeys } from "./sorted-keys.js";

@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectMeta } from "../../api/meta.js";
+import type { KubeObject, ObjectMeta } from "../../apimachinery/api/meta.js";
 import type { Draft } from "../../util/draft.js";
 
 /**

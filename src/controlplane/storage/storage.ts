@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 
 /**
  * The versioned key-value store under the API server, asynchronous and revision-based so that etcd can serve it:

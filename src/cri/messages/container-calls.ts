@@ -13,8 +13,8 @@ import {
   string,
   stringMap,
   strings,
-} from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { Container, ContainerConfig, ContainerFilter, ContainerStatus } from "./container.js";
 import { ContainerEventType } from "./enums.js";
 import { LinuxContainerResources, WindowsContainerResources } from "./resources.js";

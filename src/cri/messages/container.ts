@@ -12,8 +12,8 @@ import {
   stringMap,
   strings,
   uint32,
-} from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { ContainerState, Signal } from "./enums.js";
 import { ContainerResources, LinuxContainerResources, WindowsContainerResources } from "./resources.js";
 import { ContainerUser, LinuxContainerSecurityContext, WindowsContainerSecurityContext } from "./security.js";

@@ -1,7 +1,17 @@
 /** Images, and the file systems they are kept on. */
 
-import { bool, type Decoded, int64, many, one, string, stringMap, strings, uint64 } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import {
+  bool,
+  type Decoded,
+  int64,
+  many,
+  one,
+  string,
+  stringMap,
+  strings,
+  uint64,
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { PodSandboxConfig } from "./sandbox.js";
 import { ImageSpec, Int64Value, UInt64Value } from "./values.js";
 

@@ -1,7 +1,16 @@
 /** Limits: 0 and the empty string mean that none is set. */
 
-import { type Decoded, int64, many, one, string, stringMap, uint32, uint64 } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import {
+  type Decoded,
+  int64,
+  many,
+  one,
+  string,
+  stringMap,
+  uint32,
+  uint64,
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 
 /** pageSize as in `2MB`, `1GB`; limit in bytes. */
 const HugepageLimit = message("HugepageLimit", {

@@ -1,7 +1,7 @@
 /** The runtime itself: version, status, configuration. */
 
-import { bool, type Decoded, enumeration, many, one, string, stringMap } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import { bool, type Decoded, enumeration, many, one, string, stringMap } from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { CgroupDriver } from "./enums.js";
 
 export const VersionRequest = message("VersionRequest", {

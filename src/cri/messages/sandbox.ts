@@ -1,7 +1,17 @@
 /** Pod sandboxes: what a pod's containers share. Times are nanoseconds since 1970. */
 
-import { bool, type Decoded, enumeration, int64, many, one, string, stringMap, uint32 } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import {
+  bool,
+  type Decoded,
+  enumeration,
+  int64,
+  many,
+  one,
+  string,
+  stringMap,
+  uint32,
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { ContainerStatus } from "./container.js";
 import { PodSandboxState } from "./enums.js";
 import { LinuxContainerResources } from "./resources.js";

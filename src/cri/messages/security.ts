@@ -1,7 +1,17 @@
 /** Namespaces, users, profiles: what a sandbox or a container may do. */
 
-import { bool, type Decoded, enumeration, int64, int64s, many, one, string, strings } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import {
+  bool,
+  type Decoded,
+  enumeration,
+  int64,
+  int64s,
+  many,
+  one,
+  string,
+  strings,
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { NamespaceMode, ProfileType, SupplementalGroupsPolicy } from "./enums.js";
 import { IDMapping, Int64Value } from "./values.js";
 

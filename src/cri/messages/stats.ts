@@ -1,7 +1,16 @@
 /** Statistics of containers and sandboxes, and the metrics that a runtime makes of them itself. */
 
-import { type Decoded, enumeration, int64, many, one, string, stringMap, strings } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import {
+  type Decoded,
+  enumeration,
+  int64,
+  many,
+  one,
+  string,
+  stringMap,
+  strings,
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { ContainerMetadata } from "./container.js";
 import { MetricType } from "./enums.js";
 import { FilesystemUsage } from "./image.js";

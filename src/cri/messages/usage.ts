@@ -1,7 +1,7 @@
 /** What was used of a machine. Timestamps are nanoseconds; values are wrapped, so that 0 differs from unknown. */
 
-import { type Decoded, double, int64, many, one, string, uint64 } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+import { type Decoded, double, int64, many, one, string, uint64 } from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { FilesystemIdentifier } from "./image.js";
 import { UInt64Value } from "./values.js";
 

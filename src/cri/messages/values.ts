@@ -13,8 +13,8 @@ import {
   strings,
   uint32,
   uint64,
-} from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
+} from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { MountPropagation, Protocol } from "./enums.js";
 
 /** An int64 that may be absent. */

@@ -1,7 +1,7 @@
-import type { KubeList, KubeObject } from "../../api/meta.js";
-import { isSuccess, refusal } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { identityInWords } from "../../client/identity.js";
+import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
+import { isSuccess, refusal } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { identityInWords } from "../../client-go/rest/identity.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import {

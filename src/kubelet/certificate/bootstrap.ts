@@ -1,6 +1,6 @@
-import type { CertificateSigningRequest } from "../../api/certificates.js";
-import type { KubeClient, RestConfig } from "../../client/client.js";
-import { createClient } from "../../client/create-client.js";
+import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
+import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import { durationText } from "../../release/fact-table.js";

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import { base64Text, type CertificateSigningRequest, isIssued } from "../../api/certificates.js";
-import { isSuccess, refusal } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { identityInWords } from "../../client/identity.js";
-import { CSRS, collectionPath, objectPath } from "../../client/paths.js";
+import { base64Text, type CertificateSigningRequest, isIssued } from "../../apimachinery/api/certificates.js";
+import { isSuccess, refusal } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { identityInWords } from "../../client-go/rest/identity.js";
+import { CSRS, collectionPath, objectPath } from "../../client-go/rest/paths.js";
 import { parseCertificatePem } from "../../pki/certificate.js";
 import { createCertificateRequest, parseCertificateRequestPem, requestSignatureProblem } from "../../pki/csr.js";
 import { DerError } from "../../pki/der.js";

@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../api/meta.js";
-import { refusal } from "../../client/answers.js";
-import type { RestConfig } from "../../client/client.js";
-import { type ClientDeps, createClient } from "../../client/create-client.js";
-import { loadKubeconfigText } from "../../client/kubeconfig.js";
-import { objectPath, PUBLIC_CONFIG_MAPS } from "../../client/paths.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { loadKubeconfigText } from "../../client-go/clientcmd/kubeconfig.js";
+import { refusal } from "../../client-go/rest/answers.js";
+import type { RestConfig } from "../../client-go/rest/client.js";
+import { type ClientDeps, createClient } from "../../client-go/rest/create-client.js";
+import { objectPath, PUBLIC_CONFIG_MAPS } from "../../client-go/rest/paths.js";
 import { publicKeyHash } from "../../pki/authority.js";
 import { parseCertificate } from "../../pki/certificate.js";
 import { decodePem } from "../../pki/pem.js";

@@ -1,5 +1,5 @@
-import type { RestConfig } from "../../client/client.js";
-import { loadKubeconfig } from "../../client/kubeconfig.js";
+import { loadKubeconfig } from "../../client-go/clientcmd/kubeconfig.js";
+import type { RestConfig } from "../../client-go/rest/client.js";
 import { type Certificate, parseCertificate } from "../../pki/certificate.js";
 import { decodePem } from "../../pki/pem.js";
 import { LabError } from "../../util/errors.js";

@@ -1,5 +1,5 @@
-import type { RestConfig } from "../../client/client.js";
-import { kubeconfigText } from "../../client/kubeconfig-text.js";
+import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../../client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import type { CertificateStore } from "./certificate-store.js";
 

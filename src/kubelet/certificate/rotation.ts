@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { KubeClient, RestConfig } from "../../client/client.js";
+import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
-import type { KubeClient } from "../../client/client.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
 import { KUBELET_SERVING } from "../../pki/signers.js";

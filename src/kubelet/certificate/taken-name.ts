@@ -1,7 +1,7 @@
-import { refusal } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { identityInWords } from "../../client/identity.js";
-import { NODES, objectPath } from "../../client/paths.js";
+import { refusal } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { identityInWords } from "../../client-go/rest/identity.js";
+import { NODES, objectPath } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { conditionOf, type NodeObject } from "../nodestatus/node.js";

@@ -1,9 +1,9 @@
-import type { CertificateSigningRequest } from "../../api/certificates.js";
-import { isStatus } from "../../api/meta.js";
-import type { KubeClient } from "../../client/client.js";
-import { CSRS, collectionPath } from "../../client/paths.js";
-import type { ReflectDeps } from "../../client/reflect.js";
-import { reflect } from "../../client/reflect.js";
+import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
+import { isStatus } from "../../apimachinery/api/meta.js";
+import type { ReflectDeps } from "../../client-go/cache/reflect.js";
+import { reflect } from "../../client-go/cache/reflect.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { CSRS, collectionPath } from "../../client-go/rest/paths.js";
 import { durationText } from "../../release/fact-table.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";

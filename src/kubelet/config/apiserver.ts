@@ -1,6 +1,6 @@
-import { asPod, type V1Pod } from "../../api/pod.js";
-import { collectionPath, PODS } from "../../client/paths.js";
-import { type ReflectDeps, reflect } from "../../client/reflect.js";
+import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
+import { type ReflectDeps, reflect } from "../../client-go/cache/reflect.js";
+import { collectionPath, PODS } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { getPodFullName } from "../types/pod-update.js";

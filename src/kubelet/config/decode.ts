@@ -1,4 +1,4 @@
-import { asPod, type V1Pod } from "../../api/pod.js";
+import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
 import { setPodDefaults } from "./defaults.js";
 import { POD_SHAPE } from "./pod-shape.js";
 import { shapeProblems } from "./shape.js";

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { parseImageName } from "../images/image-name.js";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import { dumpStruct } from "./internal-pod/dump.js";
 import { POD_TYPES } from "./internal-pod/pod-types.js";

@@ -1,4 +1,4 @@
-import type { V1Pod, V1Toleration } from "../../api/pod.js";
+import type { V1Pod, V1Toleration } from "../../apimachinery/api/pod.js";
 import { CONFIG_HASH_ANNOTATION } from "../types/pod-update.js";
 import { type PodOrigin, staticPodUid } from "./static-pod-uid.js";
 

@@ -1,4 +1,4 @@
-import type { V1Container } from "../../api/pod.js";
+import type { V1Container } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import { type GoTypes, goJson, goString } from "./go-json.js";
 

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import type { EnvVar } from "../kuberuntime/runtime-helper.js";
 import { expand } from "./expansion.js";
 import type { ContainerStatus, Pod, PodStatus } from "./runtime.js";

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 
 /**
  * What running a pod reads of its spec beyond `V1Pod`: the API server, or for manifests the kubelet, has checked it.

@@ -1,3 +1,4 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../../cri/client.js";
 import type {
   AuthConfig,
@@ -10,7 +11,6 @@ import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { ImageSpec } from "../../cri/messages/values.js";
 import { IMAGE_SERVICE } from "../../cri/services.js";
 import type { RpcResult } from "../../cri/status.js";
-import type { Init } from "../../protobuf/fields.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
 import { checked, done, mapped } from "./results.js";
 

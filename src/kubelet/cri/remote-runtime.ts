@@ -1,3 +1,4 @@
+import type { DecodedFields, FieldTable, Init, InitFields } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../../cri/client.js";
 import type { Container, ContainerConfig, ContainerFilter } from "../../cri/messages/container.js";
 import type {
@@ -32,7 +33,6 @@ import {
 import type { UnaryRpc } from "../../cri/rpc.js";
 import { RUNTIME_SERVICE } from "../../cri/services.js";
 import { badResponse, type RpcResult } from "../../cri/status.js";
-import type { DecodedFields, FieldTable, Init, InitFields } from "../../protobuf/fields.js";
 import { checked, done, mapped } from "./results.js";
 import { verifyContainerStatus, verifySandboxStatus } from "./verify.js";
 

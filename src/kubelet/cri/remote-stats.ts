@@ -1,3 +1,4 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../../cri/client.js";
 import type {
   ContainerStats,
@@ -9,7 +10,6 @@ import type {
 } from "../../cri/messages/stats.js";
 import { RUNTIME_SERVICE } from "../../cri/services.js";
 import type { RpcResult } from "../../cri/status.js";
-import type { Init } from "../../protobuf/fields.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
 import { mapped } from "./results.js";
 

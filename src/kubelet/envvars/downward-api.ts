@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { isZero, milliValue, type ResourceList, unitValue } from "../qos/quantity.js";
 import { resourcesOf } from "../qos/resources.js";
 import type { ResourceFieldRef } from "./spec.js";

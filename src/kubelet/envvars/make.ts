@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { expand } from "../container/expansion.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ObjectResult } from "../kubelet-pods/object-cache.js";

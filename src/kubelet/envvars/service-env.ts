@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { KubeObject } from "../../api/meta.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 
 /** A Service as far as its variables need it. */
 export interface ServiceObject extends KubeObject {

@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../api/pod.js";
-import { isSuccess } from "../../client/answers.js";
-import { collectionPath, EVENTS, objectPath } from "../../client/paths.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { isSuccess } from "../../client-go/rest/answers.js";
+import { collectionPath, EVENTS, objectPath } from "../../client-go/rest/paths.js";
 import { factFor } from "../../release/facts.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { podText } from "../types/pod-update.js";

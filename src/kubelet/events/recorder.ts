@@ -1,5 +1,5 @@
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath, EVENTS } from "../../client/paths.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath, EVENTS } from "../../client-go/rest/paths.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError, LabError } from "../../util/errors.js";

@@ -1,9 +1,9 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Init } from "../../apimachinery/protobuf/fields.js";
+import type { Backoff } from "../../client-go/backoff.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
-import type { Init } from "../../protobuf/fields.js";
 import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
-import type { Backoff } from "../container/backoff.js";
 import { goDuration } from "../container/go-duration.js";
 import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
 import type { SyncErrorReason } from "../container/sync-result.js";

@@ -1,8 +1,8 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { AuthConfig } from "../../cri/messages/image.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { ImageSpec } from "../../cri/messages/values.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
-import type { Init } from "../../protobuf/fields.js";
 import type { Clock } from "../../util/clock.js";
 import { orAborted } from "../../util/loops.js";
 import { Mutex } from "../../util/mutex.js";

@@ -6,7 +6,7 @@ import {
   type V1Pod,
   type V1PodCondition,
   type V1PodStatus,
-} from "../../api/pod.js";
+} from "../../apimachinery/api/pod.js";
 import { factFor, isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodStatus } from "../container/runtime.js";

@@ -1,4 +1,4 @@
-import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from "../../apimachinery/api/pod.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
 import { buildContainerId, type ContainerStatus, type PodStatus } from "../container/runtime.js";
 import { rfc3339 } from "../status/normalize.js";

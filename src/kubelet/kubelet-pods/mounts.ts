@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { expand } from "../container/expansion.js";
 import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";
 import { ensureHostsFile } from "../network/hosts-file.js";

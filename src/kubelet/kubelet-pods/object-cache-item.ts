@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
-import type { KubeObject } from "../../api/meta.js";
-import { collectionPath } from "../../client/paths.js";
-import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client/reflect.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client-go/cache/reflect.js";
+import { collectionPath } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { isOwnBug } from "../../util/errors.js";
 import { Waker } from "../../util/waker.js";

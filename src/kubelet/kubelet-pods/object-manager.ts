@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { V1Pod } from "../../api/pod.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { ObjectCache, type ObjectResult } from "./object-cache.js";
 import type { ObjectCacheItemDeps, ObjectRef } from "./object-cache-item.js";
 import { referencedConfigMaps, referencedSecrets } from "./references.js";

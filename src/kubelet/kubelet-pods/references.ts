@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { type EnvFromSpec, type EnvVarSpec, listOf } from "../envvars/spec.js";
 import { type VolumeSpec, volumesOf } from "../volumes/spec.js";
 

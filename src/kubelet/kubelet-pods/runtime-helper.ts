@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { makeFolder } from "../../util/files.js";
 import { type EnvironmentDeps, makeEnvironmentVariables } from "../envvars/make.js";
 import type {

@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Backoff } from "../../client-go/backoff.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import type { Backoff } from "../container/backoff.js";
 import { goDuration } from "../container/go-duration.js";
 import { hashContainer } from "../container/hash.js";
 import type { PodStatus } from "../container/runtime.js";

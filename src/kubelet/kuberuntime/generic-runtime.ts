@@ -1,7 +1,7 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Backoff } from "../../client-go/backoff.js";
 import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
-import type { Backoff } from "../container/backoff.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Pod } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, getContainerSpec, type LifecycleHandler } from "../container/spec.js";

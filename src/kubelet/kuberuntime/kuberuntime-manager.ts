@@ -1,9 +1,9 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { Backoff } from "../../client-go/backoff.js";
 import { PodSandboxState } from "../../cri/messages/enums.js";
 import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
 import type { RpcResult } from "../../cri/status.js";
-import { Backoff } from "../container/backoff.js";
 import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import { IMAGE_BACK_OFF, ImageManager } from "../images/image-manager.js";

@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
-import type { Init } from "../../protobuf/fields.js";
 import { type ContainerSpec, containersOf, initContainersOf, podSpec } from "../container/spec.js";
 import { getPodQos } from "../qos/pod-qos.js";
 import { milliValue, type ResourceList, unitValue } from "../qos/quantity.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";

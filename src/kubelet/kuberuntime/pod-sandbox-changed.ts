@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
 import { podSpec } from "../container/spec.js";
 

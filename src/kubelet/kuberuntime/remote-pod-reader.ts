@@ -1,11 +1,11 @@
+import { type Init, many, one, stringMap } from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { Container, type ContainerFilter, ContainerMetadata, ContainerStatus } from "../../cri/messages/container.js";
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import { PodSandbox, type PodSandboxFilter, PodSandboxMetadata, PodSandboxStatus } from "../../cri/messages/sandbox.js";
 import { ImageSpec, Mount } from "../../cri/messages/values.js";
 import { containerStatusOf, listContainersOf, listPodSandboxOf, podSandboxStatusOf } from "../../cri/projections.js";
 import type { RpcResult } from "../../cri/status.js";
-import { type Init, many, one, stringMap } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
 import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
 import {
   CONTAINER_HASH_ANNOTATION,

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { containersOf, ephemeralContainersOf, initContainersOf } from "../container/spec.js";
 import { podText } from "../types/pod-update.js";
 import type { PodActions } from "./pod-actions.js";

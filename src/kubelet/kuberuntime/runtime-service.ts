@@ -1,8 +1,8 @@
+import type { InitFields } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerFilter, ContainerStatus } from "../../cri/messages/container.js";
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import type { PodSandboxFilter, PodSandboxStatus } from "../../cri/messages/sandbox.js";
 import type { RpcResult } from "../../cri/status.js";
-import type { InitFields } from "../../protobuf/fields.js";
 
 /** A sandbox as far as relisting reads it. */
 export interface ListedSandbox {

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { Protocol } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { PortMapping } from "../../cri/messages/values.js";
-import type { Init } from "../../protobuf/fields.js";
 import { type ContainerPort, containersOf, podSpec } from "../container/spec.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";

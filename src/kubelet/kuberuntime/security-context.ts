@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { NamespaceMode, ProfileType } from "../../cri/messages/enums.js";
 import type {
   LinuxContainerSecurityContext,
@@ -7,7 +8,6 @@ import type {
   NamespaceOption,
   SecurityProfile,
 } from "../../cri/messages/security.js";
-import type { Init } from "../../protobuf/fields.js";
 import {
   type ContainerSpec,
   containersOf,

@@ -1,6 +1,6 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { findContainerStatusByName } from "../container/helpers.js";

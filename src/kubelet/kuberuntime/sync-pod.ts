@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Backoff } from "../../client-go/backoff.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
-import type { Backoff } from "../container/backoff.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
 import {

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 
 /** A pod that wants to be on this node, and those that are. Mirrors PodAdmitAttributes in pkg/kubelet/lifecycle/interfaces.go. */
 export interface PodAdmitAttributes {

@@ -1,6 +1,6 @@
-import { matchesNodeSelectorTerm, type NodeSelectorTerm } from "../../api/node-selector.js";
-import type { V1Pod } from "../../api/pod.js";
-import { ownValue } from "../../util/own.js";
+import { matchesNodeSelectorTerm, type NodeSelectorTerm } from "../../apimachinery/api/node-selector.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { ownValue } from "../../apimachinery/own.js";
 import type { NodeObject } from "../nodestatus/node.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { amountOf, type ResourceList } from "../qos/quantity.js";
 import { resourcesOf } from "../qos/resources.js";
 import { isRestartableInitContainer } from "../status/phase.js";

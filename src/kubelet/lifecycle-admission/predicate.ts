@@ -1,4 +1,4 @@
-import type { V1Pod, V1Toleration } from "../../api/pod.js";
+import type { V1Pod, V1Toleration } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import type { NodeObject, Taint } from "../nodestatus/node.js";
 import { isStaticPod } from "../types/pod-update.js";

@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodCondition, V1PodStatus } from "../../api/pod.js";
+import type { V1Pod, V1PodCondition, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { getPodQos } from "../qos/pod-qos.js";

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";

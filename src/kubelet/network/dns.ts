@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import { formatPod } from "../container/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

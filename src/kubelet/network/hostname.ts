@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { PodHostNameResult } from "../kuberuntime/runtime-helper.js";
 
 /** As much as the kernel takes for a label; 64 for the whole name. */

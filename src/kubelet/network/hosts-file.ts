@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { makeFolder } from "../../util/files.js";
 import { listOf } from "../envvars/spec.js";
 

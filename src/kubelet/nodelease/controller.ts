@@ -1,7 +1,7 @@
-import type { KubeObject, ObjectMeta, OwnerReference } from "../../api/meta.js";
-import { isSuccess, statusMessage, statusReason } from "../../client/answers.js";
-import type { KubeClient, KubeResponse } from "../../client/client.js";
-import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client/paths.js";
+import type { KubeObject, ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
+import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
+import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
+import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
 import { durationText } from "../../release/fact-table.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";

@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath, EVENTS, NODES, PODS } from "../../client/paths.js";
-import { type ReflectEvent, reflect } from "../../client/reflect.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { type ReflectEvent, reflect } from "../../client-go/cache/reflect.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../../client-go/rest/paths.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";

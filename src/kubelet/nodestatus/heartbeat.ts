@@ -1,6 +1,6 @@
-import { isSuccess, statusMessage } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { NODES, objectPath } from "../../client/paths.js";
+import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { NODES, objectPath } from "../../client-go/rest/paths.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";

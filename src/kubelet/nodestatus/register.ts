@@ -1,6 +1,6 @@
-import { isSuccess, refusal, statusMessage } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath, NODES, objectPath } from "../../client/paths.js";
+import { isSuccess, refusal, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath, NODES, objectPath } from "../../client-go/rest/paths.js";
 import { durationText } from "../../release/fact-table.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";

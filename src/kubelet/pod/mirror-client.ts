@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { V1Pod } from "../../api/pod.js";
-import { isSuccess, statusMessage, statusReason } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath, NODES, objectPath, PODS } from "../../client/paths.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath, NODES, objectPath, PODS } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, getPodFullName, podText } from "../types/pod-update.js";

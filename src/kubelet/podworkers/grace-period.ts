@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { KillPodOptions } from "./update.js";
 
 /** Whoever terminates a pod gets at least this much, whatever was asked for. */

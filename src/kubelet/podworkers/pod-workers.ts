@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { isPodPhaseTerminal, type V1Pod } from "../../api/pod.js";
+import { isPodPhaseTerminal, type V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";

@@ -1,8 +1,8 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
+import { enumeration, string } from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
 import { type GrpcCode, grpcCode } from "../../cri/status.js";
-import { enumeration, string } from "../../protobuf/fields.js";
-import { message } from "../../protobuf/message.js";
 import type { HttpProbeDeps, ProbeOutcome } from "./http-probe.js";
 import { joinHostPort, type ProbeTarget } from "./probe-dialer.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";

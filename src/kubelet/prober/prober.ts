@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod, V1PodStatus } from "../../api/pod.js";
+import type { V1Container, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { expand } from "../container/expansion.js";
 import { containerFieldPath, formatPod } from "../container/spec.js";
 import { type EnvVarSpec, listOf } from "../envvars/spec.js";

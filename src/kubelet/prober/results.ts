@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { ProbeResult, ProbeResults } from "../kuberuntime/runtime-helper.js";
 

@@ -1,4 +1,4 @@
-import type { V1Container } from "../../api/pod.js";
+import type { V1Container } from "../../apimachinery/api/pod.js";
 import { listOf } from "../envvars/spec.js";
 
 /** Probes as a pod's spec has them. Mirrors k8s.io/api/core/v1/types.go (Probe, ProbeHandler). */

@@ -1,5 +1,5 @@
-import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../api/pod.js";
-import { isPodPhaseTerminal } from "../../api/pod.js";
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { nanoValue } from "../../util/quantity.js";
 import type { ResourceList } from "./quantity.js";
 import { resourcesOf } from "./resources.js";

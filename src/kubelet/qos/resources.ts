@@ -1,4 +1,4 @@
-import type { V1Container } from "../../api/pod.js";
+import type { V1Container } from "../../apimachinery/api/pod.js";
 import type { ResourceList } from "./quantity.js";
 
 /** What a container asks for and what it is limited to; empty lists where it says nothing. */

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { LogPiece, PodLogOptions } from "../kuberuntime/logs/options.js";
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
-import type { KubeClient } from "../../client/client.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
 import type { Constant } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,6 +1,6 @@
-import { isSuccess, statusMessage } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { collectionPath } from "../../client/paths.js";
+import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { collectionPath } from "../../client-go/rest/paths.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { NodeAttributes } from "./attributes.js";

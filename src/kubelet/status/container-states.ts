@@ -1,4 +1,9 @@
-import { isPodPhaseTerminal, type V1ContainerStatus, type V1Pod, type V1PodStatus } from "../../api/pod.js";
+import {
+  isPodPhaseTerminal,
+  type V1ContainerStatus,
+  type V1Pod,
+  type V1PodStatus,
+} from "../../apimachinery/api/pod.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { hasPodInitialized, initializedContainers } from "./merge.js";
 

@@ -4,7 +4,7 @@ import {
   type V1PodCondition,
   type V1PodSpec,
   type V1PodStatus,
-} from "../../api/pod.js";
+} from "../../apimachinery/api/pod.js";
 import { hasAnyRegularContainerStarted, isRestartableInitContainer, statusOf } from "./phase.js";
 
 /**

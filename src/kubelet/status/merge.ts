@@ -8,7 +8,7 @@ import {
   type V1PodCondition,
   type V1PodSpec,
   type V1PodStatus,
-} from "../../api/pod.js";
+} from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import { forTerminalPhase } from "./generate.js";
 import { rfc3339 } from "./normalize.js";

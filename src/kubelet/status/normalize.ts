@@ -1,4 +1,10 @@
-import type { V1ContainerState, V1ContainerStatus, V1Pod, V1PodCondition, V1PodStatus } from "../../api/pod.js";
+import type {
+  V1ContainerState,
+  V1ContainerStatus,
+  V1Pod,
+  V1PodCondition,
+  V1PodStatus,
+} from "../../apimachinery/api/pod.js";
 
 /** So much of the termination messages of all containers of a pod goes into its status: 12 KiB. */
 const MAX_POD_TERMINATION_MESSAGE_LOG_LENGTH = 12 * 1024;

@@ -1,4 +1,4 @@
-import type { PodPhase, V1Container, V1ContainerStatus, V1PodSpec } from "../../api/pod.js";
+import type { PodPhase, V1Container, V1ContainerStatus, V1PodSpec } from "../../apimachinery/api/pod.js";
 
 /** An init container that runs beside the others (a sidecar). Mirrors IsRestartableInitContainer in pkg/kubelet/types/pod_update.go. */
 export function isRestartableInitContainer({ restartPolicy }: V1Container): boolean {

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../api/meta.js";
-import { asPod, type V1Pod, type V1PodStatus } from "../../api/pod.js";
-import { isSuccess, statusMessage } from "../../client/answers.js";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../client/client.js";
-import { objectPath, PODS } from "../../client/paths.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { asPod, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../client-go/rest/client.js";
+import { objectPath, PODS } from "../../client-go/rest/paths.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { PodManager } from "../pod/pod-manager.js";

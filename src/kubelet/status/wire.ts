@@ -4,7 +4,7 @@ import type {
   V1ContainerStatus,
   V1PodCondition,
   V1PodStatus,
-} from "../../api/pod.js";
+} from "../../apimachinery/api/pod.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { HandlerOutcome, HandlerProgress } from "./outcome.js";
 
 /** One of the pod's containers with everything filled in: what config maps, secrets and fields brought is in `env`. */

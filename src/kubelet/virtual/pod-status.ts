@@ -1,4 +1,4 @@
-import type { V1PodStatus } from "../../api/pod.js";
+import type { V1PodStatus } from "../../apimachinery/api/pod.js";
 import { forTerminalPhase } from "../status/generate.js";
 import { replaceOrAppend } from "../status/merge.js";
 import { progressText } from "./outcome.js";

@@ -1,10 +1,10 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { Container, ContainerStatus } from "../../cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import type { PodSandbox, PodSandboxStatus } from "../../cri/messages/sandbox.js";
 import type { CriHandlers, Handlers } from "../../cri/server.js";
 import type { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../cri/services.js";
 import { RpcError } from "../../cri/status.js";
-import type { Init } from "../../protobuf/fields.js";
 import { hasLabels, type VirtualContainer, type VirtualSandbox } from "./records.js";
 import type { VirtualPods } from "./virtual-pods.js";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { ContainerConfig } from "../../cri/messages/container.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { RpcError } from "../../cri/status.js";

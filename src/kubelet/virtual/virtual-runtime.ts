@@ -6,7 +6,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
-import type { KubeletParts, PartsHooks } from "../kubelet/parts.js";
+import type { KubeletParts, PartsHooks } from "../sync/parts.js";
 import type { PodHandler } from "./handler.js";
 import { withWork } from "./pod-status.js";
 import { virtualRuntimeCalls } from "./runtime-calls.js";

@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { V1Pod } from "../../api/pod.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { extractFieldPath, extractResource } from "../envvars/downward-api.js";
 import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager.js";
 import type { ResourceList } from "../qos/quantity.js";

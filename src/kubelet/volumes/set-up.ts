@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { makeFolder } from "../../util/files.js";
 import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
 import { type HostPaths, resolveHostPath } from "./host-path.js";

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../api/pod.js";
+import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { type FieldRef, listOf, type ResourceFieldRef } from "../envvars/spec.js";
 
 /** What a pod's spec says of volumes. Mirrors k8s.io/api/core/v1/types.go (Volume, VolumeMount). */

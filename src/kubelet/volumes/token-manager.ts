@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../api/meta.js";
-import type { V1Pod } from "../../api/pod.js";
-import { isSuccess, statusMessage } from "../../client/answers.js";
-import type { KubeClient } from "../../client/client.js";
-import { objectPath } from "../../client/paths.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import { objectPath } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";

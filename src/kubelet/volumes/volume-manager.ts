@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import type { V1Pod } from "../../api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

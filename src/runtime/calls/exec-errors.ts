@@ -1,4 +1,4 @@
-import type { SpawnError } from "../process/machine.js";
+import type { SpawnError } from "../../shell/process/machine.js";
 
 /** What containerd and runc say of a command that does not start. @param execId names the run, as containerd's IDs do */
 export function execErrorText({ command, reason, exitCode }: SpawnError, execId: string): string {

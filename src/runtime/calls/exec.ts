@@ -1,10 +1,10 @@
 import type { ExecSyncRequest } from "../../cri/messages/container-calls.js";
 import { RpcError } from "../../cri/status.js";
+import { SpawnError } from "../../shell/process/machine.js";
+import { exitCodeOf, type Process } from "../../shell/process/process.js";
+import { SIGKILL } from "../../shell/process/signals.js";
+import { BytesSource, CollectingSink } from "../../shell/process/streams.js";
 import type { Clock } from "../../util/clock.js";
-import { SpawnError } from "../process/machine.js";
-import { exitCodeOf, type Process } from "../process/process.js";
-import { SIGKILL } from "../process/signals.js";
-import { BytesSource, CollectingSink } from "../process/streams.js";
 import { invalid } from "../state/errors.js";
 import type { RunningContainer } from "../state/running.js";
 import { execErrorText } from "./exec-errors.js";

@@ -1,7 +1,7 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { Image } from "../../cri/messages/image.js";
 import type { Handlers } from "../../cri/server.js";
 import type { IMAGE_SERVICE } from "../../cri/services.js";
-import type { Init } from "../../protobuf/fields.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RuntimeCore } from "../state/core.js";
 import { invalid } from "../state/errors.js";

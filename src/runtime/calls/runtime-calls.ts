@@ -1,11 +1,11 @@
+import { encodedList } from "../../apimachinery/protobuf/encoded-list.js";
+import type { Encoded } from "../../apimachinery/protobuf/fields.js";
 import { ListContainersResponse } from "../../cri/messages/container-calls.js";
 import { CgroupDriver } from "../../cri/messages/enums.js";
 import { ListPodSandboxResponse } from "../../cri/messages/sandbox.js";
 import type { Handlers } from "../../cri/server.js";
 import type { RUNTIME_SERVICE } from "../../cri/services.js";
 import { RpcError } from "../../cri/status.js";
-import { encodedList } from "../../protobuf/encoded-list.js";
-import type { Encoded } from "../../protobuf/fields.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
 import { wrongState } from "../state/errors.js";

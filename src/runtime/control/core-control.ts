@@ -1,8 +1,8 @@
 import { ContainerConfig } from "../../cri/messages/container.js";
 import { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import { parseSignal, SIGKILL } from "../../shell/process/signals.js";
 import type { PullFault } from "../images/pull.js";
 import { parseReference } from "../images/reference.js";
-import { parseSignal, SIGKILL } from "../process/signals.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { Containers } from "../state/containers.js";
 import type { ConditionType, RuntimeCore } from "../state/core.js";

@@ -1,4 +1,4 @@
-import { parseSignal } from "../process/signals.js";
+import { parseSignal } from "../../shell/process/signals.js";
 import { BadRequest } from "./bad-request.js";
 import { FAULT_ROUTES } from "./fault-routes.js";
 import { count, flag, text } from "./fields.js";

@@ -1,4 +1,10 @@
-import { isDns1123Label, isDns1123Subdomain, isEnvVarName, isLabelValue, isQualifiedName } from "../../api/names.js";
+import {
+  isDns1123Label,
+  isDns1123Subdomain,
+  isEnvVarName,
+  isLabelValue,
+  isQualifiedName,
+} from "../../apimachinery/api/names.js";
 import { RpcError } from "../../cri/status.js";
 import { parseReference } from "../images/reference.js";
 import { count, listOf, needed, oneOf, text, textMap, texts } from "./fields.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { DirectoryNode } from "../fs/nodes.js";
+import type { DirectoryNode } from "../../shell/fs/nodes.js";
 import { findDefinition, type ImageDefinition, syntheticDefinition } from "./definition.js";
 import { formatReference, parseReference, type Reference, repository } from "./reference.js";
 import { buildRootTree } from "./root-tree.js";

@@ -1,5 +1,5 @@
-import { type DirectoryNode, directory, type FsNode, file, symlink } from "../fs/nodes.js";
-import { APPLETS } from "../programs/table.js";
+import { type DirectoryNode, directory, type FsNode, file, symlink } from "../../shell/fs/nodes.js";
+import { APPLETS } from "../../shell/programs/table.js";
 import type { ImageDefinition } from "./definition.js";
 
 const EXECUTABLE = 0o755;

@@ -1,7 +1,7 @@
+import type { Encoded } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerConfig, ContainerMetadata } from "../../cri/messages/container.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
 import type { PodSandboxMetadata } from "../../cri/messages/sandbox.js";
-import type { Encoded } from "../../protobuf/fields.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RunningContainer } from "./running.js";
 import type { Sandbox } from "./sandbox.js";

@@ -1,9 +1,9 @@
+import { Network, Ports } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import { ImageStore } from "../images/image-store.js";
 import { Puller } from "../images/pull.js";
-import { Network, Ports } from "../process/ports.js";
 import { Addresses } from "./addresses.js";
 import { Changes } from "./changes.js";
 import type { Container } from "./container.js";

@@ -1,6 +1,6 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import type { ContainerEventType } from "../../cri/messages/enums.js";
-import type { Init } from "../../protobuf/fields.js";
 import { Listeners } from "./listeners.js";
 
 export type ContainerEvent = Init<typeof ContainerEventResponse>;

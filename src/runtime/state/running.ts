@@ -1,11 +1,11 @@
+import { ContainerMachine } from "../../shell/process/container-machine.js";
+import { Pipe } from "../../shell/process/pipe.js";
+import { type ExitStatus, exitCodeOf, type Process } from "../../shell/process/process.js";
+import { SIGKILL } from "../../shell/process/signals.js";
+import { type ByteSink, type ByteSource, BytesSource } from "../../shell/process/streams.js";
+import { Terminal } from "../../shell/process/terminal.js";
 import { CriLog, type LogStream } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
-import { ContainerMachine } from "../process/container-machine.js";
-import { Pipe } from "../process/pipe.js";
-import { type ExitStatus, exitCodeOf, type Process } from "../process/process.js";
-import { SIGKILL } from "../process/signals.js";
-import { type ByteSink, type ByteSource, BytesSource } from "../process/streams.js";
-import { Terminal } from "../process/terminal.js";
 import type { Container } from "./container.js";
 import { type ContainerSpec, containerSpec, type SpecDeps } from "./spec.js";
 

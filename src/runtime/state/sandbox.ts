@@ -1,6 +1,6 @@
+import type { Encoded } from "../../apimachinery/protobuf/fields.js";
 import type { PodSandboxConfig, PodSandboxMetadata } from "../../cri/messages/sandbox.js";
-import type { Encoded } from "../../protobuf/fields.js";
-import type { Ports } from "../process/ports.js";
+import type { Ports } from "../../shell/process/ports.js";
 import type { Container } from "./container.js";
 
 export type SandboxState = "ready" | "not-ready";

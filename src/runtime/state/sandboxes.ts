@@ -1,7 +1,7 @@
 import { NamespaceMode } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { RpcError } from "../../cri/status.js";
-import { Ports } from "../process/ports.js";
+import { Ports } from "../../shell/process/ports.js";
 import type { Containers } from "./containers.js";
 import type { RuntimeCore } from "./core.js";
 import { invalid, nameTaken } from "./errors.js";

@@ -1,14 +1,14 @@
 import { NamespaceMode } from "../../cri/messages/enums.js";
+import { ContainerFs } from "../../shell/fs/container-fs.js";
+import { hostMount } from "../../shell/fs/host-mount.js";
+import type { HostMount } from "../../shell/fs/nodes.js";
+import type { MachineOptions } from "../../shell/process/container-machine.js";
+import { DEFAULT_PATH } from "../../shell/process/lookup.js";
+import type { Network } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
-import { ContainerFs } from "../fs/container-fs.js";
-import { hostMount } from "../fs/host-mount.js";
-import type { HostMount } from "../fs/nodes.js";
 import type { ImageStore } from "../images/image-store.js";
-import type { MachineOptions } from "../process/container-machine.js";
-import { DEFAULT_PATH } from "../process/lookup.js";
-import type { Network } from "../process/ports.js";
 import type { Container } from "./container.js";
 import { type ContainerUser, containerUser } from "./user.js";
 

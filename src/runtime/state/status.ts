@@ -1,7 +1,7 @@
+import type { Encoded, Init } from "../../apimachinery/protobuf/fields.js";
 import { Container as ContainerItem, type ContainerStatus } from "../../cri/messages/container.js";
 import { ContainerEventType, ContainerState, NamespaceMode, PodSandboxState } from "../../cri/messages/enums.js";
 import { PodSandbox, type PodSandboxStatus, type PodSandboxStatusResponse } from "../../cri/messages/sandbox.js";
-import type { Encoded, Init } from "../../protobuf/fields.js";
 import { assertNever } from "../../util/errors.js";
 import type { ImageStore } from "../images/image-store.js";
 import type { Container, ContainerPhase } from "./container.js";

@@ -1,5 +1,5 @@
 import type { LinuxContainerSecurityContext } from "../../cri/messages/security.js";
-import type { ContainerFs } from "../fs/container-fs.js";
+import type { ContainerFs } from "../../shell/fs/container-fs.js";
 import type { ImageDefinition } from "../images/definition.js";
 import { invalid } from "./errors.js";
 

@@ -1,5 +1,5 @@
+import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerStats, PodSandboxStats } from "../../cri/messages/stats.js";
-import type { Init } from "../../protobuf/fields.js";
 import type { Container } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
 import type { Sandbox } from "../state/sandbox.js";

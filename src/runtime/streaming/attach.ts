@@ -1,8 +1,8 @@
+import { Pipe } from "../../shell/process/pipe.js";
+import { BrokenPipeError } from "../../shell/process/streams.js";
 import type { RemoteCommandServerSession } from "../../streaming/remote-command/session.js";
 import { SUCCESS } from "../../streaming/remote-command/status-text.js";
 import type { LogStream } from "../logs/cri-log.js";
-import { Pipe } from "../process/pipe.js";
-import { BrokenPipeError } from "../process/streams.js";
 import type { Container } from "../state/container.js";
 import type { RunningContainer } from "../state/running.js";
 import { followSize, fromClient, toClient, whenAborted } from "./pump.js";

@@ -1,4 +1,9 @@
-import type { Status } from "../../api/meta.js";
+import type { Status } from "../../apimachinery/api/meta.js";
+import { SpawnError } from "../../shell/process/machine.js";
+import { Pipe } from "../../shell/process/pipe.js";
+import { exitCodeOf, type Process } from "../../shell/process/process.js";
+import { BytesSource, NullSink } from "../../shell/process/streams.js";
+import { Terminal, type TerminalOutput } from "../../shell/process/terminal.js";
 import type { RemoteCommandServerSession } from "../../streaming/remote-command/session.js";
 import {
   EXIT_CODE_CAUSE,
@@ -7,11 +12,6 @@ import {
   SUCCESS,
 } from "../../streaming/remote-command/status-text.js";
 import { execErrorText } from "../calls/exec-errors.js";
-import { SpawnError } from "../process/machine.js";
-import { Pipe } from "../process/pipe.js";
-import { exitCodeOf, type Process } from "../process/process.js";
-import { BytesSource, NullSink } from "../process/streams.js";
-import { Terminal, type TerminalOutput } from "../process/terminal.js";
 import type { RunningContainer } from "../state/running.js";
 import { followSize, fromClient, toClient, whenAborted } from "./pump.js";
 

@@ -1,5 +1,5 @@
+import type { Connection } from "../../shell/process/ports.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../streaming/port-forward/session.js";
-import type { Connection } from "../process/ports.js";
 import type { Sandbox } from "../state/sandbox.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";
 

@@ -1,6 +1,6 @@
+import { BrokenPipeError, type ByteSource } from "../../shell/process/streams.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
 import type { TerminalSize } from "../../streaming/remote-command/session.js";
-import { BrokenPipeError, type ByteSource } from "../process/streams.js";
 
 /**
  * From a process to its client, at the client's pace: what the client has not taken stays in the process's pipe.

@@ -1,4 +1,4 @@
-import type { Status } from "../../api/meta.js";
+import type { Status } from "../../apimachinery/api/meta.js";
 import type { ByteReader, ByteWriter } from "../bytes.js";
 
 /** Which streams a remote command has. Mirrors k8s.io/kubernetes/pkg/kubelet/cri/streaming/remotecommand (Options). */

@@ -1,4 +1,4 @@
-import type { Status } from "../../api/meta.js";
+import type { Status } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
 import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../dial.js";

@@ -1,4 +1,4 @@
-import type { Status, StatusCause } from "../../api/meta.js";
+import type { Status, StatusCause } from "../../apimachinery/api/meta.js";
 
 /** Mirrors NonZeroExitCodeReason and ExitCodeCauseType in k8s.io/apimachinery/pkg/util/remotecommand/constants.go. */
 export const NON_ZERO_EXIT_CODE = "NonZeroExitCode";

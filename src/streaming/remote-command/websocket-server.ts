@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Status } from "../../api/meta.js";
+import type { Status } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
 import type { ByteReader, ByteWriter } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";

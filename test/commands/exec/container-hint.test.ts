@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerState, V1Pod } from "../../../src/api/pod.js";
+import type { V1ContainerState, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { containerHint, explainContainer } from "../../../src/commands/exec/container-hint.js";
 import { LabError } from "../../../src/util/errors.js";
 

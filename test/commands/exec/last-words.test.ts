@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
-import type { Status } from "../../../src/api/meta.js";
+import type { Status } from "../../../src/apimachinery/api/meta.js";
 import { runRemote } from "../../../src/commands/exec/remote.js";
 import { acceptSpdy } from "../../../src/streaming/spdy/accept.js";
 import { SpdyConnection } from "../../../src/streaming/spdy/connection.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { parseForwards, resolveForwards } from "../../../src/commands/exec/ports.js";
 import { LabError } from "../../../src/util/errors.js";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, test } from "vitest";
-import type { KubeRequest } from "../../../src/client/client.js";
+import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { findRecords, OwnNote } from "../../../src/commands/learn/own-record.js";
 import { OwnThings } from "../../../src/commands/learn/own-things.js";
 import { sayIn } from "../../../src/labs/catalogue.js";

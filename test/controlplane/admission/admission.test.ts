@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { fields, items, text } from "../../../src/controlplane/registry/resources/access.js";
 import { contextOf, openTableLab, refusal, type TableLab } from "../registry/resources/table-lab.js";
 

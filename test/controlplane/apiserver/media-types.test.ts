@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { StatusError } from "../../../src/apimachinery/errors.js";
 import {
   isPretty,
   negotiate,
@@ -6,7 +7,6 @@ import {
   OBJECT_TYPES,
   requireAcceptable,
 } from "../../../src/controlplane/apiserver/media-types.js";
-import { StatusError } from "../../../src/controlplane/errors.js";
 
 const table: [accept: string | undefined, kind: "object" | "watch", want: string][] = [
   [undefined, "object", "application/json"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { Serializer } from "../../../src/controlplane/apiserver/serialize.js";
 
 const metadata = { name: "a" };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:https";
 import { createSecureContext, type TLSSocket } from "node:tls";
 import { test } from "vitest";
-import type { RestConfig } from "../../../src/client/client.js";
+import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import { startControlPlane } from "../../../src/controlplane/start.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";

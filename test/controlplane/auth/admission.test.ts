@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { StatusError } from "../../../src/apimachinery/errors.js";
 import { forbiddenLabelChanges } from "../../../src/controlplane/auth/admission/node-labels.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../../src/controlplane/auth/contracts.js";
 import { binding, role } from "../../../src/controlplane/auth/policy/notation.js";
-import { StatusError } from "../../../src/controlplane/errors.js";
 import { createCertificateRequest } from "../../../src/pki/csr.js";
 import { generatePrivateKey } from "../../../src/pki/keys.js";
 import { type AuthLab, startAuth, user } from "./fixtures.js";

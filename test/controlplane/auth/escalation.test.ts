@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { StatusError } from "../../../src/apimachinery/errors.js";
 import { binding, role } from "../../../src/controlplane/auth/policy/notation.js";
 import type { UserInfo } from "../../../src/controlplane/auth/user.js";
-import { StatusError } from "../../../src/controlplane/errors.js";
 import { type AuthLab, startAuth, user } from "./fixtures.js";
 
 const GROUP = "rbac.authorization.k8s.io";

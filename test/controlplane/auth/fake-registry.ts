@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { KubeList, KubeObject, WatchEvent } from "../../../src/api/meta.js";
-import { notFound } from "../../../src/controlplane/errors.js";
+import type { KubeList, KubeObject, WatchEvent } from "../../../src/apimachinery/api/meta.js";
+import { notFound } from "../../../src/apimachinery/errors.js";
 import type { Registry, ResourceStore, WatchOptions } from "../../../src/controlplane/registry/registry.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 

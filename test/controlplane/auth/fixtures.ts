@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { AuthorizationAttributes } from "../../../src/controlplane/auth/contracts.js";
 import { type Auth, type AuthOptions, createAuth } from "../../../src/controlplane/auth/create-auth.js";
 import { type RbacSeedOptions, rbacSeed } from "../../../src/controlplane/auth/policy/seed.js";

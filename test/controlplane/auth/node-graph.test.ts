@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { type AuthLab, attributes, startAuth, user } from "./fixtures.js";
 
 const n1 = user("system:node:n1", "system:nodes");

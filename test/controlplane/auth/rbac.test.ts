@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { rulesOf } from "../../../src/controlplane/auth/authorization/rbac-types.js";
 import { rulesAllow } from "../../../src/controlplane/auth/authorization/rule-matching.js";
 import { binding, parseRule, role } from "../../../src/controlplane/auth/policy/notation.js";

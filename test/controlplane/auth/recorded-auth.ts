@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 
 /** Beside the repository; not part of it. */
 const RECORDING = "../shared/recordings/apiserver-v1.25/auth.json";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { StatusError, unauthorized } from "../../../src/apimachinery/errors.js";
 import { impersonate } from "../../../src/controlplane/apiserver/impersonation.js";
 import { type RequestInfo, requestInfo, splitTarget } from "../../../src/controlplane/apiserver/request-info.js";
 import { forbiddenRequest } from "../../../src/controlplane/auth/authorization/forbidden.js";
 import type { AdmissionAttributes, Credentials } from "../../../src/controlplane/auth/contracts.js";
 import type { UserInfo } from "../../../src/controlplane/auth/user.js";
-import { StatusError, unauthorized } from "../../../src/controlplane/errors.js";
 import { createAuthority } from "../../../src/pki/authority.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { type AuthLab, bootstrapTokenSecret, clientCertificate, startAuth } from "./fixtures.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { StatusError } from "../../../src/apimachinery/errors.js";
 import type { UserInfo } from "../../../src/controlplane/auth/user.js";
-import { StatusError } from "../../../src/controlplane/errors.js";
 import { type AuthLab, bootstrapTokenSecret, startAuth, user } from "./fixtures.js";
 import { type RecordedItem, recordedAuth } from "./recorded-auth.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { KubeList, KubeObject } from "../../../src/api/meta.js";
+import type { KubeList, KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { parseRule } from "../../../src/controlplane/auth/policy/notation.js";
 import { rbacSeed } from "../../../src/controlplane/auth/policy/seed.js";
 import { recordedAuth } from "./recorded-auth.js";

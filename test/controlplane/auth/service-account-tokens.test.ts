@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import { afterEach, beforeEach, describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { generatePrivateKey, privateKeyPem } from "../../../src/pki/keys.js";
 import { type AuthLab, START_MS, startAuth } from "./fixtures.js";
 import { recordedAuth } from "./recorded-auth.js";

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { WorkQueue } from "../../../src/client-go/workqueue.js";
 import type { Controller } from "../../../src/controlplane/controllers/controller.js";
 import { CidrSet } from "../../../src/controlplane/controllers/nodeipam.js";
 import { RateLimitedQueue } from "../../../src/controlplane/controllers/nodelifecycle/rate-limited-queue.js";
@@ -7,7 +8,6 @@ import { runControllers } from "../../../src/controlplane/controllers/run-contro
 import { SharedReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
 import { Recorder } from "../../../src/controlplane/controllers/support/event-recorder.js";
 import type { NodeCondition, Taint, Toleration } from "../../../src/controlplane/controllers/support/objects.js";
-import { WorkQueue } from "../../../src/controlplane/controllers/support/work-queue.js";
 import {
   matchingTolerations,
   minTolerationSeconds,

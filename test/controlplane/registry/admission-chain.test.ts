@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { AdmissionPlugin, AdmissionSubject } from "../../../src/controlplane/auth/contracts.js";
 import { AdmissionChains } from "../../../src/controlplane/registry/admission-chain.js";
 import { configMap, contextOf, openLab } from "./rows.js";

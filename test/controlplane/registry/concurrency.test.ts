@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
-import type { KubeObject, WatchEvent } from "../../../src/api/meta.js";
-import { StatusError } from "../../../src/controlplane/errors.js";
+import type { KubeObject, WatchEvent } from "../../../src/apimachinery/api/meta.js";
+import { StatusError } from "../../../src/apimachinery/errors.js";
 import type { ResourceStore } from "../../../src/controlplane/registry/registry.js";
 import { settle } from "../../support/fake-clock.js";
 import { configMap, contextOf, fieldsOf, openLab } from "./rows.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { forbidden } from "../../../src/apimachinery/errors.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../../src/controlplane/auth/contracts.js";
-import { forbidden } from "../../../src/controlplane/errors.js";
 import { configMap, contextOf, openLab, pod, refusal } from "./rows.js";
 
 test("create fills in what the server decides, in Go's order of fields", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject, ObjectMeta } from "../../../src/api/meta.js";
+import type { KubeObject, ObjectMeta } from "../../../src/apimachinery/api/meta.js";
 import type { AdmissionPlugin } from "../../../src/controlplane/auth/contracts.js";
 import type { DeleteOptions } from "../../../src/controlplane/registry/registry.js";
 import { configMap, contextOf, fieldsOf, type Lab, openLab, pod, refusal } from "./rows.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeList } from "../../../src/api/meta.js";
+import type { KubeList } from "../../../src/apimachinery/api/meta.js";
 import type { ListOptions, ResourceStore } from "../../../src/controlplane/registry/registry.js";
 import { configMap, contextOf, openLab, refusal } from "./rows.js";
 

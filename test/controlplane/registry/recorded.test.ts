@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { DeleteOptions, ListOptions } from "../../../src/controlplane/registry/registry.js";
 import { contextOf, type Lab, openLab, pod, refusal } from "./rows.js";
 

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { StatusError } from "../../../src/apimachinery/errors.js";
 import type { AdmissionPlugin } from "../../../src/controlplane/auth/contracts.js";
-import { StatusError } from "../../../src/controlplane/errors.js";
 import { createRegistry } from "../../../src/controlplane/registry/create-registry.js";
 import type { ResourceDefinition, Strategy } from "../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../src/controlplane/registry/registry.js";

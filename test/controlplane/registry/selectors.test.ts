@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { StatusError } from "../../../src/controlplane/errors.js";
-import { parseFieldSelector } from "../../../src/controlplane/registry/field-selector.js";
-import { parseLabelSelector } from "../../../src/controlplane/registry/label-selector.js";
+import { StatusError } from "../../../src/apimachinery/errors.js";
+import { parseFieldSelector } from "../../../src/apimachinery/field-selector.js";
+import { parseLabelSelector } from "../../../src/apimachinery/label-selector.js";
 import { openLab, refusal } from "./rows.js";
 
 const SETS = [{}, { a: "1" }, { a: "2", b: "x" }, { a: "10", in: "y" }, { "example.com/k": "" }] as const;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject, ObjectMeta } from "../../../src/api/meta.js";
+import type { KubeObject, ObjectMeta } from "../../../src/apimachinery/api/meta.js";
 import type { UpdateOptions } from "../../../src/controlplane/registry/registry.js";
 import { configMap, contextOf, type LabOptions, openLab, pod, refusal } from "./rows.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject, WatchEvent } from "../../../src/api/meta.js";
+import type { KubeObject, WatchEvent } from "../../../src/apimachinery/api/meta.js";
 import type { WatchOptions } from "../../../src/controlplane/registry/registry.js";
 import { settle } from "../../support/fake-clock.js";
 import { configMap, contextOf, fieldsOf, type LabOptions, openLab, pod, refusal } from "./rows.js";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { runControllers } from "../../../src/controlplane/controllers/run-controllers.js";
 import { SharedReflectors, sharingReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
 import { createRegistry } from "../../../src/controlplane/registry/create-registry.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { describe, test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
-import { notFound } from "../../../src/controlplane/errors.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { notFound } from "../../../src/apimachinery/errors.js";
 import { FakeRandom } from "../../support/fake-clock.js";
 import { MISSING_RECORDINGS, recorded } from "../../support/recordings.js";
 import { only } from "../../support/trace.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject } from "../../../src/api/meta.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { MemoryStorage, type MemoryStorageOptions } from "../../../src/controlplane/storage/memory.js";
 import { CompactedError, SlowWatcherError, type StorageEvent } from "../../../src/controlplane/storage/storage.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";

@@ -37,7 +37,7 @@ async function openCluster(kubeVersion: string) {
   await kubectl.run("create", "-f", kubectl.file("pod.json", podManifest("p", { nodeName: "n" })));
   const status = JSON.stringify({ status: { phase: "Running", conditions } });
   const path = "/api/v1/namespaces/default/pods/p/status";
-  const { createClient } = await import("../../../src/client/create-client.js");
+  const { createClient } = await import("../../../src/client-go/rest/create-client.js");
   const client = createClient(controlPlane.admin, { ...deps, trace, actor: "user" });
   const contentType = "application/merge-patch+json";
   await client.expect({ method: "PATCH", path, body: JSON.parse(status), contentType });

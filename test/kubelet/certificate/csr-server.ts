@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { CertificateSigningRequest } from "../../../src/api/certificates.js";
+import type { CertificateSigningRequest } from "../../../src/apimachinery/api/certificates.js";
 import type { CertificateAuthority } from "../../../src/pki/authority.js";
 import { parseCertificateRequestPem } from "../../../src/pki/csr.js";
 import { issueCertificate } from "../../../src/pki/issue.js";

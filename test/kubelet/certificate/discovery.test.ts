@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { beforeAll, describe, test } from "vitest";
-import { kubeconfigText } from "../../../src/client/kubeconfig-text.js";
+import { kubeconfigText } from "../../../src/client-go/clientcmd/kubeconfig-text.js";
 import { discoverCluster, parseCaCertHash } from "../../../src/kubelet/certificate/discovery.js";
 import { detachedJwsIsValid } from "../../../src/kubelet/certificate/jws.js";
 import { type CertificateAuthority, publicKeyHash } from "../../../src/pki/authority.js";

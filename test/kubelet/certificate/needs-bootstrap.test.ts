@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
-import { kubeconfigText } from "../../../src/client/kubeconfig-text.js";
+import { kubeconfigText } from "../../../src/client-go/clientcmd/kubeconfig-text.js";
 import { needsBootstrap } from "../../../src/kubelet/certificate/needs-bootstrap.js";
 import type { CertificateAuthority } from "../../../src/pki/authority.js";
 import { SystemClock } from "../../../src/util/clock.js";

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { loadKubeconfig } from "../../../src/client/kubeconfig.js";
+import { loadKubeconfig } from "../../../src/client-go/clientcmd/kubeconfig.js";
 import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
 import { movedTo, noteMove } from "../../../src/kubelet/certificate/node-kubeconfig.js";
 import { FakeClock } from "../../support/fake-clock.js";

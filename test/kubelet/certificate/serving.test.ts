@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { beforeAll, describe, test } from "vitest";
-import { createClient } from "../../../src/client/create-client.js";
+import { createClient } from "../../../src/client-go/rest/create-client.js";
 import { type KeyPair, openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
 import { selfSignedServingPair } from "../../../src/kubelet/certificate/serving.js";
 import { rotateServingCertificate } from "../../../src/kubelet/certificate/serving-rotation.js";

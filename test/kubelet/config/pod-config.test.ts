@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { Channel } from "../../../src/kubelet/config/channel.js";
 import { PodConfig, type SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
 import { SourcesReady } from "../../../src/kubelet/config/sources.js";

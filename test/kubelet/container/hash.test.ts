@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Container } from "../../../src/api/pod.js";
+import type { V1Container } from "../../../src/apimachinery/api/pod.js";
 import { goJson, goString } from "../../../src/kubelet/container/go-json.js";
 import { hashContainer } from "../../../src/kubelet/container/hash.js";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { Decoded, DecodedFields, FieldTable, InitFields } from "../../../src/apimachinery/protobuf/fields.js";
 import type { CallOptions, CriChannel } from "../../../src/cri/client.js";
 import { parseEndpoint } from "../../../src/cri/endpoint.js";
 import { ContainerStatus } from "../../../src/cri/messages/container.js";
@@ -10,7 +11,6 @@ import { RemoteImageService } from "../../../src/kubelet/cri/remote-image.js";
 import { RemoteRuntimeService } from "../../../src/kubelet/cri/remote-runtime.js";
 import { RemoteStats } from "../../../src/kubelet/cri/remote-stats.js";
 import { verifyContainerStatus, verifySandboxStatus } from "../../../src/kubelet/cri/verify.js";
-import type { Decoded, DecodedFields, FieldTable, InitFields } from "../../../src/protobuf/fields.js";
 import { openChannel, startRuntime } from "../../cri/support.js";
 
 /** A channel that notes what was asked, and answers what it is told to. */

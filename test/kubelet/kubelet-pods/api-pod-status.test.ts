@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerStatus, V1Pod, V1PodStatus } from "../../../src/api/pod.js";
+import type { V1ContainerStatus, V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import type { ContainerStatus, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { PodSyncResult, type SyncErrorReason } from "../../../src/kubelet/container/sync-result.js";
 import { generateApiPodStatus, sortPodIps } from "../../../src/kubelet/kubelet-pods/api-pod-status.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { binaryValues, ObjectManager, textValues } from "../../../src/kubelet/kubelet-pods/object-manager.js";
 import { referencedConfigMaps, referencedSecrets } from "../../../src/kubelet/kubelet-pods/references.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { V1Container, V1Pod } from "../../../src/api/pod.js";
+import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { KubeletRuntimeHelper } from "../../../src/kubelet/kubelet-pods/runtime-helper.js";
 import { DnsConfigurer } from "../../../src/kubelet/network/dns.js";
 import type { MountedVolume } from "../../../src/kubelet/volumes/set-up.js";

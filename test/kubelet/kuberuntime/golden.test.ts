@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { Backoff } from "../../../src/kubelet/container/backoff.js";
+import { Backoff } from "../../../src/client-go/backoff.js";
 import { IMAGE_BACK_OFF } from "../../../src/kubelet/images/image-manager.js";
 import { CONTAINER_BACK_OFF } from "../../../src/kubelet/kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../../../src/kubelet/kuberuntime/generic-runtime.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { terminationGracePeriod } from "../../../src/kubelet/kuberuntime/kill-container.js";
 import type { KillReason } from "../../../src/kubelet/kuberuntime/pod-actions.js";
 import { TerminationOrdering } from "../../../src/kubelet/kuberuntime/termination-order.js";

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { V1Container, V1Pod } from "../../../src/api/pod.js";
-import { Backoff } from "../../../src/kubelet/container/backoff.js";
+import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
+import { Backoff } from "../../../src/client-go/backoff.js";
 import type { PodRef, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import type { PodSyncResult } from "../../../src/kubelet/container/sync-result.js";
 import { type CriClient, createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";

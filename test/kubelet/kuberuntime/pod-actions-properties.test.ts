@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { hashContainer } from "../../../src/kubelet/container/hash.js";
 import type {
   ContainerState,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { V1Container, V1Pod } from "../../../src/api/pod.js";
+import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { hashContainer } from "../../../src/kubelet/container/hash.js";
 import type { ContainerStatus, PodStatus, SandboxStatus } from "../../../src/kubelet/container/runtime.js";
 import { computePodActions, type PodActions } from "../../../src/kubelet/kuberuntime/pod-actions.js";

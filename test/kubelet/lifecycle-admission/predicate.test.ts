@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { canAdmitPod } from "../../../src/kubelet/lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "../../../src/kubelet/lifecycle-admission/predicate.js";
 import type { NodeObject } from "../../../src/kubelet/nodestatus/node.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { PredicateAdmitHandler } from "../../../src/kubelet/lifecycle-admission/predicate.js";
 import {
   CriticalPodAdmissionHandler,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { DnsConfigurer, type DnsOptions, parseResolvConf } from "../../../src/kubelet/network/dns.js";
 import { generatePodHostNameAndDomain, nodenameForKernel } from "../../../src/kubelet/network/hostname.js";
 import { ensureHostsFile, managedHostsFileContent } from "../../../src/kubelet/network/hosts-file.js";

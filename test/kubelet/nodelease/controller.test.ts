@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { KubeRequest } from "../../../src/client/client.js";
+import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import {
   LeaseController,
   type LeaseObject,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { MirrorClient } from "../../../src/kubelet/pod/mirror-client.js";
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { LabError } from "../../../src/util/errors.js";

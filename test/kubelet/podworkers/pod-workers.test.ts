@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { PodCache } from "../../../src/kubelet/container/cache.js";
 import { calculateEffectiveGracePeriod, killPodTimeoutSeconds } from "../../../src/kubelet/podworkers/grace-period.js";
 import { killPodNow } from "../../../src/kubelet/podworkers/kill-pod.js";

@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodSpec, V1PodStatus } from "../../../src/api/pod.js";
+import type { V1Pod, V1PodSpec, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { CONFIG_SOURCE_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 

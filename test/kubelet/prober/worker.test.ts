@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerState, V1Pod, V1PodStatus } from "../../../src/api/pod.js";
+import type { V1ContainerState, V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { ProbeManager } from "../../../src/kubelet/prober/manager.js";
 import type { ProbeSubject } from "../../../src/kubelet/prober/prober.js";
 import { ProbeResultsManager } from "../../../src/kubelet/prober/results.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { getPodQos } from "../../../src/kubelet/qos/pod-qos.js";
 import { milliValue, unitValue } from "../../../src/kubelet/qos/quantity.js";
 import { nanoValue } from "../../../src/util/quantity.js";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RestConfig } from "../../../src/client/client.js";
+import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { type CriClient, createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/kubelet.js";

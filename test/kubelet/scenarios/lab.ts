@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KubeObject } from "../../../src/api/meta.js";
-import type { KubeClient } from "../../../src/client/client.js";
-import { createClient } from "../../../src/client/create-client.js";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import type { KubeClient } from "../../../src/client-go/rest/client.js";
+import { createClient } from "../../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../../src/controlplane/start.js";
 import { podVolumeDir } from "../../../src/kubelet/volumes/paths.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { rpcFailure } from "../../../src/cri/status.js";
 import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import type { LogPiece, PodLogOptions } from "../../../src/kubelet/kuberuntime/logs/options.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { STATUS_CHANNEL_CAPACITY, StatusManager } from "../../../src/kubelet/status/manager.js";
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";

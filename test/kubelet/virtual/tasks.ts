@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import type { HandlerEvent, HandlerTask, PodHandler } from "../../../src/kubelet/virtual/handler.js";
 import type { HandlerOutcome } from "../../../src/kubelet/virtual/outcome.js";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, renameSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { ContainerConfig } from "../../../src/cri/messages/container.js";
 import { PodSandboxConfig } from "../../../src/cri/messages/sandbox.js";
 import type { HandlerEvent, HandlerSignals, HandlerTask, PodHandler } from "../../../src/kubelet/virtual/handler.js";

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/api/pod.js";
+import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
 import type { HostPaths } from "../../../src/kubelet/volumes/host-path.js";
 import {

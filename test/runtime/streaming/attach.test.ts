@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
+import type { Init } from "../../../src/apimachinery/protobuf/fields.js";
 import type { ContainerConfig } from "../../../src/cri/messages/container.js";
-import type { Init } from "../../../src/protobuf/fields.js";
 import { serveAttach } from "../../../src/runtime/streaming/attach.js";
 import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
 import { loadPrograms, RuntimeLab, stateOf } from "../lab.js";
@@ -10,7 +10,7 @@ import { FakeSession } from "./fake-session.js";
 let lab = new RuntimeLab();
 beforeAll(async () => {
   await loadPrograms();
-  await import("../../../src/runtime/shell/interactive.js");
+  await import("../../../src/shell/language/interactive.js");
 });
 afterEach(() => {
   lab.stop();

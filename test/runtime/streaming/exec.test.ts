@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
-import { Pipe } from "../../../src/runtime/process/pipe.js";
 import type { RunningContainer } from "../../../src/runtime/state/running.js";
 import { serveExec } from "../../../src/runtime/streaming/exec.js";
+import { Pipe } from "../../../src/shell/process/pipe.js";
 import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
 import { loadPrograms, RuntimeLab } from "../lab.js";
 import { FakeSession } from "./fake-session.js";

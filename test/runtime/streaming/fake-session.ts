@@ -1,4 +1,4 @@
-import type { Status } from "../../../src/api/meta.js";
+import type { Status } from "../../../src/apimachinery/api/meta.js";
 import { ByteQueue } from "../../../src/streaming/byte-queue.js";
 import { type ByteWriter, StreamError } from "../../../src/streaming/bytes.js";
 import type {

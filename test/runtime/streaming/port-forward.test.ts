@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
-import type { Connection } from "../../../src/runtime/process/ports.js";
 import { servePortForward } from "../../../src/runtime/streaming/port-forward.js";
+import type { Connection } from "../../../src/shell/process/ports.js";
 import { ByteQueue } from "../../../src/streaming/byte-queue.js";
 import { StreamError } from "../../../src/streaming/bytes.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../../src/streaming/port-forward/session.js";

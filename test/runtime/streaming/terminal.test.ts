@@ -7,8 +7,8 @@ import { FakeSession } from "./fake-session.js";
 let lab = new RuntimeLab();
 beforeAll(async () => {
   await loadPrograms();
-  await import("../../../src/runtime/shell/interactive.js");
-  await import("../../../src/runtime/programs/stty.js");
+  await import("../../../src/shell/language/interactive.js");
+  await import("../../../src/shell/programs/stty.js");
 });
 afterEach(() => {
   lab.stop();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Status } from "../../../src/api/meta.js";
+import type { Status } from "../../../src/apimachinery/api/meta.js";
 import type {
   RemoteCommandClientSession,
   RemoteCommandOptions,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "vitest";
 import { WebSocket } from "ws";
-import type { Status } from "../../../src/api/meta.js";
+import type { Status } from "../../../src/apimachinery/api/meta.js";
 import { StreamError } from "../../../src/streaming/bytes.js";
 import type { FrameReport } from "../../../src/streaming/frame-report.js";
 import type {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { stringify } from "../../../util/yaml.js";
 import { unknown } from "./arguments.js";
 import { executeJsonPath } from "./jsonpath.js";

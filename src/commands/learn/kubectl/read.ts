@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { collectionPath, EVENTS, objectPath } from "../../../client/paths.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { collectionPath, EVENTS, objectPath } from "../../../client-go/rest/paths.js";
 import { stringify } from "../../../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
 import { objectText, type Table, tableText } from "./output.js";

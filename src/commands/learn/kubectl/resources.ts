@@ -1,5 +1,5 @@
-import type { KubeClient } from "../../../client/client.js";
-import { collectionPath, type ResourceRef } from "../../../client/paths.js";
+import type { KubeClient } from "../../../client-go/rest/client.js";
+import { collectionPath, type ResourceRef } from "../../../client-go/rest/paths.js";
 import { SaidError } from "../../../labs/said-error.js";
 
 /** A kind that the server has. */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { CliContext } from "../../../cli/context.js";
-import type { AskingHeaders, RestConfig } from "../../../client/client.js";
-import { createClient } from "../../../client/create-client.js";
-import { loadKubeconfig } from "../../../client/kubeconfig.js";
+import { loadKubeconfig } from "../../../client-go/clientcmd/kubeconfig.js";
+import type { AskingHeaders, RestConfig } from "../../../client-go/rest/client.js";
+import { createClient } from "../../../client-go/rest/create-client.js";
 import { languageOf, sayIn } from "../../../labs/catalogue.js";
 import { inLanguageOf, SaidError } from "../../../labs/said-error.js";
 import { Trace } from "../../../trace/trace.js";

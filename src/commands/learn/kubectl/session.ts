@@ -1,5 +1,5 @@
 import type { CliContext } from "../../../cli/context.js";
-import type { KubeClient } from "../../../client/client.js";
+import type { KubeClient } from "../../../client-go/rest/client.js";
 
 /** What a line of the built-in kubectl works with. */
 export interface Session {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KubeObject } from "../../../api/meta.js";
-import { CSRS, objectPath, PODS } from "../../../client/paths.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { CSRS, objectPath, PODS } from "../../../client-go/rest/paths.js";
 import { fileErrorWords } from "../../../labs/file-error.js";
 import { SaidError } from "../../../labs/said-error.js";
 import { parseAllDocuments } from "../../../util/yaml.js";

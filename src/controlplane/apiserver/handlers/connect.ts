@@ -1,4 +1,4 @@
-import { resourceNotServed } from "../../errors.js";
+import { resourceNotServed } from "../../../apimachinery/errors.js";
 import type { Connecter } from "../connect.js";
 import type { Exchange } from "../exchange.js";
 import type { Target } from "../routes.js";

@@ -1,4 +1,4 @@
-import { methodNotAllowed } from "../../errors.js";
+import { methodNotAllowed } from "../../../apimachinery/errors.js";
 import type { Exchange } from "../exchange.js";
 import { LIST_TYPES, OBJECT_TYPES, requireAcceptable } from "../media-types.js";
 import { isTrue } from "../request-info.js";

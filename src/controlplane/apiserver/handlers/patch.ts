@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { notFound, statusError } from "../../errors.js";
-import { applyPatch, type PatchType } from "../../patch/patch.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { notFound, statusError } from "../../../apimachinery/errors.js";
+import { applyPatch, type PatchType } from "../../../apimachinery/patch/patch.js";
+import { decodeRequestBody } from "../../../apimachinery/scheme/request.js";
 import type { Transform, UpdateOptions } from "../../registry/registry.js";
-import { decodeRequestBody } from "../../schema/request.js";
 import type { Exchange } from "../exchange.js";
 import { syncLastApplied } from "../last-applied.js";
 import { negotiate } from "../media-types.js";

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { invalid, methodNotAllowed, notFound } from "../../errors.js";
-import { applyPatch, type PatchType } from "../../patch/patch.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { invalid, methodNotAllowed, notFound } from "../../../apimachinery/errors.js";
+import { applyPatch, type PatchType } from "../../../apimachinery/patch/patch.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import { checkName } from "../../registry/object-meta.js";
 import type { Transform } from "../../registry/registry.js";

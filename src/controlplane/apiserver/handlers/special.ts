@@ -1,6 +1,6 @@
-import type { KubeList, KubeObject } from "../../../api/meta.js";
-import { methodNotAllowed, statusError } from "../../errors.js";
-import type { KindRef } from "../../schema/schema.js";
+import type { KubeList, KubeObject } from "../../../apimachinery/api/meta.js";
+import { methodNotAllowed, statusError } from "../../../apimachinery/errors.js";
+import type { KindRef } from "../../../apimachinery/scheme/schema.js";
 import { writeBody, writeStatus } from "../answer.js";
 import { decodeInto } from "../decode.js";
 import type { Exchange } from "../exchange.js";

@@ -1,4 +1,4 @@
-import type { WatchEvent } from "../../../api/meta.js";
+import type { WatchEvent } from "../../../apimachinery/api/meta.js";
 import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
 import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
 import { UNNAMED } from "../../../streaming/websocket/subprotocols.js";

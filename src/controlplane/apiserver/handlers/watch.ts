@@ -1,4 +1,4 @@
-import type { KubeObject, WatchEvent } from "../../../api/meta.js";
+import type { KubeObject, WatchEvent } from "../../../apimachinery/api/meta.js";
 import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
 import { asStatusError, commonHeaders } from "../answer.js";
 import { drained } from "../drained.js";

@@ -1,4 +1,4 @@
-import type { KubeObject, Status } from "../../../api/meta.js";
+import type { KubeObject, Status } from "../../../apimachinery/api/meta.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import { checkName } from "../../registry/object-meta.js";
 import type { DeleteOptions } from "../../registry/registry.js";

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { badRequest } from "../../../apimachinery/errors.js";
 import { factFor } from "../../../release/facts.js";
 import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
 import { isLoopback } from "../../../util/own-address.js";
-import { badRequest } from "../../errors.js";
 import { fields, items, text } from "../../registry/resources/access.js";
 import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
 import type { Connecter, Connecters, ConnectRequest } from "../connect.js";

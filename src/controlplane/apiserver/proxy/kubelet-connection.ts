@@ -1,11 +1,11 @@
 import type { RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { internalError } from "../../../apimachinery/errors.js";
 import type { KeyPair } from "../../../pki/authority.js";
 import { connectTcp } from "../../../util/connect-tcp.js";
 import { isOwnAddress } from "../../../util/own-address.js";
 import { type TlsServer, TlsSessions } from "../../../util/tls-sessions.js";
-import { internalError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
 import { fields, items, text } from "../../registry/resources/access.js";
 import { joinHostPort } from "./go-url.js";

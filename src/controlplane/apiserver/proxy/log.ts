@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { internalError, invalid } from "../../errors.js";
+import { internalError, invalid } from "../../../apimachinery/errors.js";
 import { nodeNameOf, requireContainer, validateLogOptions } from "../../registry/resources/pods/streams.js";
 import { commonHeaders, writeBody } from "../answer.js";
 import type { Connecter } from "../connect.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { badRequest } from "../../../apimachinery/errors.js";
 import { offeredSubprotocols, TUNNEL_PREFIX } from "../../../streaming/websocket/subprotocols.js";
-import { badRequest } from "../../errors.js";
 import type { Upgrade } from "../connect.js";
 import type { Exchange } from "../exchange.js";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { statusError } from "../../errors.js";
+import { statusError } from "../../../apimachinery/errors.js";
 import { commonHeaders } from "../answer.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";

@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { badRequest } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { badRequest } from "../../../apimachinery/errors.js";
 import { numberOf } from "../../registry/resources/pods/streams.js";
 import { isTrue } from "../request-info.js";
 import { encodeQuery } from "./go-url.js";

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { connectionStream } from "../../../streaming/port-forward/connection-stream.js";
 import { spdyPortForward } from "../../../streaming/port-forward/spdy-client.js";
 import type { Exchange } from "../exchange.js";

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import type { Status } from "../../../api/meta.js";
+import type { Status } from "../../../apimachinery/api/meta.js";
+import { type StatusError, statusError } from "../../../apimachinery/errors.js";
 import { readBounded } from "../../../streaming/read-bounded.js";
 import { internalErrorStatus } from "../../../streaming/remote-command/status-text.js";
-import { type StatusError, statusError } from "../../errors.js";
 
 /** Mirrors maxReadLength in k8s.io/apiserver/pkg/registry/generic/rest/response_checker.go. */
 const MAX_BODY_BYTES = 50_000;

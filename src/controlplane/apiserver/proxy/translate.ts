@@ -1,4 +1,4 @@
-import type { Status } from "../../../api/meta.js";
+import type { Status } from "../../../apimachinery/api/meta.js";
 import type { ByteReader, ByteWriter } from "../../../streaming/bytes.js";
 import type {
   RemoteCommandClientSession,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { internalError } from "../../../apimachinery/errors.js";
 import { joinSockets } from "../../../streaming/join.js";
-import { internalError } from "../../errors.js";
 import type { Upgrade } from "../connect.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";

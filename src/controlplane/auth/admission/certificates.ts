@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
-import { goQuote } from "../../schema/go-text.js";
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject, Authorizer } from "../contracts.js";
 import { fieldOf, textOf } from "../reading.js";
 import type { UserInfo } from "../user.js";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject, OwnerReference } from "../../../api/meta.js";
-import { notFound, StatusError } from "../../errors.js";
+import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.js";
+import { notFound, StatusError } from "../../../apimachinery/errors.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { Registry } from "../../registry/registry.js";
-import { goQuote } from "../../schema/go-text.js";
 import { nodeNameOf } from "../authorization/node-identity.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../contracts.js";
 import { isMirrorPod, MIRROR_POD_ANNOTATION, podReferences } from "../pod-references.js";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../../../api/meta.js";
-import { forbidden, notFound } from "../../errors.js";
-import { goQuote } from "../../schema/go-text.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { forbidden, notFound } from "../../../apimachinery/errors.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { RbacAuthorizer } from "../authorization/rbac.js";
 import { type PolicyRule, RBAC_GROUP, type RoleRef, roleRefOf, rulesOf } from "../authorization/rbac-types.js";
 import { compactRules, uncovered } from "../authorization/rule-matching.js";

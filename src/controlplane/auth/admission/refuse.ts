@@ -1,4 +1,4 @@
-import { forbidden, type StatusError } from "../../errors.js";
+import { forbidden, type StatusError } from "../../../apimachinery/errors.js";
 import type { AdmissionAttributes } from "../contracts.js";
 
 /** The 403 of an admission plugin. Mirrors k8s.io/apiserver/pkg/admission/errors.go (NewForbidden). */

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { StatusError } from "../../../apimachinery/errors.js";
 import type { Clock } from "../../../util/clock.js";
-import { StatusError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
 import { fieldOf, textOf } from "../reading.js";
 import { asAuthenticated } from "./groups.js";

@@ -1,10 +1,10 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { StatusError } from "../../../apimachinery/errors.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import { factFor } from "../../../release/facts.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
-import { StatusError } from "../../errors.js";
 import type { Registry } from "../../registry/registry.js";
-import { goQuote } from "../../schema/go-text.js";
 import { fieldOf, quoteList, stringsOf, textOf } from "../reading.js";
 import { asAuthenticated } from "./groups.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";

@@ -1,5 +1,5 @@
-import { forbidden, type StatusError, statusError } from "../../errors.js";
-import { goQuote } from "../../schema/go-text.js";
+import { forbidden, type StatusError, statusError } from "../../../apimachinery/errors.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { AuthorizationAttributes } from "../contracts.js";
 
 /**

@@ -1,4 +1,4 @@
-import { goQuote } from "../../schema/go-text.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
 import type { UserInfo } from "../user.js";
 import type { NodeGraph, ReachableKind } from "./node-graph.js";

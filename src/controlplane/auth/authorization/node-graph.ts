@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { StatusError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { StatusError } from "../../../apimachinery/errors.js";
 import type { Registry } from "../../registry/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 import { isMirrorPod, podReferences } from "../pod-references.js";

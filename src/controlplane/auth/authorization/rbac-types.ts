@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isRecord, stringsOf, textOf } from "../reading.js";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";

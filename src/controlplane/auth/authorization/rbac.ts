@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { goQuote } from "../../schema/go-text.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,

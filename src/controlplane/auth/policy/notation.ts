@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { RBAC_GROUP } from "../authorization/rbac-types.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isAtLeast } from "../../../release/facts.js";
 import { type PolicyRule, rulesOf } from "../authorization/rbac-types.js";
 import {

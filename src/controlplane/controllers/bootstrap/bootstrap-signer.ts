@@ -1,9 +1,9 @@
+import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { type ConfigMapObject, isTerminating, type SecretObject } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { WorkQueue } from "../support/work-queue.js";
 import { detachedSignature } from "./jws.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";
 

@@ -1,8 +1,8 @@
+import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { keyOf, nameOf, rfc3339, type SecretObject } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { WorkQueue } from "../support/work-queue.js";
 import { expirationMs, isBootstrapToken } from "./tokens.js";
 
 /**

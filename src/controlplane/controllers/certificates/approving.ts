@@ -1,4 +1,9 @@
-import { base64Text, type CertificateSigningRequest, csrCondition, isIssued } from "../../../api/certificates.js";
+import {
+  base64Text,
+  type CertificateSigningRequest,
+  csrCondition,
+  isIssued,
+} from "../../../apimachinery/api/certificates.js";
 import { type CertificateRequest, parseCertificateRequestPem } from "../../../pki/csr.js";
 import { evaluateSigner, findSigner, KUBE_APISERVER_CLIENT_KUBELET, outcomesText } from "../../../pki/signers.js";
 import type { Controller, ControllerDeps } from "../controller.js";

@@ -1,8 +1,8 @@
-import type { CertificateSigningRequest } from "../../../api/certificates.js";
+import type { CertificateSigningRequest } from "../../../apimachinery/api/certificates.js";
+import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { ControllerDeps } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { errorText } from "../support/shared-deps.js";
-import { WorkQueue } from "../support/work-queue.js";
 
 /** How the controllers' clients name the resource. */
 export const CSR_RESOURCE = "certificatesigningrequests.certificates.k8s.io";

@@ -1,4 +1,4 @@
-import { base64Text, type CertificateSigningRequest, isIssued } from "../../../api/certificates.js";
+import { base64Text, type CertificateSigningRequest, isIssued } from "../../../apimachinery/api/certificates.js";
 import { parseCertificatePem } from "../../../pki/certificate.js";
 import { constantFor, type FactName, factFor } from "../../../release/facts.js";
 import type { Controller, ControllerDeps } from "../controller.js";

@@ -1,4 +1,7 @@
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from "../../../api/certificates.js";
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from "../../../apimachinery/api/certificates.js";
 
 /**
  * The request with one more condition, unless it has one of this type already (somebody was faster).

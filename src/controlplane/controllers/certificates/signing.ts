@@ -1,4 +1,9 @@
-import { base64Text, type CertificateSigningRequest, csrCondition, isApproved } from "../../../api/certificates.js";
+import {
+  base64Text,
+  type CertificateSigningRequest,
+  csrCondition,
+  isApproved,
+} from "../../../apimachinery/api/certificates.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { issueCertificate, loadAuthority, type SigningPair } from "../../../pki/issue.js";
 import { nameText } from "../../../pki/name.js";

@@ -1,4 +1,5 @@
-import type { KubeObject, OwnerReference } from "../../../api/meta.js";
+import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.js";
+import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
@@ -6,7 +7,6 @@ import { apiVersionOf, deletableResources, resourceKey } from "../support/deleta
 import type { EventRecorder } from "../support/event-recorder.js";
 import { isTerminating, keyOf, nameOf } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { WorkQueue } from "../support/work-queue.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 
 const FILE = "pkg/controller/garbagecollector/garbagecollector.go";

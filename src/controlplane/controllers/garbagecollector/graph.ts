@@ -1,4 +1,4 @@
-import type { KubeObject, OwnerReference } from "../../../api/meta.js";
+import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import { isTerminating } from "../support/objects.js";
 

@@ -1,4 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { WorkQueue } from "../../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../../release/facts.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Controller } from "../controller.js";
@@ -7,7 +8,6 @@ import { concurrently } from "../support/concurrently.js";
 import { deletableResources, resourceKey } from "../support/deletable.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { WorkQueue } from "../support/work-queue.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
 
 const FILE = "pkg/controller/namespace/deletion/namespaced_resources_deleter.go";

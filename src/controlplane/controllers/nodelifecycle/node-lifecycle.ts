@@ -1,3 +1,4 @@
+import { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
@@ -5,7 +6,6 @@ import { concurrently, every } from "../support/concurrently.js";
 import type { EventRecorder } from "../support/event-recorder.js";
 import { keyOf, type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { WorkQueue } from "../support/work-queue.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
 import { HealthReport } from "./health-report.js";
 import { reconcileLabels } from "./labels.js";

@@ -1,4 +1,4 @@
-import { qualifiedResource } from "../../errors.js";
+import { qualifiedResource } from "../../../apimachinery/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 
 /**

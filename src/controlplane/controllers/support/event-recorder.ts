@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { factFor } from "../../../release/facts.js";
 import type { ControllerDeps } from "../controller.js";
 import { rfc3339 } from "./objects.js";

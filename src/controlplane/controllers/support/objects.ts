@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectMeta } from "../../../api/meta.js";
+import type { KubeObject, ObjectMeta } from "../../../apimachinery/api/meta.js";
 
 /** The parts of Node, Pod and Lease that controllers read. Mirrors k8s.io/api/core/v1/types.go. */
 

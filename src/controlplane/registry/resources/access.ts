@@ -1,4 +1,4 @@
-import { ownValue } from "../../../util/own.js";
+import { ownValue } from "../../../apimachinery/own.js";
 /** Reading fields of objects whose shape the schema engine has already checked: a wrong or absent value reads as empty. */
 
 export type Fields = Readonly<Record<string, unknown>>;

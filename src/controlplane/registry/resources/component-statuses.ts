@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { notFound } from "../../../apimachinery/errors.js";
 import type { SpecialHandler } from "../../apiserver/special.js";
-import { notFound } from "../../errors.js";
 
 const HEALTHY = ["controller-manager", "scheduler", "etcd-0"];
 

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isConfigMapKey } from "../../../api/names.js";
-import type { FieldError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isConfigMapKey } from "../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Strategy, StrategyContext } from "../definition.js";
 import { bool, fields, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";

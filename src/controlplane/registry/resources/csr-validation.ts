@@ -1,10 +1,10 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isDns1123Label, isDns1123Subdomain } from "../../../api/names.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isDns1123Label, isDns1123Subdomain } from "../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import { parseCertificate } from "../../../pki/certificate.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { decodePem } from "../../../pki/pem.js";
 import { ALL_USAGES } from "../../../pki/usages.js";
-import type { FieldError } from "../../errors.js";
 import { fields, items, number, semanticallyEqual, text } from "./access.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required, tooLong } from "./field-errors.js";
 

@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isPathSegmentName } from "../../../api/names.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isPathSegmentName } from "../../../apimachinery/api/names.js";
 import type { Strategy, StrategyContext } from "../definition.js";
 import { type Fields, fields, items, number, text, withoutUndefined } from "./access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } from "./cells.js";

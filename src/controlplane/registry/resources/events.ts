@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isDns1123Subdomain, isQualifiedName } from "../../../api/names.js";
-import type { FieldError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isDns1123Subdomain, isQualifiedName } from "../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Strategy, TableDefinition } from "../definition.js";
 import { fields, isSet, number, text } from "./access.js";
 import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";

@@ -1,4 +1,4 @@
-import type { FieldError } from "../../errors.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 
 /**
  * Constructors of field errors with upstream's wording.

@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../api/meta.js";
-import type { FieldError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Strategy } from "../definition.js";
 import { fields, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";

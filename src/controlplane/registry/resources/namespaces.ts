@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isDns1123Label, isQualifiedName } from "../../../api/names.js";
-import type { FieldError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isDns1123Label, isQualifiedName } from "../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Strategy } from "../definition.js";
 import { fields, items, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isDns1035Label, isDns1123Label, isPortNumber } from "../../../api/names.js";
-import type { FieldError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isDns1035Label, isDns1123Label, isPortNumber } from "../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Strategy } from "../definition.js";
 import { type Fields, fields, isSet, items, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "./cells.js";

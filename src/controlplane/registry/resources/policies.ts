@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../api/meta.js";
-import { isDns1123Label } from "../../../api/names.js";
-import type { FieldError } from "../../errors.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isDns1123Label } from "../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Strategy } from "../definition.js";
 import { bool, fields, isSet, number, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";

@@ -1,4 +1,4 @@
-import { ownValue } from "../../../util/own.js";
+import { ownValue } from "../../../apimachinery/own.js";
 import { fields, isSet, items, text } from "./access.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { ResourceDefinition } from "../definition.js";
 import { bool, fields, items, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf, UNKNOWN } from "./cells.js";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { Strategy } from "../definition.js";
 import { isSet, semanticallyEqual } from "./access.js";
 

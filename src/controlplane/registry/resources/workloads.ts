@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { ResourceDefinition, TableDefinition } from "../definition.js";
 import { fields, number } from "./access.js";
 import {

@@ -1,4 +1,4 @@
-import { matchesNodeSelectorTerm, type NodeSelectorTerm } from "../../../api/node-selector.js";
+import { matchesNodeSelectorTerm, type NodeSelectorTerm } from "../../../apimachinery/api/node-selector.js";
 import {
   type FilterPlugin,
   NODE_EVENTS,

@@ -1,8 +1,8 @@
-import { type CertificateSigningRequest, csrCondition } from "../../../api/certificates.js";
-import { isSuccess, refusal } from "../../../client/answers.js";
-import type { KubeClient } from "../../../client/client.js";
-import { identityInWords } from "../../../client/identity.js";
-import { CSRS, objectPath } from "../../../client/paths.js";
+import { type CertificateSigningRequest, csrCondition } from "../../../apimachinery/api/certificates.js";
+import { isSuccess, refusal } from "../../../client-go/rest/answers.js";
+import type { KubeClient } from "../../../client-go/rest/client.js";
+import { identityInWords } from "../../../client-go/rest/identity.js";
+import { CSRS, objectPath } from "../../../client-go/rest/paths.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { byHand, explainSigner } from "./create.js";

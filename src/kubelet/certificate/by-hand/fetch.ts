@@ -1,4 +1,4 @@
-import { base64Text, type CertificateSigningRequest } from "../../../api/certificates.js";
+import { base64Text, type CertificateSigningRequest } from "../../../apimachinery/api/certificates.js";
 import { parseCertificatePem } from "../../../pki/certificate.js";
 import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { publicKeyDer } from "../../../pki/keys.js";

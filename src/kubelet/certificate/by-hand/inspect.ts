@@ -1,4 +1,4 @@
-import { type CertificateSigningRequest, csrState } from "../../../api/certificates.js";
+import { type CertificateSigningRequest, csrState } from "../../../apimachinery/api/certificates.js";
 import { type Certificate, certificateProblem, parseCertificate } from "../../../pki/certificate.js";
 import { type CertificateRequest, parseCertificateRequest, requestSignatureProblem } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { base64Text, type CertificateSigningRequest } from "../../../api/certificates.js";
+import { base64Text, type CertificateSigningRequest } from "../../../apimachinery/api/certificates.js";
 import { parseCertificateRequest } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
 import { decodePem } from "../../../pki/pem.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../../api/pod.js";
+import type { V1Pod } from "../../../apimachinery/api/pod.js";
 import { ContainerState } from "../../../cri/messages/enums.js";
 import type { RpcResult } from "../../../cri/status.js";
 import type { Trace } from "../../../trace/trace.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../../api/pod.js";
+import type { V1Pod } from "../../../apimachinery/api/pod.js";
 import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
 import type { Trace } from "../../../trace/trace.js";
 import { buildPodFullName } from "../../container/runtime.js";

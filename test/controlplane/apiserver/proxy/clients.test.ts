@@ -3,7 +3,7 @@ import { once, setMaxListeners } from "node:events";
 import { PassThrough } from "node:stream";
 import { Attach, Exec, KubeConfig, Log, PortForward, type V1Status } from "@kubernetes/client-node";
 import { describe, test } from "vitest";
-import type { Status } from "../../../../src/api/meta.js";
+import type { Status } from "../../../../src/apimachinery/api/meta.js";
 import { connectPortForward } from "../../../../src/streaming/port-forward/connect.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../../src/streaming/remote-command/connect.js";
 import { exitCodeOf, internalErrorStatus, SUCCESS } from "../../../../src/streaming/remote-command/status-text.js";

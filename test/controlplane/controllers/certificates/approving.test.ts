@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
 import { createCsrApprovingController } from "../../../../src/controlplane/controllers/certificates/approving.js";
 import { createCertificateRequest } from "../../../../src/pki/csr.js";
 import { generatePrivateKey } from "../../../../src/pki/keys.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
 import { createCsrCleanerController } from "../../../../src/controlplane/controllers/certificates/cleaner.js";
 import { createClientCertificate } from "../../../../src/pki/authority.js";
 import { START_MS } from "../../../support/fake-clock.js";

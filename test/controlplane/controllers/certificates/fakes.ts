@@ -1,5 +1,5 @@
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
-import type { KubeObject } from "../../../../src/api/meta.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import type { AuthorizationAttributes, Authorizer } from "../../../../src/controlplane/auth/contracts.js";
 import type { ControllerDeps } from "../../../../src/controlplane/controllers/controller.js";
 import type { LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
-import { base64Text } from "../../../../src/api/certificates.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
+import { base64Text } from "../../../../src/apimachinery/api/certificates.js";
 import { createCsrApprovingController } from "../../../../src/controlplane/controllers/certificates/approving.js";
 import { createCsrSigningController } from "../../../../src/controlplane/controllers/certificates/signing.js";
 import type { Controller } from "../../../../src/controlplane/controllers/controller.js";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from "vitest";
-import type { KubeObject } from "../../../../src/api/meta.js";
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { rfc3339 } from "../../../../src/controlplane/controllers/support/objects.js";
 import { type Harness, LEASES, startOnFakes } from "./harness.js";
 

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../../src/api/meta.js";
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "vitest";
-import type { KubeObject } from "../../../../src/api/meta.js";
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { fields } from "../../../../src/controlplane/registry/resources/access.js";
 import { createCertificateRequest } from "../../../../src/pki/csr.js";
 import { START_MS } from "../../../support/fake-clock.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { Status } from "../../../../src/api/meta.js";
+import type { Status } from "../../../../src/apimachinery/api/meta.js";
 import { MISSING_RECORDINGS, type RecordedItem, recorded } from "../../../support/recordings.js";
 import { openTableLab, refusalIfAny } from "./table-lab.js";
 

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import type { KubeObject, Status } from "../../../../src/api/meta.js";
+import type { KubeObject, Status } from "../../../../src/apimachinery/api/meta.js";
+import { StatusError } from "../../../../src/apimachinery/errors.js";
+import { decodeRequestBody } from "../../../../src/apimachinery/scheme/request.js";
 import { createAdmission } from "../../../../src/controlplane/admission/create-admission.js";
 import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
 import type { UserInfo } from "../../../../src/controlplane/auth/user.js";
-import { StatusError } from "../../../../src/controlplane/errors.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../../src/controlplane/registry/registry.js";
 import { defaultNamespaceObjects, systemObjects } from "../../../../src/controlplane/registry/resources/seed.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
-import { decodeRequestBody } from "../../../../src/controlplane/schema/request.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 

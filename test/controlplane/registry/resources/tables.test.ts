@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { KubeObject } from "../../../../src/api/meta.js";
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import type { ResourceDefinition, TableColumn } from "../../../../src/controlplane/registry/definition.js";
 import { humanDuration } from "../../../../src/controlplane/registry/resources/cells.js";
 import { RESOURCES } from "../../../../src/controlplane/registry/table.js";

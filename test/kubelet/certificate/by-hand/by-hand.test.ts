@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
-import { base64Text } from "../../../../src/api/certificates.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
+import { base64Text } from "../../../../src/apimachinery/api/certificates.js";
 import { prepareRequest, type RequestPlan, submitRequest } from "../../../../src/kubelet/certificate/by-hand/create.js";
 import { type Decision, decide } from "../../../../src/kubelet/certificate/by-hand/decide.js";
 import { fetchCertificate } from "../../../../src/kubelet/certificate/by-hand/fetch.js";

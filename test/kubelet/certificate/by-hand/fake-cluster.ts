@@ -1,7 +1,7 @@
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
-import type { KubeObject, Status, WatchEvent } from "../../../../src/api/meta.js";
-import { isSuccess, refusal } from "../../../../src/client/answers.js";
-import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../../../src/client/client.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
+import type { KubeObject, Status, WatchEvent } from "../../../../src/apimachinery/api/meta.js";
+import { isSuccess, refusal } from "../../../../src/client-go/rest/answers.js";
+import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../../../src/client-go/rest/client.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { AsyncQueue } from "../../../../src/util/async-queue.js";

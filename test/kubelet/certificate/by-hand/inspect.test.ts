@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { CertificateSigningRequest } from "../../../../src/api/certificates.js";
+import type { CertificateSigningRequest } from "../../../../src/apimachinery/api/certificates.js";
 import { type Inspection, inspect } from "../../../../src/kubelet/certificate/by-hand/inspect.js";
 import { inspectionText } from "../../../../src/kubelet/certificate/by-hand/report.js";
 import { sourceFromFile, sourceFromObject } from "../../../../src/kubelet/certificate/by-hand/source.js";

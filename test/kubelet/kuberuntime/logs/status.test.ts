@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerState, V1PodStatus } from "../../../../src/api/pod.js";
+import type { V1ContainerState, V1PodStatus } from "../../../../src/apimachinery/api/pod.js";
 import { validateContainerLogStatus } from "../../../../src/kubelet/kuberuntime/logs/container-log-status.js";
 
 const ended = (containerID?: string): V1ContainerState => ({

@@ -1,7 +1,7 @@
-import type { KubeObject, Status } from "../../../../api/meta.js";
+import type { KubeObject, Status } from "../../../../apimachinery/api/meta.js";
+import { badRequest, conflict, internalError } from "../../../../apimachinery/errors.js";
 import type { Clock } from "../../../../util/clock.js";
 import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
-import { badRequest, conflict, internalError } from "../../../errors.js";
 import { timestamp } from "../../object-meta.js";
 import { type Fields, fields, items, text } from "../access.js";
 import { gateNames } from "./scheduling-gates.js";

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../../api/meta.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
 import { factFor } from "../../../../release/facts.js";
-import type { FieldError } from "../../../errors.js";
 import { type Fields, fields, items, text } from "../access.js";
 import { forbidden, notSupported } from "../field-errors.js";
 

@@ -5,9 +5,9 @@ import {
   isPortName,
   isPortNumber,
   isQualifiedName,
-} from "../../../../api/names.js";
-import { ownValue } from "../../../../util/own.js";
-import type { FieldError } from "../../../errors.js";
+} from "../../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
+import { ownValue } from "../../../../apimachinery/own.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
 import { compareQuantities, signOfQuantity } from "../quantity.js";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../../api/meta.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import type { Draft } from "../../../../util/draft.js";
 import type { Strategy } from "../../definition.js";
 import { fields, isSet, items, number, text } from "../access.js";

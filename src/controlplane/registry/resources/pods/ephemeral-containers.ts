@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../../api/meta.js";
-import type { FieldError } from "../../../errors.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
 import type { Strategy } from "../../definition.js";
 import { fields, isSet, items, semanticallyEqual, text } from "../access.js";
 import { duplicate, forbidden, notFound, required } from "../field-errors.js";

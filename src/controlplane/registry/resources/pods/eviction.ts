@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../../api/meta.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { badRequest, internalError, type StatusError, statusError } from "../../../../apimachinery/errors.js";
 import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
-import { badRequest, internalError, type StatusError, statusError } from "../../../errors.js";
 import type { DeleteOptions } from "../../registry.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { matchesSelector } from "../selector.js";

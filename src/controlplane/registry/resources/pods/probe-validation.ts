@@ -1,5 +1,5 @@
-import { isPortName, isPortNumber } from "../../../../api/names.js";
-import type { FieldError } from "../../../errors.js";
+import { isPortName, isPortNumber } from "../../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 

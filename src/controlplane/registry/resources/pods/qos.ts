@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../../api/meta.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import { type Fields, fields, items } from "../access.js";
 import { signOfQuantity, sumQuantities } from "../quantity.js";
 

@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../../../api/meta.js";
-import { isQualifiedName } from "../../../../api/names.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { isQualifiedName } from "../../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
 import { factFor } from "../../../../release/facts.js";
-import type { FieldError } from "../../../errors.js";
 import { timestamp } from "../../object-meta.js";
 import { type Fields, fields, items, text } from "../access.js";
 import { duplicate, forbidden, invalidValue } from "../field-errors.js";

@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../../../api/meta.js";
-import { badRequest, type FieldError } from "../../../errors.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { badRequest, type FieldError } from "../../../../apimachinery/errors.js";
 import { fields, items, text } from "../access.js";
 import { forbidden, invalidValue } from "../field-errors.js";
 

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../../api/meta.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import type { TableDefinition, TableRowCondition } from "../../definition.js";
 import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import type { KubeObject } from "../../../../api/meta.js";
-import { isDns1123Subdomain } from "../../../../api/names.js";
-import type { FieldError } from "../../../errors.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { isDns1123Subdomain } from "../../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
 import { type Fields, fields, isSet, items, number, semanticallyEqual, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue } from "../field-errors.js";
 import { validateImage } from "./container-validation.js";

@@ -1,6 +1,11 @@
-import type { KubeObject } from "../../../../api/meta.js";
-import { isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from "../../../../api/names.js";
-import type { FieldError } from "../../../errors.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import {
+  isDns1123Label,
+  isDns1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+} from "../../../../apimachinery/api/names.js";
+import type { FieldError } from "../../../../apimachinery/errors.js";
 import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 import { validateContainerRestartPolicies } from "./container-restart-policy.js";

@@ -1,0 +1,160 @@
+import type { Status, StatusCause } from "./api/meta.js";
+
+/**
+ * An answer other than success: thrown anywhere below the API server's handlers, written as a `Status` on the wire.
+ * Texts mirror k8s.io/apimachinery/pkg/api/errors/errors.go; the recordings hold them.
+ */
+export class StatusError extends Error {
+  override readonly name = "StatusError";
+  constructor(readonly status: Status & { readonly code: number }) {
+    super(status.message);
+  }
+  get code(): number {
+    return this.status.code;
+  }
+  get reason(): string | undefined {
+    return this.status.reason;
+  }
+}
+
+/** Group and plural of a resource, for error texts: `pods`, `leases.coordination.k8s.io`. */
+export interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+export interface GroupKind {
+  readonly group: string;
+  readonly kind: string;
+}
+
+function failure(code: number, reason: string | undefined, message: string, details?: Status["details"]): StatusError {
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+    code,
+  });
+}
+
+/** `pods`, or `leases.coordination.k8s.io` for a named group. */
+export function qualifiedResource({ group, resource }: GroupResource): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+function qualifiedKind({ group, kind }: GroupKind): string {
+  return group === "" ? kind : `${kind}.${group}`;
+}
+
+/** details.kind holds the plural resource in most errors (an upstream quirk). */
+function resourceDetails({ group, resource }: GroupResource, name: string): NonNullable<Status["details"]> {
+  return { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind: resource };
+}
+
+export function notFound(resource: GroupResource, name: string): StatusError {
+  return failure(
+    404,
+    "NotFound",
+    `${qualifiedResource(resource)} "${name}" not found`,
+    resourceDetails(resource, name),
+  );
+}
+
+/** 404 for a path inside a served group that names no resource: empty details, one fixed text. */
+export function resourceNotServed(): StatusError {
+  return failure(404, "NotFound", "the server could not find the requested resource", {});
+}
+
+export function alreadyExists(resource: GroupResource, name: string): StatusError {
+  return failure(
+    409,
+    "AlreadyExists",
+    `${qualifiedResource(resource)} "${name}" already exists`,
+    resourceDetails(resource, name),
+  );
+}
+
+export function conflict(resource: GroupResource, name: string, why: string): StatusError {
+  return failure(
+    409,
+    "Conflict",
+    `Operation cannot be fulfilled on ${qualifiedResource(resource)} "${name}": ${why}`,
+    resourceDetails(resource, name),
+  );
+}
+
+export function forbidden(resource: GroupResource, name: string, why: string): StatusError {
+  const subject = name === "" ? qualifiedResource(resource) : `${qualifiedResource(resource)} "${name}"`;
+  return failure(403, "Forbidden", `${subject} is forbidden: ${why}`, resourceDetails(resource, name));
+}
+
+export function unauthorized(message = "Unauthorized"): StatusError {
+  return failure(401, "Unauthorized", message);
+}
+
+export function badRequest(message: string): StatusError {
+  return failure(400, "BadRequest", message);
+}
+
+/** 422 with one cause per error: `Node "x" is invalid: metadata.name: Invalid value: ...`; the text says the same once. */
+export function invalid(kind: GroupKind, name: string, causes: readonly FieldError[]): StatusError {
+  const lines = [...new Set(causes.map(fieldErrorText))];
+  const text = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
+  return failure(422, "Invalid", `${qualifiedKind(kind)} "${name}" is invalid: ${text}`, {
+    ...(name === "" ? {} : { name }),
+    ...(kind.group === "" ? {} : { group: kind.group }),
+    kind: kind.kind,
+    causes: causes.map(
+      (cause): StatusCause => ({ reason: cause.type, message: fieldErrorBody(cause), field: cause.field }),
+    ),
+  });
+}
+
+/** Mirrors field.Error in k8s.io/apimachinery/pkg/util/validation/field. `type` is the cause's reason on the wire. */
+export interface FieldError {
+  readonly type:
+    | "FieldValueRequired"
+    | "FieldValueInvalid"
+    | "FieldValueNotSupported"
+    | "FieldValueDuplicate"
+    | "FieldValueForbidden"
+    | "FieldValueTooLong"
+    | "FieldValueTooMany"
+    | "FieldValueNotFound"
+    | "FieldValueTypeInvalid"
+    | "InternalError";
+  /** `spec.containers[0].name` */
+  readonly field: string;
+  /** all that follows `<field>: `, for example `Invalid value: "x": must be ...` */
+  readonly text: string;
+}
+
+function fieldErrorBody(error: FieldError): string {
+  return error.text;
+}
+
+function fieldErrorText(error: FieldError): string {
+  return `${error.field}: ${error.text}`;
+}
+
+export function methodNotAllowed(): StatusError {
+  return failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+}
+
+export function internalError(message: string, reason?: string): StatusError {
+  return failure(500, reason, message);
+}
+
+/** Any other combination; `errors.ts` keeps the common ones. */
+export function statusError(
+  code: number,
+  reason: string | undefined,
+  message: string,
+  details?: Status["details"],
+): StatusError {
+  return failure(code, reason, message, details);
+}

@@ -1,0 +1,57 @@
+import { goFormat } from "../scheme/go-text.js";
+
+/** What is wrong with a strategic merge patch. Mirrors k8s.io/apimachinery/pkg/util/mergepatch/errors.go. */
+export class StrategicPatchError extends Error {
+  override readonly name = "StrategicPatchError";
+  /** @param code the HTTP status that upstream gives it (interpretStrategicMergePatchError in handlers/patch.go) */
+  constructor(
+    message: string,
+    readonly code: 400 | 422 | 500 = 500,
+  ) {
+    super(message);
+  }
+}
+
+export function noMergeKey(element: unknown, mergeKey: string): StrategicPatchError {
+  return new StrategicPatchError(`map: ${goFormat(element)} does not contain declared merge key: ${mergeKey}`);
+}
+
+export function unknownPatchType(directive: unknown, map: unknown): StrategicPatchError {
+  return new StrategicPatchError(`unknown patch type: ${goFormat(directive)} in map: ${goFormat(map)}`);
+}
+
+export function badArgType(expected: string, actual: unknown): StrategicPatchError {
+  return new StrategicPatchError(`expected a ${expected}, but received a ${goInterfaceType(actual)}`);
+}
+
+export function badPrimitiveList(): StrategicPatchError {
+  return new StrategicPatchError("invalid patch format of primitive list", 400);
+}
+
+export function badRetainKeys(): StrategicPatchError {
+  return new StrategicPatchError("invalid patch format of retainKeys", 400);
+}
+
+export function badSetElementOrder(): StrategicPatchError {
+  return new StrategicPatchError("invalid patch format of setElementOrder list", 400);
+}
+
+export function listOfLists(): StrategicPatchError {
+  return new StrategicPatchError("lists of lists are not supported", 422);
+}
+
+/** reflect.TypeOf of what a JSON value decodes to. */
+export function goInterfaceType(value: unknown): string {
+  if (value === null || value === undefined) return "%!s(<nil>)";
+  if (Array.isArray(value)) return "[]interface {}";
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "boolean":
+      return "bool";
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64";
+    default:
+      return "map[string]interface {}";
+  }
+}

@@ -1,0 +1,208 @@
+import { setOwnValue } from "../own.js";
+import { jsonFields } from "../scheme/catalogue.js";
+import { goFormat } from "../scheme/go-text.js";
+import type { Field, FieldType } from "../scheme/schema.js";
+import {
+  badArgType,
+  badPrimitiveList,
+  badRetainKeys,
+  badSetElementOrder,
+  goInterfaceType,
+  listOfLists,
+  noMergeKey,
+  StrategicPatchError,
+  unknownPatchType,
+} from "./strategic-errors.js";
+import { identityOf, inOrder, type Json, requireMergeKey } from "./strategic-order.js";
+
+/** Directives of a patch: keys that are orders to the server, not fields. */
+const DIRECTIVE = "$patch";
+const RETAIN_KEYS = "$retainKeys";
+const DELETE_FROM_PRIMITIVE_LIST = "$deleteFromPrimitiveList";
+const SET_ELEMENT_ORDER = "$setElementOrder";
+
+/**
+ * Merges a patch into an object: like a merge patch, but lists with a merge key merge element by element.
+ *
+ * Mirrors StrategicMergeMapPatch in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, at v1.25: directives that
+ * stand in a part which is not there yet are kept and end as unknown fields.
+ *
+ * @param current is not changed
+ * @param patch loses the directives that were carried out, as upstream's messages show it
+ * @param type the object's type: where it has no fields (maps), values merge without merge keys
+ * @throws StrategicPatchError
+ */
+export function applyStrategicMergePatch(current: Json, patch: Json, type: string): Json {
+  return mergeMap(current, patch, { type: "object", ref: type });
+}
+
+function mergeMap(current: Json, patch: Json, type: FieldType): Json {
+  if (Object.hasOwn(patch, DIRECTIVE)) return mapDirective(patch);
+  const merged = { ...current };
+  retainKeys(merged, patch);
+  for (const key of Object.keys(patch)) {
+    if (key.startsWith(SET_ELEMENT_ORDER)) mergeInGivenOrder(merged, patch, key, type);
+  }
+  for (const [patchKey, value] of Object.entries(patch)) {
+    const isDeletion = patchKey.startsWith(DELETE_FROM_PRIMITIVE_LIST);
+    const key = isDeletion ? afterSlash(patchKey, DELETE_FROM_PRIMITIVE_LIST, badPrimitiveList) : patchKey;
+    if (value === null) delete merged[key];
+    else if (!Object.hasOwn(merged, key) || goInterfaceType(merged[key]) !== goInterfaceType(value))
+      setOwnValue(merged, key, value);
+    else setOwnValue(merged, key, mergeValue(merged[key], value, fieldOf(type, key), isDeletion));
+  }
+  return merged;
+}
+
+/** `$patch: replace` takes the patch as it is, `$patch: delete` leaves nothing. */
+function mapDirective(patch: Json): Json {
+  const directive = patch[DIRECTIVE];
+  if (directive === "replace") {
+    delete patch[DIRECTIVE];
+    return patch;
+  }
+  if (directive === "delete") return {};
+  throw unknownPatchType(directive, patch);
+}
+
+/** Removes every key that `$retainKeys` does not name: how a union changes from one kind to another. */
+function retainKeys(current: Json, patch: Json): void {
+  if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
+  const keys = patch[RETAIN_KEYS];
+  delete patch[RETAIN_KEYS];
+  if (!Array.isArray(keys)) throw badRetainKeys();
+  for (const [key, value] of Object.entries(patch)) {
+    const isDirective = key.startsWith(DELETE_FROM_PRIMITIVE_LIST) || key.startsWith(SET_ELEMENT_ORDER);
+    if (value !== null && !isDirective && !keys.includes(key)) throw badRetainKeys();
+  }
+  for (const key of Object.keys(current)) if (!keys.includes(key)) delete current[key];
+}
+
+/** Merges the list that a `$setElementOrder/x` belongs to, and puts it in that order. Mirrors mergePatchIntoOriginal. */
+function mergeInGivenOrder(current: Json, patch: Json, directive: string, type: FieldType): void {
+  const order = patch[directive];
+  delete patch[directive];
+  if (!Array.isArray(order)) throw badArgType("[]interface {}", order);
+  const key = afterSlash(directive, SET_ELEMENT_ORDER, badSetElementOrder);
+  const field = fieldOf(type, key);
+  const mergeKey = field?.mergeKey ?? "";
+  const currentList = listIn(current, key);
+  const patchList = listIn(patch, key);
+  if (patchList !== undefined) checkOrder(patchList, order, mergeKey);
+  const merged =
+    currentList !== undefined && patchList !== undefined
+      ? (mergeValue(currentList, patchList, field, false) as unknown[])
+      : (currentList ?? patchList);
+  if (merged === undefined) return;
+  if ((currentList?.length ?? 0) + (patchList?.length ?? 0) === 0) {
+    throw new StrategicPatchError("no elements in any of the given slices");
+  }
+  current[key] = inOrder(merged, order, currentList ?? [], mergeKey);
+  delete patch[key];
+}
+
+function listIn(map: Json, key: string): unknown[] | undefined {
+  if (!Object.hasOwn(map, key)) return undefined;
+  const list = map[key];
+  if (!Array.isArray(list)) throw badArgType("[]interface {}", list);
+  return list;
+}
+
+/** What a patch changes must stand in the order in the same order. Mirrors validatePatchWithSetOrderList. */
+function checkOrder(patchList: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
+  if (order.length === 0) return;
+  let at = 0;
+  const named = patchList.filter((element) => !(isMap(element) && Object.hasOwn(element, DIRECTIVE)));
+  if (mergeKey !== "") {
+    requireMergeKey(named, mergeKey);
+    requireMergeKey(order, mergeKey);
+  }
+  for (const element of named) {
+    while (at < order.length && identityOf(order[at], mergeKey) !== identityOf(element, mergeKey)) at++;
+    if (at++ < order.length) continue;
+    throw new StrategicPatchError(
+      `The order in patch list:\n${goFormat(patchList)}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${goFormat(order)}\n`,
+    );
+  }
+}
+
+/** Both are maps, or lists, or plain values of one type. */
+function mergeValue(current: unknown, patch: unknown, field: Field | undefined, isDeletion: boolean): unknown {
+  if (Array.isArray(patch)) {
+    const list = current as unknown[];
+    return field?.mergeKey === undefined ? patch : mergeList(list, patch, field, isDeletion);
+  }
+  if (!isMap(patch) || field?.replace === true) return patch;
+  return mergeMap(current as Json, patch, field?.type ?? ANY);
+}
+
+function mergeList(
+  current: readonly unknown[],
+  patch: readonly unknown[],
+  field: Field,
+  isDeletion: boolean,
+): unknown[] {
+  if (current.length === 0 && patch.length === 0) return [];
+  const mergeKey = field.mergeKey ?? "";
+  if (!checkElements(current, patch)) {
+    if (isDeletion) return current.filter((element) => !patch.includes(element));
+    return inOrder([...new Set([...current, ...patch])], patch, current, "");
+  }
+  if (mergeKey === "") throw new StrategicPatchError("cannot merge lists without merge key for type string");
+  const { kept, changes } = listDirectives(current as Json[], patch as Json[], mergeKey);
+  const itemType = field.type.type === "array" ? field.type.items : ANY;
+  const merged = [...kept];
+  for (const element of changes) {
+    if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
+    const at = merged.findIndex((other) => Object.hasOwn(other, mergeKey) && other[mergeKey] === element[mergeKey]);
+    const found = merged[at];
+    if (found === undefined) merged.push(element);
+    else merged[at] = mergeMap(found, element, itemType);
+  }
+  return inOrder(merged, changes, kept, mergeKey);
+}
+
+/** @returns whether they are maps @throws when they are lists, or not all alike */
+function checkElements(current: readonly unknown[], patch: readonly unknown[]): boolean {
+  const elements = [...current, ...patch];
+  const kinds = new Set(elements.map(goInterfaceType));
+  if (Array.isArray(elements[0])) throw listOfLists();
+  if (kinds.size > 1)
+    throw new StrategicPatchError(`list element types are not identical: ${goFormat([current, patch])}`);
+  return isMap(elements[0]);
+}
+
+/** Carries out `{$patch: delete}` and `{$patch: replace}` among the elements. Mirrors mergeSliceWithSpecialElements. */
+function listDirectives(current: Json[], patch: readonly Json[], mergeKey: string): { kept: Json[]; changes: Json[] } {
+  const changes: Json[] = [];
+  let kept = current;
+  let replaces = false;
+  for (const element of patch) {
+    if (!Object.hasOwn(element, DIRECTIVE)) changes.push(element);
+    else if (element[DIRECTIVE] === "delete") {
+      if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
+      kept = kept.filter((other) => other[mergeKey] !== element[mergeKey]);
+    } else if (element[DIRECTIVE] === "replace") replaces = true;
+    else if (element[DIRECTIVE] === "merge") {
+      throw new StrategicPatchError("merging lists cannot yet be specified in the patch");
+    } else throw unknownPatchType(element[DIRECTIVE], element);
+  }
+  return replaces ? { kept: changes, changes: [] } : { kept, changes };
+}
+
+const ANY: FieldType = { type: "any" };
+
+/** What is known of a key: of a struct its field, of a map the type of its values. */
+function fieldOf(type: FieldType, key: string): Field | undefined {
+  if (type.type === "object") return jsonFields(type.ref).find(({ name }) => name === key);
+  return undefined;
+}
+
+function afterSlash(key: string, prefix: string, fail: () => StrategicPatchError): string {
+  if (!key.startsWith(`${prefix}/`)) throw fail();
+  return key.slice(prefix.length + 1);
+}
+
+function isMap(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

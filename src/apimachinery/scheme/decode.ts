@@ -1,0 +1,303 @@
+import type { KubeObject } from "../api/meta.js";
+import { setOwnValue } from "../own.js";
+import { canonicalBase64 } from "./base64.js";
+import { jsonFields } from "./catalogue.js";
+import { typeDefaults } from "./defaults/defaults.js";
+import type { MutableStruct } from "./defaults/struct.js";
+import { canonicalTime, RFC3339, RFC3339_MICRO } from "./go-time.js";
+import { canonicalQuantity, canonicalResourceQuantity } from "./quantity.js";
+import type { Field, FieldType, ScalarType } from "./schema.js";
+
+/**
+ * JSON values to objects in one walk: known fields only, in Go's order, defaults and always-present fields in place.
+ *
+ * This is the path of every request, so it only notices that something is wrong (a type, an unknown key) and leaves it
+ * to `diagnose.ts` to say what. Decoders are made of closures, once for each type.
+ * Differs: a whole number written as `1.0` or `1e3` is taken for an integer.
+ */
+export interface Walk {
+  /** an object had a key that its type does not know */
+  unknown: boolean;
+  /** keys of all objects seen: fewer than in the text means that one was there twice */
+  keys: number;
+}
+
+/** Something has the wrong type. `diagnose` words it. */
+export class ShapeError extends Error {
+  override readonly name = "ShapeError";
+}
+
+/** @throws ShapeError, GoTimeError, QuantityError */
+export function decodeWalking(type: string, value: unknown, walk: Walk): KubeObject {
+  return structDecoder(type)(value, walk) as KubeObject;
+}
+
+/** How many keys all objects inside a value have. */
+export function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countKeys(item);
+  else {
+    const object = value as Readonly<Record<string, unknown>>;
+    for (const key in object) count += 1 + countKeys(object[key]);
+  }
+  return count;
+}
+
+type Decoder = (value: unknown, walk: Walk) => unknown;
+
+/** Made when a type is first met: they are functions of constants. */
+const decoders = new Map<string, Decoder>();
+
+function structDecoder(type: string): Decoder {
+  const known = decoders.get(type);
+  if (known !== undefined) return known;
+  const slots = jsonFields(type).map(slotOf);
+  const places = new Map(slots.map(({ name }, place) => [name, place]));
+  const defaults = typeDefaults(type);
+  const rows: unknown[][] = [];
+  const decode: Decoder = (value, walk) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
+    // A row is given back clean: most structs have many fields, of which few are given.
+    const row = rows.pop() ?? new Array<unknown>(slots.length).fill(undefined);
+    readFields(value as Readonly<Record<string, unknown>>, places, row, walk);
+    const out = writeFields(slots, row, walk);
+    rows.push(row);
+    defaults?.(out);
+    return out;
+  };
+  decoders.set(type, decode);
+  return decode;
+}
+
+/** Key by key, as they were sent: to ask for each field that the type has would mostly find nothing. */
+function readFields(
+  input: Readonly<Record<string, unknown>>,
+  places: ReadonlyMap<string, number>,
+  row: unknown[],
+  walk: Walk,
+): void {
+  for (const key in input) {
+    walk.keys++;
+    const place = places.get(key);
+    if (place !== undefined) row[place] = input[key];
+    else {
+      walk.unknown = true;
+      walk.keys += countKeys(input[key]);
+    }
+  }
+}
+
+/** In Go's order. Leaves the row clean. */
+function writeFields(slots: readonly Slot[], row: unknown[], walk: Walk): MutableStruct {
+  const out: MutableStruct = {};
+  for (let i = 0; i < slots.length; i++) {
+    const slot = slots[i] as Slot;
+    const given = row[i];
+    row[i] = undefined;
+    let result: unknown;
+    if (given !== undefined && given !== null) result = slot.present(given, walk);
+    else if (slot.isNeverAbsent) result = slot.absent(walk);
+    else continue;
+    if (result !== undefined) out[slot.name] = result;
+  }
+  return out;
+}
+
+interface Slot {
+  readonly name: string;
+  /** @returns undefined to leave the field out */
+  readonly present: Decoder;
+  readonly absent: (walk: Walk) => unknown;
+  /** `absent` has something to say */
+  readonly isNeverAbsent: boolean;
+}
+
+function slotOf(field: Field): Slot {
+  const absent = absentValue(field);
+  return { name: field.name, present: presentValue(field), absent, isNeverAbsent: absent !== NO_VALUE };
+}
+
+const NO_VALUE = () => undefined;
+
+function presentValue(field: Field): Decoder {
+  const { type, pointer, omitEmpty, default: defaultValue } = field;
+  const decode = lazyDecoder(type);
+  if (pointer) return (value, walk) => decode(value, walk) ?? undefined;
+  const isList = type.type === "array" || type.type === "map";
+  if (isList) {
+    // The store keeps objects as protobuf, which cannot tell an empty list from none.
+    const empty = omitEmpty ? undefined : null;
+    const keep = (value: unknown) => (isEmptyCollection(value) ? empty : value);
+    return (value, walk) => keep(decode(value, walk));
+  }
+  if (defaultValue !== undefined) return (value, walk) => decode(value, walk) || defaultValue;
+  if (!omitEmpty || isStructLike(type)) return decode;
+  return (value, walk) => decode(value, walk) || undefined;
+}
+
+function isEmptyCollection(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _ in value as object) return false;
+  return true;
+}
+
+/** Structs in Go: omitempty has no effect on them. */
+function isStructLike({ type }: FieldType): boolean {
+  return ["object", "time", "microtime", "quantity", "intOrString", "any"].includes(type);
+}
+
+function absentValue({ type, pointer, omitEmpty, default: defaultValue }: Field): (walk: Walk) => unknown {
+  if (defaultValue !== undefined && type.type !== "object") return () => defaultValue;
+  if (pointer && defaultValue === undefined) return omitEmpty ? NO_VALUE : () => null;
+  if (type.type === "object") {
+    const decode = lazyDecoder(type);
+    return (walk) => decode(NOTHING, walk);
+  }
+  if (omitEmpty && !isStructLike(type)) return NO_VALUE;
+  const zero = ZEROS[type.type] ?? null;
+  return () => zero;
+}
+
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
+
+const ZEROS: Readonly<Record<string, unknown>> = {
+  string: "",
+  boolean: false,
+  int32: 0,
+  int64: 0,
+  double: 0,
+  quantity: "0",
+  resourceQuantity: "0",
+  intOrString: 0,
+};
+
+/** Types refer to each other, and most of them are never met: a struct's decoder is made when a value needs it. */
+function lazyDecoder(type: FieldType): Decoder {
+  switch (type.type) {
+    case "object": {
+      let decode: Decoder | undefined;
+      const { ref } = type;
+      return (value, walk) => {
+        decode ??= structDecoder(ref);
+        return decode(value, walk);
+      };
+    }
+    case "array":
+      return arrayDecoder(type.items);
+    case "map":
+      return type.values.type === "string" ? stringMap : mapDecoder(type.values);
+    default:
+      return SCALARS[type.type];
+  }
+}
+
+/** null inside a list or a map is Go's zero value. */
+function elementDecoder(type: FieldType): Decoder {
+  const decode = lazyDecoder(type);
+  const zero =
+    type.type === "object"
+      ? (walk: Walk) => decode(NOTHING, walk)
+      : () => (type.type === "bytes" ? "" : (ZEROS[type.type] ?? null));
+  return (value, walk) => (value === null ? zero(walk) : decode(value, walk));
+}
+
+function arrayDecoder(items: FieldType): Decoder {
+  const decode = elementDecoder(items);
+  return (value, walk) => {
+    if (!Array.isArray(value)) throw new ShapeError();
+    const out = new Array<unknown>(value.length);
+    for (let i = 0; i < value.length; i++) out[i] = decode(value[i], walk);
+    return out;
+  };
+}
+
+/** Go writes the keys of a map sorted, whatever their order was. */
+function mapDecoder(values: FieldType): Decoder {
+  const decode = elementDecoder(values);
+  return (value, walk) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
+    const input = value as Readonly<Record<string, unknown>>;
+    const out: Record<string, unknown> = {};
+    let previous = "";
+    let isSorted = true;
+    for (const key in input) {
+      walk.keys++;
+      setOwnValue(out, key, decode(input[key], walk));
+      if (key < previous) isSorted = false;
+      previous = key;
+    }
+    return isSorted ? out : sortedByKey(out);
+  };
+}
+
+/** Labels, annotations and the like are used as they came when they hold nothing but strings, in order. */
+const stringMap: Decoder = (value, walk) => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
+  const input = value as Readonly<Record<string, unknown>>;
+  let hasNull = false;
+  let previous = "";
+  let isSorted = true;
+  for (const key in input) {
+    walk.keys++;
+    if (input[key] === null) hasNull = true;
+    else if (typeof input[key] !== "string") throw new ShapeError();
+    if (key < previous) isSorted = false;
+    previous = key;
+  }
+  const out = hasNull ? Object.fromEntries(Object.entries(input).map(([key, item]) => [key, item ?? ""])) : input;
+  return isSorted ? out : sortedByKey(out);
+};
+
+function sortedByKey(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const MAX_INT32 = 2 ** 31;
+const MAX_INT64 = 2 ** 63;
+
+function text(value: unknown): string {
+  if (typeof value !== "string") throw new ShapeError();
+  return value;
+}
+
+function integerBelow(limit: number): Decoder {
+  return (value) => {
+    if (!Number.isInteger(value) || (value as number) >= limit || (value as number) < -limit) throw new ShapeError();
+    return value;
+  };
+}
+
+const int32 = integerBelow(MAX_INT32);
+
+function quantityText(value: unknown): string {
+  return typeof value === "number" ? String(value) : text(value);
+}
+
+const SCALARS: Readonly<Record<ScalarType, Decoder>> = {
+  string: text,
+  boolean: (value) => {
+    if (typeof value !== "boolean") throw new ShapeError();
+    return value;
+  },
+  int32,
+  int64: integerBelow(MAX_INT64),
+  double: (value) => {
+    if (typeof value !== "number") throw new ShapeError();
+    return value;
+  },
+  bytes: (value) => {
+    const canonical = canonicalBase64(text(value));
+    if (canonical === undefined) throw new ShapeError();
+    return canonical;
+  },
+  time: (value) => canonicalTime(text(value), RFC3339),
+  microtime: (value) => canonicalTime(text(value), RFC3339_MICRO),
+  quantity: (value) => canonicalQuantity(quantityText(value)),
+  resourceQuantity: (value) => canonicalResourceQuantity(quantityText(value)),
+  intOrString: (value, walk) => (typeof value === "string" ? value : int32(value, walk)),
+  any: (value, walk) => {
+    walk.keys += countKeys(value);
+    return value;
+  },
+};

@@ -1,0 +1,158 @@
+import { setOwnValue } from "../../own.js";
+import { typeSchema } from "../catalogue.js";
+import { parseJson } from "../json-syntax.js";
+import type { Field, FieldType, ScalarType } from "../schema.js";
+import { BYTES, ProtobufError, WireReader } from "./wire.js";
+
+type Json = Record<string, unknown>;
+
+/**
+ * A message to the JSON value that means the same, by the numbers in the type tables. Unknown numbers are skipped: a newer
+ * client's fields. Mirrors the generated Unmarshal methods of k8s.io/api.
+ * @throws ProtobufError
+ */
+export function decodeMessage(type: string, bytes: Buffer): Json {
+  const out: Json = {};
+  readInto(out, type, bytes);
+  return out;
+}
+
+function readInto(out: Json, type: string, bytes: Buffer): void {
+  const fields = fieldsByNumber(type);
+  const reader = new WireReader(bytes);
+  while (!reader.isAtEnd) {
+    const { number, wireType } = reader.tag();
+    const field = fields.get(number);
+    if (field === undefined) reader.skip(wireType);
+    else readField(out, field, reader, wireType);
+  }
+}
+
+function readField(out: Json, { name, type, inline }: Field, reader: WireReader, wireType: number): void {
+  if (inline && type.type === "object") readInto(out, type.ref, reader.chunk());
+  else if (type.type === "array") {
+    out[name] ??= [];
+    const list = out[name] as unknown[];
+    if (wireType === BYTES && isVarint(type.items)) {
+      const packed = new WireReader(reader.chunk());
+      while (!packed.isAtEnd) list.push(readValue(type.items, packed));
+    } else list.push(readValue(type.items, reader));
+  } else if (type.type === "map") {
+    out[name] ??= {};
+    const [key, value] = readEntry(type.values, reader.chunk());
+    setOwnValue(out[name] as Json, key, value);
+  } else out[name] = readValue(type, reader);
+}
+
+function readEntry(values: FieldType, bytes: Buffer): [string, unknown] {
+  let key = "";
+  let value: unknown = null;
+  const reader = new WireReader(bytes);
+  while (!reader.isAtEnd) {
+    const { number, wireType } = reader.tag();
+    if (number === 1) key = reader.chunk().toString();
+    else if (number === 2) value = readValue(values, reader);
+    else reader.skip(wireType);
+  }
+  return [key, value];
+}
+
+function isVarint({ type }: FieldType): boolean {
+  return type === "int32" || type === "int64" || type === "boolean";
+}
+
+function readValue(type: FieldType, reader: WireReader): unknown {
+  if (type.type === "object") return decodeMessage(type.ref, reader.chunk());
+  if (type.type === "array") return readItems(type.items, reader.chunk());
+  if (type.type === "map") throw new ProtobufError("proto: a map inside a list or a map");
+  if (isVarint(type)) {
+    const value = Number(BigInt.asIntN(64, reader.varint()));
+    return type.type === "boolean" ? value !== 0 : value;
+  }
+  return readChunk(type.type, reader.chunk());
+}
+
+/** A list as a map's value is a message of its own: ExtraValue. */
+function readItems(items: FieldType, bytes: Buffer): unknown[] {
+  const reader = new WireReader(bytes);
+  const list: unknown[] = [];
+  while (!reader.isAtEnd) {
+    const { number, wireType } = reader.tag();
+    if (number === 1) list.push(readValue(items, reader));
+    else reader.skip(wireType);
+  }
+  return list;
+}
+
+function readChunk(type: ScalarType, bytes: Buffer): unknown {
+  switch (type) {
+    case "bytes":
+      return bytes.toString("base64");
+    case "time":
+    case "microtime":
+      return bytes.length === 0 ? null : readTime(bytes, type === "microtime");
+    case "quantity":
+    case "resourceQuantity":
+      return String(readNumbered(bytes).get(1) ?? "0");
+    case "intOrString": {
+      const fields = readNumbered(bytes);
+      return Number(fields.get(1) ?? 0) === 1
+        ? String(fields.get(3) ?? "")
+        : Number(BigInt.asIntN(32, numberOf(fields, 2)));
+    }
+    case "any": {
+      const raw = readNumbered(bytes).get(1);
+      return typeof raw === "string" && raw !== "" ? parseRaw(raw) : null;
+    }
+    default:
+      return bytes.toString();
+  }
+}
+
+function readTime(bytes: Buffer, isMicro: boolean): string {
+  const fields = readNumbered(bytes);
+  const seconds = Number(BigInt.asIntN(64, numberOf(fields, 1)));
+  const whole = new Date(seconds * 1000);
+  if (Number.isNaN(whole.getTime())) throw new ProtobufError("proto: time out of range");
+  const text = whole.toISOString().slice(0, 19);
+  const micros = Math.trunc(Number(numberOf(fields, 2)) / 1000);
+  return isMicro ? `${text}.${String(micros).padStart(6, "0")}Z` : `${text}Z`;
+}
+
+/** Fields of a small message that no table describes. */
+function readNumbered(bytes: Buffer): Map<number, string | bigint> {
+  const reader = new WireReader(bytes);
+  const fields = new Map<number, string | bigint>();
+  while (!reader.isAtEnd) {
+    const { number, wireType } = reader.tag();
+    if (wireType === BYTES) fields.set(number, reader.chunk().toString());
+    else if (wireType === 0) fields.set(number, reader.varint());
+    else reader.skip(wireType);
+  }
+  return fields;
+}
+
+function numberOf(fields: ReadonlyMap<number, string | bigint>, number: number): bigint {
+  const value = fields.get(number);
+  return typeof value === "bigint" ? value : 0n;
+}
+
+function parseRaw(raw: string): unknown {
+  return parseJson(raw, (problem) => new ProtobufError(`proto: embedded document is not JSON: ${problem}`));
+}
+
+/** Made when a type is first met: constants. */
+const numbered = new Map<string, ReadonlyMap<number, Field>>();
+
+function fieldsByNumber(type: string): ReadonlyMap<number, Field> {
+  let fields = numbered.get(type);
+  if (fields === undefined) {
+    fields = new Map(
+      typeSchema(type)
+        .fields.filter(({ protobuf }) => protobuf > 0)
+        .map((field) => [field.protobuf, field]),
+    );
+    numbered.set(type, fields);
+  }
+  return fields;
+}

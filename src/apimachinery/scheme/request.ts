@@ -1,0 +1,142 @@
+import type { KubeObject } from "../api/meta.js";
+import { badRequest, internalError } from "../errors.js";
+import { decodeWalking, ShapeError } from "./decode.js";
+import { diagnose } from "./diagnose.js";
+import { goKind } from "./go-text.js";
+import { GoTimeError } from "./go-time.js";
+import { endOfString, parseJson } from "./json-syntax.js";
+import { QuantityError } from "./quantity.js";
+import type { DecodedBody, FieldValidation, KindRef } from "./schema.js";
+import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
+
+/**
+ * Decodes the body of a create or an update.
+ *
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers (createHandler, transformDecodeError in rest.go) and
+ * k8s.io/apimachinery/pkg/runtime/serializer/json/json.go (Decode).
+ * @param text JSON; what came as YAML, already turned into JSON
+ * @param kind what the path takes; a body may leave out kind and apiVersion
+ * @throws StatusError 400
+ */
+export function decodeRequestBody(text: string, kind: KindRef, validation: FieldValidation = "Warn"): DecodedBody {
+  const value = parse(text, (problem) => unrecognized(kind, problem, text));
+  const actual = interpret(value, kind, (problem) => unrecognized(kind, problem, text));
+  const wrongKind = checkGroupVersionKind(actual, kind);
+  if (wrongKind !== undefined) throw wrongKind;
+  return decodeText(text, value, kind.schema, validation, (problem) => cannotBeHandled(actual, kind, problem));
+}
+
+/** `Node in version "v1" cannot be handled as a Node: ...` */
+export function cannotBeHandled(actual: GroupVersionKind, kind: KindRef, problem: string) {
+  return badRequest(`${actual.kind} in version "${actual.version}" cannot be handled as a ${kind.kind}: ${problem}`);
+}
+
+/** What could not even be asked for its kind. @param data the body, or its beginning */
+export function unrecognized(kind: KindRef, problem: string, data: string | Buffer) {
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind.kind}): ${problem} (${summary(data)})`,
+  );
+}
+
+/**
+ * Decodes the body of a DELETE; an empty one is empty options.
+ * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/delete.go (DeleteResource).
+ * @throws StatusError 500 for what is no DeleteOptions, as upstream (errors of this decoder are not made into 400s)
+ */
+export function decodeDeleteOptions(text: string, apiVersion = "v1"): KubeObject {
+  if (text.trim() === "") return { kind: "DeleteOptions", apiVersion, metadata: {} };
+  const value = parse(text, (problem) => internalError(problem));
+  const kind = { group: "", version: "v1", kind: "DeleteOptions", schema: "DeleteOptions" };
+  const actual = interpret(value, kind, (problem) => internalError(problem));
+  const wrongKind = checkMetaKind(actual, "DeleteOptions");
+  if (wrongKind !== undefined) throw wrongKind;
+  return decodeText(text, value, "DeleteOptions", "Ignore", internalError).object;
+}
+
+/**
+ * Decodes a text of a known type, and says what it holds that the type does not know.
+ * @param fail makes the error out of Go's text
+ */
+export function decodeText(
+  text: string,
+  value: unknown,
+  type: string,
+  validation: FieldValidation,
+  fail: (problem: string) => Error,
+): DecodedBody {
+  const walk = { unknown: false, keys: 0 };
+  let object: KubeObject;
+  try {
+    object = decodeWalking(type, value ?? {}, walk);
+  } catch (error) {
+    if (!isDecodingError(error)) throw error;
+    throw fail(diagnose(type, text).error ?? error.message);
+  }
+  if (validation === "Ignore" || (!walk.unknown && countKeysInText(text) === walk.keys))
+    return { object, warnings: [] };
+  const { strictErrors } = diagnose(type, text);
+  if (validation === "Strict" && strictErrors.length > 0) throw fail(strictDecodingError(strictErrors));
+  return { object, warnings: strictErrors };
+}
+
+export function strictDecodingError(strictErrors: readonly string[]): string {
+  return `strict decoding error: ${strictErrors.join(", ")}`;
+}
+
+export function isDecodingError(error: unknown): error is Error {
+  return error instanceof ShapeError || error instanceof GoTimeError || error instanceof QuantityError;
+}
+
+/** A colon outside of strings follows a key. More of them than keys in the value: some key was there twice. */
+export function countKeysInText(text: string): number {
+  let count = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x3a) count++;
+    else if (code === 0x22) i = endOfString(text, i);
+  }
+  return count;
+}
+
+function parse(text: string, fail: (problem: string) => Error): unknown {
+  return parseJson(text, (problem) => fail(`couldn't get version/kind; json parse error: ${problem}`));
+}
+
+const GO_TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** Mirrors SimpleMetaFactory.Interpret in k8s.io/apimachinery/pkg/runtime/serializer/json/meta.go. */
+function interpret(value: unknown, kind: KindRef, fail: (problem: string) => Error): GroupVersionKind {
+  const reason = "couldn't get version/kind; json parse error: json: cannot unmarshal";
+  if (typeof value !== "object" || Array.isArray(value)) {
+    throw fail(`${reason} ${goKind(value)} into Go value of type ${GO_TYPE_META}`);
+  }
+  const typeMeta = (value ?? {}) as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  for (const name of ["apiVersion", "kind"] as const) {
+    const given = typeMeta[name] ?? "";
+    if (typeof given !== "string")
+      throw fail(`${reason} ${goKind(given)} into Go struct field .${name} of type string`);
+  }
+  const apiVersion = String(typeMeta.apiVersion ?? "");
+  const slash = apiVersion.indexOf("/");
+  if (slash !== apiVersion.lastIndexOf("/")) throw fail(`unexpected GroupVersion string: ${apiVersion}`);
+  const group = apiVersion.slice(0, Math.max(slash, 0));
+  const version = apiVersion.slice(slash + 1);
+  const isVersionless = apiVersion === "";
+  return {
+    group: isVersionless ? kind.group : group,
+    version: isVersionless ? kind.version : version,
+    kind: String(typeMeta.kind || kind.kind),
+  };
+}
+
+const SUMMARY_LENGTH = 30;
+
+/** Mirrors summarizeData in k8s.io/apiserver/pkg/endpoints/handlers/rest.go. */
+function summary(data: string | Buffer): string {
+  const bytes = typeof data === "string" ? Buffer.from(data) : data;
+  if (bytes.length === 0) return "<empty>";
+  const start = bytes.subarray(0, SUMMARY_LENGTH);
+  const shown = bytes[0] === 0x7b ? start.toString() : start.toString("hex");
+  return bytes.length > SUMMARY_LENGTH ? `${shown} ...` : shown;
+}

@@ -1,0 +1,172 @@
+import { isStatus, type KubeList, type KubeObject, type WatchEvent } from "../../apimachinery/api/meta.js";
+import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import type { KubeClient, KubeRequest } from "../rest/client.js";
+
+/** What a reflected collection goes through. A fresh list is not a change: its objects come between `init` and `initDone`. */
+export type ReflectEvent<T extends KubeObject = KubeObject> =
+  | { readonly type: "init" }
+  | { readonly type: "initDone"; readonly objects: readonly T[] }
+  | { readonly type: "applied"; readonly object: T }
+  | { readonly type: "deleted"; readonly object: T };
+
+export interface ReflectOptions {
+  readonly path: string;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+}
+
+export interface ReflectDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** client-go's reflector: 800 ms to 30 s, doubling, forgotten after two quiet minutes, with up to twice as much by chance. */
+const INITIAL_BACKOFF_MS = 800;
+const MAX_BACKOFF_MS = 30_000;
+const BACKOFF_RESET_MS = 120_000;
+/** A watch ends by itself after 5 to 10 minutes and is resumed where it ended. */
+const MIN_WATCH_TIMEOUT_MS = 300_000;
+const SHORT_WATCH_MS = 1_000;
+/** From etcd, a list of ten thousand objects is too much for one answer. */
+const PAGE_SIZE = 500;
+
+/**
+ * Lists a collection and then watches it until `signal` aborts (a normal end).
+ *
+ * An ended watch is resumed from the last resourceVersion seen, a watch that is too old (410) begins again with a list,
+ * a server that cannot be reached is tried again with backoff. A connection that breaks ends a watch like the server's
+ * own end.
+ *
+ * Mirrors k8s.io/client-go/tools/cache/reflector.go (ListAndWatch, watchHandler).
+ * Differs: hands out events, keeps no store; 401 and 403 end it, as no learner wants to wait for a right to appear.
+ *
+ * @yields for each list `init`, one `applied` per object, `initDone` with all of them; then changes
+ * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_NOT_TRUSTED
+ */
+export async function* reflect<T extends KubeObject = KubeObject>(
+  deps: ReflectDeps,
+  options: ReflectOptions,
+  signal: AbortSignal,
+): AsyncGenerator<ReflectEvent<T>> {
+  const backoff = new ReflectorBackoff(deps);
+  let resourceVersion: string | undefined;
+  while (!signal.aborted) {
+    let startMs: number | undefined;
+    let events = 0;
+    // A watch that told something, or lasted, is resumed at once, however it ended.
+    const wasShort = () => startMs === undefined || (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS);
+    try {
+      if (resourceVersion === undefined) {
+        const list = await listAll<T>(deps.client, options, signal);
+        yield { type: "init" };
+        for (const object of list.items) yield { type: "applied", object };
+        yield { type: "initDone", objects: list.items };
+        resourceVersion = list.metadata.resourceVersion ?? "";
+      }
+      startMs = deps.clock.now();
+      for await (const event of watchFrom<T>(deps, options, resourceVersion, signal)) {
+        if (event.type === "ERROR") {
+          if (!isExpired(event.object))
+            throw new LabError("REFUSED", errorText(event.object), "The watch is tried again.");
+          resourceVersion = undefined;
+          break;
+        }
+        events++;
+        resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+        if (event.type === "ADDED" || event.type === "MODIFIED") yield { type: "applied", object: event.object };
+        if (event.type === "DELETED") yield { type: "deleted", object: event.object };
+      }
+      // A server that ends every watch at once, or says "too old" to every version, would be asked without a pause.
+      if (wasShort()) await backoff.wait(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isWorthRetrying(error)) throw error;
+      if (isUnreachable(error) && !wasShort()) continue;
+      // A server that answers "too old" with a status instead of an event: begin again.
+      if (error instanceof LabError && /: 410 /.test(error.message)) resourceVersion = undefined;
+      await backoff.wait(signal).catch(ignoreAbort(signal));
+    }
+  }
+}
+
+async function listAll<T extends KubeObject>(
+  client: KubeClient,
+  options: ReflectOptions,
+  signal: AbortSignal,
+): Promise<KubeList<T>> {
+  const items: T[] = [];
+  let next: string | undefined;
+  for (;;) {
+    const query: KubeRequest["query"] = { ...selectors(options), limit: PAGE_SIZE, continue: next };
+    const page: KubeList<T> = await client.expect<KubeList<T>>({ method: "GET", path: options.path, query, signal });
+    const { apiVersion, kind } = page;
+    // Items of a list have no kind of their own on the wire; events of a watch do.
+    const itemKind = { apiVersion, kind: kind.replace(/List$/, "") };
+    for (const item of page.items ?? []) items.push({ ...itemKind, ...item });
+    next = page.metadata.continue === "" ? undefined : page.metadata.continue;
+    if (next === undefined) return { ...page, items };
+  }
+}
+
+function watchFrom<T extends KubeObject>(
+  deps: ReflectDeps,
+  options: ReflectOptions,
+  resourceVersion: string,
+  signal: AbortSignal,
+): AsyncIterable<WatchEvent<T>> {
+  const timeoutSeconds = Math.floor((MIN_WATCH_TIMEOUT_MS * (1 + deps.random.float())) / 1000);
+  const query = { ...selectors(options), resourceVersion, allowWatchBookmarks: true, timeoutSeconds };
+  return deps.client.watch<T>(options.path, query, signal);
+}
+
+function selectors({ fieldSelector, labelSelector }: ReflectOptions) {
+  return { fieldSelector, labelSelector };
+}
+
+function isExpired(object: unknown): boolean {
+  return isStatus(object) && (object.code === 410 || object.reason === "Expired" || object.reason === "Gone");
+}
+
+function errorText(object: unknown): string {
+  return isStatus(object) ? `the watch ended with an error: ${object.message}` : "the watch ended with an error";
+}
+
+function isWorthRetrying(error: unknown): boolean {
+  return isUnreachable(error) || (error instanceof LabError && error.code === "REFUSED");
+}
+
+/** Nothing is at the address, or the connection broke. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof LabError && error.code === "CLUSTER_UNREACHABLE";
+}
+
+function ignoreAbort(signal: AbortSignal) {
+  return (error: unknown) => {
+    if (!signal.aborted) throw error;
+  };
+}
+
+/**
+ * The pauses of a reflector that is refused, cut off or without a server, ms on the clock.
+ * Mirrors k8s.io/apimachinery/pkg/util/wait (exponentialBackoffManagerImpl) with the reflector's numbers.
+ */
+export class ReflectorBackoff {
+  #nextMs = INITIAL_BACKOFF_MS;
+  #lastMs: number | undefined;
+
+  constructor(readonly deps: Pick<ReflectDeps, "clock" | "random">) {}
+
+  /** @throws the signal's reason */
+  async wait(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.deps;
+    const now = clock.now();
+    if (this.#lastMs !== undefined && now - this.#lastMs > BACKOFF_RESET_MS) this.#nextMs = INITIAL_BACKOFF_MS;
+    this.#lastMs = now;
+    const waitMs = this.#nextMs * (1 + random.float());
+    this.#nextMs = Math.min(this.#nextMs * 2, MAX_BACKOFF_MS);
+    await clock.sleep(waitMs, signal);
+  }
+}

@@ -1,0 +1,265 @@
+import type { IncomingMessage } from "node:http";
+import { isStatus, type KubeObject, type WatchEvent } from "../../apimachinery/api/meta.js";
+import type { Actor, RequestFact } from "../../trace/events.js";
+import { redactBody, redactText } from "../../trace/redact.js";
+import type { Trace } from "../../trace/trace.js";
+import { Bag } from "../../util/bag.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
+import { Deadlines } from "../../util/deadlines.js";
+import { isAbortError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
+import { readBody, readLines } from "./body.js";
+import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
+import { type HttpExchange, HttpTransport } from "./http.js";
+import { addIdentity, identityInWords } from "./identity.js";
+import { withQuery } from "./paths.js";
+import { explainTransportError, timeoutError } from "./transport-errors.js";
+
+export interface ClientDeps {
+  readonly trace: Trace;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** whose requests these are, for the trace */
+  readonly actor: Actor;
+  /** default `kubelab (OS/ARCH)` */
+  readonly userAgent?: string;
+  /** Why a server that is not verified is asked all the same: said instead of the warning. Nothing secret is sent. */
+  readonly unverifiedBecause?: string;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/**
+ * A client of one API server with one identity.
+ *
+ * Mirrors client-go's rest.RESTClient over one http.Transport.
+ * Differs: no client-side rate limit; an exchange is reported to the trace here, where it happens, and nowhere else.
+ *
+ * @throws LabError USAGE, BAD_FILE for a config that no connection can be made from
+ */
+export function createClient(config: RestConfig, deps: ClientDeps): KubeClient {
+  return new TracedClient(config, deps);
+}
+
+class TracedClient implements KubeClient {
+  readonly #deps: ClientDeps;
+  readonly #transport: HttpTransport;
+  readonly #identity: string;
+  readonly #userAgent: string;
+  readonly #closing = new AbortController();
+  /** what is under way */
+  readonly #live = new Bag<AbortController>();
+  /** A time limit is for people who wait: it runs on the wall's clock, however fast the lab's is. */
+  readonly #deadlines = new Deadlines(new SystemClock());
+
+  constructor(
+    readonly config: RestConfig,
+    deps: ClientDeps,
+  ) {
+    this.#deps = deps;
+    this.#transport = new HttpTransport(config);
+    this.#identity = identityInWords(config);
+    this.#userAgent = deps.userAgent ?? `kubelab (${process.platform}/${process.arch})`;
+    if (config.insecureSkipTlsVerify === true) {
+      const text = `WARNING: the certificate of ${config.server} is not verified: anybody could be answering.`;
+      const { unverifiedBecause } = deps;
+      deps.trace.emit(
+        { kind: "note", text: unverifiedBecause ?? text },
+        { actor: deps.actor, level: unverifiedBecause ? 1 : 0 },
+      );
+    }
+  }
+
+  async request<T = unknown>(request: KubeRequest): Promise<KubeResponse<T>> {
+    const report = this.#begin(request);
+    const wait = this.#waitFor(request);
+    try {
+      const response = await this.#transport.send(await this.#exchange(request, report.auditId), wait.signal);
+      const body = await readBody(response);
+      const answer: KubeResponse = { status: response.statusCode ?? 0, headers: response.headers, body };
+      report.answered(answer);
+      return answer as KubeResponse<T>;
+    } catch (error) {
+      throw report.failed(wait.explain(error));
+    } finally {
+      wait.done();
+    }
+  }
+
+  async expect<T = unknown>(request: KubeRequest): Promise<T> {
+    const response = await this.request<T>(request);
+    if (isSuccess(response)) return response.body;
+    throw refusal(response, `${request.method} ${request.path}`, this.#identity);
+  }
+
+  async *watch<T extends KubeObject = KubeObject>(
+    path: string,
+    query: KubeRequest["query"] & object,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const request: KubeRequest = { method: "GET", path, query: { ...query, watch: true }, signal };
+    const cut = new AbortController();
+    const stop = () => cut.abort(signal.reason);
+    if (signal.aborted) return;
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      for await (const line of readLines(await this.#openWatch({ ...request, signal: cut.signal }))) {
+        yield parseEvent(line) as WatchEvent<T>;
+      }
+    } catch (error) {
+      if (signal.aborted || (isAbortError(error) && this.#closing.signal.aborted)) return;
+      throw explainTransportError(error, this.#context(request));
+    } finally {
+      signal.removeEventListener("abort", stop);
+      cut.abort();
+    }
+  }
+
+  /** Only the head has to come in time: after it, a watch may be silent for long. */
+  async #openWatch(request: KubeRequest): Promise<IncomingMessage> {
+    const report = this.#begin(request);
+    const wait = this.#waitFor(request);
+    try {
+      const exchange = { ...(await this.#exchange(request, report.auditId)), isWatch: true };
+      const response = await this.#transport.send(exchange, wait.signal);
+      if (response.statusCode === 200) {
+        report.answered({ status: 200, headers: response.headers, body: undefined });
+        wait.headCame();
+        response.once("close", () => wait.done());
+        return response;
+      }
+      const answer = { status: response.statusCode ?? 0, headers: response.headers, body: await readBody(response) };
+      report.answered(answer);
+      throw refusal(answer, `${request.method} ${request.path}`, this.#identity);
+    } catch (error) {
+      wait.done();
+      throw report.failed(wait.explain(error));
+    }
+  }
+
+  async #exchange(request: KubeRequest, auditId: string): Promise<HttpExchange> {
+    const headers: AskingHeaders = {
+      Accept: "application/json",
+      "User-Agent": this.#userAgent,
+      "Audit-ID": auditId,
+    };
+    await addIdentity(headers, this.config);
+    let body: Buffer | undefined;
+    if (request.body !== undefined) {
+      body = Buffer.from(JSON.stringify(request.body));
+      headers["Content-Type"] = request.contentType ?? "application/json";
+      headers["Content-Length"] = String(body.length);
+    }
+    return { method: request.method, path: withQuery(request.path, request.query), headers, body };
+  }
+
+  /** Ends an exchange by the caller's signal, by close(), or by its time limit, and says which. */
+  #waitFor(request: KubeRequest) {
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
+    const controller = new AbortController();
+    const onAbort = () => controller.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#live.add(controller);
+    const limit = {
+      deadlineMs: this.#deadlines.clock.now() + timeoutMs,
+      giveUp: () => controller.abort(timeoutError(this.#context(request))),
+    };
+    this.#deadlines.add(limit);
+    if (this.#closing.signal.aborted) controller.abort(this.#closing.signal.reason);
+    else if (signal?.aborted === true) onAbort();
+    return {
+      signal: controller.signal,
+      headCame: () => this.#deadlines.remove(limit),
+      explain: (error: unknown): unknown =>
+        controller.signal.aborted ? controller.signal.reason : explainTransportError(error, this.#context(request)),
+      done: () => {
+        signal?.removeEventListener("abort", onAbort);
+        this.#live.delete(controller);
+        this.#deadlines.remove(limit);
+      },
+    };
+  }
+
+  #context(request: KubeRequest) {
+    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const what = `${request.method} ${request.path}`;
+    return { server: this.#transport.origin, what, nowMs: this.#deps.clock.now(), timeoutMs };
+  }
+
+  /** Starts the report of one exchange: exactly one of `answered` and `failed` makes a fact of it. */
+  #begin(request: KubeRequest) {
+    const { trace, clock, random, actor } = this.#deps;
+    const startMs = clock.now();
+    const auditId = random.uuid();
+    let isReported = false;
+    const emit = (rest: Partial<RequestFact>) => {
+      if (isReported) return;
+      isReported = true;
+      const fact: RequestFact = {
+        kind: "request",
+        method: request.method,
+        path: withQuery(request.path, request.query),
+        server: this.#transport.origin,
+        identity: this.#identity,
+        durationMs: clock.now() - startMs,
+        auditId,
+        ...(trace.wantsBodies && request.body !== undefined ? { requestBody: redactBody(request.body) } : {}),
+        ...rest,
+      };
+      trace.emit(fact, { actor });
+    };
+    return {
+      auditId,
+      answered: (answer: KubeResponse): void => {
+        const outcome = outcomeInWords(answer);
+        const wantsBody = trace.wantsBodies && answer.body !== undefined;
+        emit({
+          status: answer.status,
+          ...(outcome === undefined ? {} : { outcome }),
+          ...(wantsBody ? { responseBody: redactBody(answer.body) } : {}),
+        });
+      },
+      failed: (error: unknown): unknown => {
+        emit({ failure: redactText(isAbortError(error) ? "cancelled" : messageOf(error)) });
+        return error;
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const controller of [...this.#live]) controller.abort(this.#closing.signal.reason);
+    this.#transport.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A line that is not whole means that the connection ended in the middle of it. */
+function parseEvent(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw Object.assign(new Error("the watch broke off inside an event", { cause }), { code: "ECONNRESET" });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `NotFound: leases "n1" not found`; for a list how many, for an object nothing: its status says it all. */
+function outcomeInWords(answer: KubeResponse): string | undefined {
+  if (answer.body === undefined) return "watching";
+  if (!isSuccess(answer)) {
+    const reason = statusReason(answer);
+    const message = redactText(statusMessage(answer));
+    return reason === undefined || reason === message ? message : `${reason}: ${message}`;
+  }
+  const body = answer.body as { kind?: unknown; items?: unknown } | null;
+  if (typeof body !== "object" || body === null || isStatus(body)) return undefined;
+  return Array.isArray(body.items) ? `${body.items.length} items` : undefined;
+}

@@ -1,0 +1,171 @@
+import { LabError, type LabErrorCode } from "../../util/errors.js";
+
+/** What is known about the connection that failed. */
+export interface ConnectionContext {
+  /** `https://host:port` */
+  readonly server: string;
+  /** `GET /version`, for timeouts */
+  readonly what: string;
+  /** Unix ms: what this machine believes the time is */
+  readonly nowMs: number;
+  readonly timeoutMs: number;
+}
+
+interface Explanation {
+  readonly code: LabErrorCode;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/**
+ * Turns what Node says about a connection that brought no answer into one sentence and one thing to do.
+ * Aborts pass unchanged: they are somebody's wish.
+ */
+export function explainTransportError(error: unknown, context: ConnectionContext): unknown {
+  if (!(error instanceof Error) || error instanceof LabError) return error;
+  const explanation = explain(error, context);
+  if (explanation === undefined) return error;
+  return new LabError(explanation.code, explanation.message, explanation.hint, { cause: error });
+}
+
+/** The error of a request that waited too long. */
+export function timeoutError(context: ConnectionContext): LabError {
+  return new LabError(
+    "CLUSTER_UNREACHABLE",
+    `${context.server} did not answer ${context.what} within ${context.timeoutMs / 1000} s`,
+    "Check that the address leads to an API server and that no firewall drops packets on the way.",
+  );
+}
+
+function explain(error: Error, { server, nowMs }: ConnectionContext): Explanation | undefined {
+  const code = errorCode(error);
+  const connection = CONNECTION_ERRORS[code];
+  if (connection !== undefined) {
+    return { code: "CLUSTER_UNREACHABLE", message: `${server} ${connection.says}`, hint: connection.hint };
+  }
+  if (UNKNOWN_CA.has(code)) {
+    return {
+      code: "CLUSTER_NOT_TRUSTED",
+      message: `${server} shows a certificate that the expected CA did not sign`,
+      hint: "Another server answers at this address, or the CA is an old one: take the CA from the cluster itself.",
+    };
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return {
+      code: "CLUSTER_NOT_TRUSTED",
+      message: `the certificate of ${server} is for other names: ${altNames(error)}`,
+      hint: "Use one of those names in the server's address, or set tls-server-name in the kubeconfig.",
+    };
+  }
+  if (code === "CERT_NOT_YET_VALID" || code === "CERT_HAS_EXPIRED") return clockSkew(code, server, nowMs);
+  if (NOT_TLS.has(code)) {
+    return {
+      code: "CLUSTER_NOT_TRUSTED",
+      message: `${server} does not speak TLS: something answers there in the clear`,
+      hint: "Nothing was sent to it. An API server's port speaks HTTPS (6443 as a rule): check the port.",
+    };
+  }
+  if (code.startsWith("ERR_SSL_") && /ALERT/.test(code)) return refusedByAlert(code, server);
+  if (code.startsWith("ERR_SSL_") || code === "EPROTO") {
+    return {
+      code: "CLUSTER_NOT_TRUSTED",
+      message: `no TLS connection to ${server}: ${error.message.split("\n")[0]?.trim()}`,
+      hint: "Check that an API server is at this address and that nothing between changes the connection.",
+    };
+  }
+  return undefined;
+}
+
+/** Node's code; errors that OpenSSL raised while the connection was read carry it as `reason` only. */
+function errorCode(error: Error): string {
+  const { code, reason } = error as { code?: unknown; reason?: unknown };
+  if (typeof code === "string" && code !== "EPROTO") return code;
+  if (typeof reason === "string") return `ERR_SSL_${reason.toUpperCase().replaceAll(" ", "_")}`;
+  if (/wrong version number|packet length too long/.test(error.message)) return "ERR_SSL_WRONG_VERSION_NUMBER";
+  return typeof code === "string" ? code : "";
+}
+
+const CONNECTION_ERRORS: Readonly<Record<string, { says: string; hint: string }>> = {
+  ECONNREFUSED: {
+    says: "refuses the connection: nothing listens on this port",
+    hint: "Check the address and port, and that the API server runs.",
+  },
+  ECONNRESET: {
+    says: "reset the connection",
+    hint: "The server or something before it (a load balancer, a firewall) hung up: check its log.",
+  },
+  EPIPE: {
+    says: "reset the connection",
+    hint: "The server or something before it (a load balancer, a firewall) hung up: check its log.",
+  },
+  ENOTFOUND: {
+    says: "has a host name that does not exist",
+    hint: "Check the spelling of the server's name, and the DNS of this machine.",
+  },
+  EAI_AGAIN: {
+    says: "has a host name that could not be looked up: the name server does not answer",
+    hint: "Check the network and the DNS of this machine, then try again.",
+  },
+  ETIMEDOUT: {
+    says: "does not answer: the connection timed out",
+    hint: "Check the address, and that no firewall drops packets on the way.",
+  },
+  EHOSTUNREACH: { says: "cannot be reached: no route to the host", hint: "Check the address and the network." },
+  ENETUNREACH: { says: "cannot be reached: no route to the network", hint: "Check the address and the network." },
+  EADDRNOTAVAIL: { says: "has an address that cannot be connected to", hint: "Check the address and port." },
+};
+
+const UNKNOWN_CA = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "INVALID_CA",
+]);
+
+const NOT_TLS = new Set([
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+  "ERR_SSL_HTTP_REQUEST",
+  "ERR_SSL_UNEXPECTED_MESSAGE",
+]);
+
+function altNames(error: Error): string {
+  const names = (error as { cert?: { subjectaltname?: unknown } }).cert?.subjectaltname;
+  return typeof names === "string" && names !== "" ? names : "none at all";
+}
+
+function clockSkew(code: string, server: string, nowMs: number): Explanation {
+  const now = new Date(nowMs).toISOString();
+  const notYet = code === "CERT_NOT_YET_VALID";
+  return {
+    code: "CLUSTER_NOT_TRUSTED",
+    message: notYet
+      ? `the certificate of ${server} is not valid yet: by this machine's clock it is ${now}`
+      : `the certificate of ${server} has expired: by this machine's clock it is ${now}`,
+    hint: notYet
+      ? "Clock skew: this machine's clock is probably behind the cluster's. Set it (timedatectl, chronyc) and try again."
+      : "If that time is right, the cluster must renew its certificate; if not (clock skew), set this machine's clock.",
+  };
+}
+
+/** The server ended the handshake: with TLS it says about a client certificate what HTTP would say with a 401. */
+function refusedByAlert(code: string, server: string): Explanation {
+  const alert = code
+    .replace(/^ERR_SSL_.*ALERT_/, "")
+    .toLowerCase()
+    .replaceAll("_", " ");
+  const aboutUs = /certificate|unknown ca/.test(alert);
+  return {
+    code: aboutUs ? "UNAUTHORIZED" : "CLUSTER_NOT_TRUSTED",
+    message: aboutUs
+      ? `${server} refuses the client certificate (TLS alert: ${alert})`
+      : `${server} ended the TLS handshake (alert: ${alert})`,
+    hint: aboutUs
+      ? "Check that the certificate was issued by this cluster's CA and has not expired."
+      : "Check that an API server is at this address and which TLS versions it speaks.",
+  };
+}

@@ -1,0 +1,111 @@
+import type { Clock } from "../util/clock.js";
+import { Waker } from "../util/waker.js";
+
+/** Delay of the first retry of a key, doubled with each further one. */
+const BASE_DELAY_MS = 5;
+const MAX_DELAY_MS = 1_000_000;
+
+/**
+ * Keys that want to be looked at. A key waits at most once however often it is added; one that is added while it is being
+ * handled is handled once more afterwards.
+ *
+ * Mirrors k8s.io/client-go/util/workqueue (Type, delayingType, ItemExponentialFailureRateLimiter).
+ * Differs: one worker, so that the order is the same in every run; no overall 10/s bucket of retries.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #waker = new Waker();
+  readonly #ready = new Set<string>();
+  /** key -> when it becomes ready, Unix ms */
+  readonly #delayed = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(key: string): void {
+    this.#ready.add(key);
+    this.#waker.wake();
+  }
+
+  /** The earlier moment wins when the key waits already. */
+  addAfter(key: string, delayMs: number): void {
+    if (delayMs <= 0) this.add(key);
+    else this.#addAt(key, this.#clock.now() + delayMs);
+  }
+
+  #addAt(key: string, atMs: number): void {
+    const waiting = this.#delayed.get(key);
+    if (waiting !== undefined && waiting <= atMs) return;
+    this.#delayed.set(key, atMs);
+    this.#waker.wake();
+  }
+
+  /** After a failure: 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
+  addRateLimited(key: string): void {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    this.addAfter(key, Math.min(BASE_DELAY_MS * 2 ** failures, MAX_DELAY_MS));
+  }
+
+  /** The key worked out: its next failure starts at 5 ms again. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** Takes a key out that waits for its moment. */
+  cancel(key: string): void {
+    this.#delayed.delete(key);
+    this.#ready.delete(key);
+  }
+
+  /**
+   * Hands out keys one after another until `signal` aborts.
+   *
+   * @param handle a rejection puts the key back, rate-limited, after `onError` has seen it
+   * @throws the signal's reason
+   */
+  async run(
+    handle: (key: string) => Promise<void>,
+    onError: (key: string, error: unknown) => void,
+    signal: AbortSignal,
+  ): Promise<never> {
+    for (;;) {
+      signal.throwIfAborted();
+      const key = this.#take();
+      if (key === undefined) {
+        await this.#waker.wait(this.#clock, this.#nextMs(), signal);
+        continue;
+      }
+      try {
+        await handle(key);
+        this.forget(key);
+      } catch (error) {
+        signal.throwIfAborted();
+        onError(key, error);
+        this.addRateLimited(key);
+      }
+    }
+  }
+
+  #take(): string | undefined {
+    const nowMs = this.#clock.now();
+    for (const [key, atMs] of this.#delayed) {
+      if (atMs > nowMs) continue;
+      this.#delayed.delete(key);
+      this.#ready.add(key);
+    }
+    for (const key of this.#ready) {
+      this.#ready.delete(key);
+      return key;
+    }
+    return undefined;
+  }
+
+  #nextMs(): number | undefined {
+    let next: number | undefined;
+    for (const atMs of this.#delayed.values()) next = next === undefined ? atMs : Math.min(next, atMs);
+    return next;
+  }
+}

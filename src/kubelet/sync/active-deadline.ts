@@ -1,0 +1,57 @@
+import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { Clock } from "../../util/clock.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import { forTerminalPhase } from "../status/generate.js";
+import { replaceOrAppend } from "../status/merge.js";
+
+const DEADLINE_EXCEEDED = {
+  reason: "DeadlineExceeded",
+  message: "Pod was active on the node longer than the specified deadline",
+} as const;
+
+export interface ActiveDeadlineDeps {
+  readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
+  readonly recorder: PodEventRecorder;
+  readonly clock: Clock;
+}
+
+/**
+ * Ends pods that have run longer than their activeDeadlineSeconds allow.
+ *
+ * Mirrors pkg/kubelet/active_deadline.go (activeDeadlineHandler).
+ */
+export class ActiveDeadline {
+  constructor(readonly deps: ActiveDeadlineDeps) {}
+
+  /** A pod whose time is over wants a sync. Mirrors ShouldSync. */
+  shouldSync(pod: V1Pod): boolean {
+    return this.#isPast(pod);
+  }
+
+  /**
+   * Mirrors ShouldEvict, and what generateAPIPodStatus makes of it: each time that it is asked it records the event, so
+   * that the end of a pod counts three of them.
+   * @returns the status that such a pod gets
+   */
+  apply(pod: V1Pod, status: V1PodStatus): V1PodStatus {
+    if (!this.#isPast(pod)) return status;
+    const { reason, message } = DEADLINE_EXCEEDED;
+    this.deps.recorder.event(pod, "Normal", reason, message);
+    // What the API has come to stays.
+    const phase = isPodPhaseTerminal(pod.status.phase) ? pod.status.phase : "Failed";
+    const conditions = (["Ready", "ContainersReady"] as const).reduce(
+      (all, type) => replaceOrAppend(all, forTerminalPhase(type, phase)),
+      status.conditions ?? [],
+    );
+    return { ...status, ...(phase === undefined ? {} : { phase }), reason, message, conditions };
+  }
+
+  /** Mirrors pastActiveDeadline. */
+  #isPast(pod: V1Pod): boolean {
+    const { activeDeadlineSeconds } = pod.spec;
+    if (typeof activeDeadlineSeconds !== "number") return false;
+    const { startTime } = this.deps.statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
+    if (startTime === undefined || startTime === null) return false;
+    return this.deps.clock.now() - Date.parse(startTime) >= activeDeadlineSeconds * 1000;
+  }
+}

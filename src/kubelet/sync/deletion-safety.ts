@@ -1,0 +1,49 @@
+import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { Trace } from "../../trace/trace.js";
+import type { PodCache } from "../container/cache.js";
+import type { PodDeletionSafetyProvider } from "../status/status-writer.js";
+import { podText } from "../types/pod-update.js";
+import type { PodVolumes } from "./ports.js";
+
+export interface DeletionSafetyDeps {
+  readonly podWorkers: () => { couldHaveRunningContainers(podUid: string): boolean };
+  readonly podCache: Pick<PodCache, "get">;
+  readonly volumes: Pick<PodVolumes, "podVolumesExist">;
+  readonly trace: Trace;
+}
+
+/**
+ * A pod may go from the API when nothing of it is left here: no container, dead or alive, and no volume.
+ *
+ * Mirrors PodResourcesAreReclaimed and PodCouldHaveRunningContainers in pkg/kubelet/kubelet_pods.go.
+ */
+export class PodDeletionSafety implements PodDeletionSafetyProvider {
+  constructor(readonly deps: DeletionSafetyDeps) {}
+
+  podResourcesAreReclaimed(pod: V1Pod, status: V1PodStatus): boolean {
+    const why = this.#whyNot(pod, status);
+    if (why === undefined) return true;
+    const upstream = { file: "pkg/kubelet/kubelet_pods.go", func: "PodResourcesAreReclaimed" };
+    const what = `do not delete ${podText(pod)} from the API yet`;
+    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+    return false;
+  }
+
+  podCouldHaveRunningContainers(pod: V1Pod): boolean {
+    return this.deps.podWorkers().couldHaveRunningContainers(pod.metadata.uid);
+  }
+
+  #whyNot(pod: V1Pod, { containerStatuses, initContainerStatuses }: V1PodStatus): string | undefined {
+    const { uid } = pod.metadata;
+    if (this.deps.podWorkers().couldHaveRunningContainers(uid)) return "Pod is running: its worker is not through";
+    const statuses = [...(containerStatuses ?? []), ...(initContainerStatuses ?? [])];
+    if (statuses.some(({ state }) => state?.running !== undefined && state.running !== null)) {
+      return "Pod is running: so its status says";
+    }
+    const { status, error } = this.deps.podCache.get(uid);
+    if (error !== undefined && error !== null) return "the runtime cannot say what is left of it";
+    if ((status?.containerStatuses.length ?? 0) > 0) return "some containers have not been deleted";
+    if (this.deps.volumes.podVolumesExist(uid)) return "some volumes have not been cleaned up";
+    return undefined;
+  }
+}

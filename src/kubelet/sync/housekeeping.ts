@@ -1,0 +1,124 @@
+import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { Backoff } from "../../client-go/backoff.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Pod } from "../container/runtime.js";
+import { messageOf } from "../pleg/health.js";
+import type { MirrorClient } from "../pod/mirror-client.js";
+import type { PodManager } from "../pod/pod-manager.js";
+import type { PodWorkers } from "../podworkers/pod-workers.js";
+import type { PodWorkerState } from "../podworkers/sync-status.js";
+import { isAdmittedPodTerminal } from "./active-pods.js";
+import type { PodDirs } from "./pod-dirs.js";
+import type { PodHandlers } from "./pod-handlers.js";
+import type { PodProber, PodVolumes } from "./ports.js";
+
+const UPSTREAM = { file: "pkg/kubelet/kubelet_pods.go", func: "HandlePodCleanups" };
+/** Orphans are ended at once: nobody waits for them. */
+const ORPHAN_GRACE_SECONDS = 1;
+
+export interface HousekeepingDeps {
+  readonly podManager: PodManager;
+  readonly podWorkers: Pick<PodWorkers, "syncKnownPods" | "updatePod" | "isPodForMirrorPodTerminatingByFullName">;
+  readonly statusManager: {
+    getPodStatus(podUid: string): V1PodStatus | undefined;
+    removeOrphanedStatuses(podUids: ReadonlySet<string>): void;
+  };
+  readonly runtime: { getPods(all: boolean, signal: AbortSignal): Promise<readonly Pod[]> };
+  readonly prober: Pick<PodProber, "cleanupPods">;
+  readonly volumes: Pick<PodVolumes, "podVolumesExist">;
+  readonly mirrorClient: Pick<MirrorClient, "deleteMirrorPod">;
+  readonly podDirs: Pick<PodDirs, "listPods" | "removePodDir">;
+  readonly handlers: Pick<PodHandlers, "dispatchWork">;
+  readonly backOff: Pick<Backoff, "gc">;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * Brings everything that is left over in line with the pods that should be here: workers, probes, statuses, files, mirror
+ * pods, and pods that run though nobody wants them.
+ *
+ * Mirrors HandlePodCleanups in pkg/kubelet/kubelet_pods.go.
+ * @throws what the runtime answered; the signal's reason
+ */
+export async function handlePodCleanups(deps: HousekeepingDeps, signal: AbortSignal): Promise<void> {
+  const { podManager, podWorkers, statusManager, prober, backOff, runtime } = deps;
+  const { pods: allPods, mirrorPods } = podManager.getPodsAndMirrorPods();
+  const workingPods = podWorkers.syncKnownPods(allPods);
+  prober.cleanupPods(new Set([...workingPods].filter(([, state]) => state === "SyncPod").map(([podUid]) => podUid)));
+
+  const runningPods = await runtime.getPods(false, signal);
+  killOrphans(deps, allPods, runningPods, workingPods);
+  statusManager.removeOrphanedStatuses(new Set([...allPods, ...mirrorPods].map(({ metadata }) => metadata.uid)));
+  await cleanupOrphanedPodDirs(deps, allPods, runningPods, workingPods);
+  await deleteOrphanedMirrorPods(deps, signal);
+  backOff.gc();
+  restartPods(deps, allPods, workingPods);
+}
+
+/** What runs and is in no source: a pod that was deleted while no kubelet looked. */
+function killOrphans(
+  { podWorkers, trace }: HousekeepingDeps,
+  allPods: readonly V1Pod[],
+  runningPods: readonly Pod[],
+  workingPods: ReadonlyMap<string, PodWorkerState>,
+): void {
+  const known = new Set(allPods.map(({ metadata }) => metadata.uid));
+  for (const runningPod of runningPods) {
+    const { podUid, name, namespace } = runningPod;
+    const state = workingPods.get(podUid);
+    if (state === "SyncPod" || state === "TerminatingPod" || known.has(podUid)) continue;
+    const what = `Clean up orphaned pod containers: ${namespace}/${name} (uid ${podUid})`;
+    const why = "it runs, and no source has it";
+    trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+    const killPodOptions = { podTerminationGracePeriodSecondsOverride: ORPHAN_GRACE_SECONDS };
+    podWorkers.updatePod({ updateType: "kill", runningPod, killPodOptions });
+  }
+}
+
+/** Mirrors cleanupOrphanedPodDirs in pkg/kubelet/kubelet_volumes.go. */
+async function cleanupOrphanedPodDirs(
+  { podDirs, volumes, trace }: HousekeepingDeps,
+  allPods: readonly V1Pod[],
+  runningPods: readonly Pod[],
+  workingPods: ReadonlyMap<string, PodWorkerState>,
+): Promise<void> {
+  const inUse = new Set([
+    ...allPods.map(({ metadata }) => metadata.uid),
+    ...runningPods.map(({ podUid }) => podUid),
+    ...workingPods.keys(),
+  ]);
+  for (const podUid of await podDirs.listPods()) {
+    if (inUse.has(podUid) || volumes.podVolumesExist(podUid)) continue;
+    try {
+      await podDirs.removePodDir(podUid);
+      const fact = { what: `Cleaned up orphaned pod volumes dir: ${podUid}`, why: "no pod of this uid is left" };
+      const upstream = { file: "pkg/kubelet/kubelet_volumes.go", func: "cleanupOrphanedPodDirs" };
+      trace.emit({ kind: "decision", ...fact, upstream }, { actor: "kubelet", level: 2 });
+    } catch (error) {
+      const message = `Failed to clean up the folder of pod ${podUid}: ${messageOf(error)}`;
+      trace.emit({ kind: "error", message, hint: "It is tried again." }, { actor: "kubelet", level: 2 });
+    }
+  }
+}
+
+/** The mirror pod stays until its static pod has ended. */
+async function deleteOrphanedMirrorPods(deps: HousekeepingDeps, signal: AbortSignal): Promise<void> {
+  for (const podFullName of deps.podManager.getOrphanedMirrorPodNames()) {
+    if (deps.podWorkers.isPodForMirrorPodTerminatingByFullName(podFullName)) continue;
+    await deps.mirrorClient.deleteMirrorPod(podFullName, undefined, "its static pod is gone from all sources", signal);
+  }
+}
+
+/** A pod that came back with its old uid while the first one ended: now it may begin. */
+function restartPods(
+  deps: HousekeepingDeps,
+  allPods: readonly V1Pod[],
+  workingPods: ReadonlyMap<string, PodWorkerState>,
+): void {
+  for (const pod of allPods) {
+    if (workingPods.get(pod.metadata.uid) !== "TerminatedAndRecreatedPod") continue;
+    if (!isAdmittedPodTerminal(deps, pod)) deps.handlers.dispatchWork(pod, "create", deps.clock.now());
+  }
+}

@@ -1,0 +1,160 @@
+import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { PodCache } from "../container/cache.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { PodManager } from "../pod/pod-manager.js";
+import type { PodWorkers } from "../podworkers/pod-workers.js";
+import { getPodQos } from "../qos/pod-qos.js";
+import { needToReconcilePodReadiness } from "../status/generate.js";
+import { isMirrorPod, podText, type SyncPodType } from "../types/pod-update.js";
+import { filterOutInactivePods } from "./active-pods.js";
+import type { ContainerDeletor } from "./container-deletor.js";
+import type { AdmitPod } from "./ports.js";
+
+const FILE = "pkg/kubelet/kubelet.go";
+
+export interface PodHandlersDeps {
+  readonly podManager: PodManager;
+  readonly podWorkers: Pick<PodWorkers, "updatePod" | "isPodTerminationRequested" | "isPodKnownTerminated">;
+  readonly statusManager: {
+    getPodStatus(podUid: string): V1PodStatus | undefined;
+    setPodStatus(pod: V1Pod, status: V1PodStatus): void;
+  };
+  readonly podCache: Pick<PodCache, "get">;
+  readonly containerDeletor: Pick<ContainerDeletor, "deleteContainersInPod">;
+  readonly sourcesReady: { allReady(): boolean };
+  readonly canAdmitPod: AdmitPod;
+  readonly recorder: PodEventRecorder;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * What the sync loop does with pods that were added, changed, removed, or want to be looked at: it notes them and tells
+ * their workers.
+ *
+ * Mirrors HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile, HandlePodSyncs and dispatchWork in
+ * pkg/kubelet/kubelet.go.
+ */
+export class PodHandlers {
+  /** @param options.kubeVersion `1.25`: a pod that is not let in is told of in that release's words */
+  constructor(
+    readonly deps: PodHandlersDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {}
+
+  /** Oldest first: who came first has the first claim on what the node has. */
+  async handlePodAdditions(pods: readonly V1Pod[]): Promise<void> {
+    const { podManager, podWorkers, canAdmitPod } = this.deps;
+    const startMs = this.deps.clock.now();
+    for (const pod of byCreationTime(pods)) {
+      const existing = podManager.getPods();
+      podManager.addPod(pod);
+      if (isMirrorPod(pod)) {
+        this.#handleMirrorPod(pod, startMs);
+        continue;
+      }
+      // One that is ending was let in before.
+      if (!podWorkers.isPodTerminationRequested(pod.metadata.uid)) {
+        const result = await canAdmitPod(filterOutInactivePods(this.deps, existing), pod);
+        if (!result.admit) {
+          this.#rejectPod(pod, result.reason, result.message);
+          continue;
+        }
+      }
+      this.dispatchWork(pod, "create", startMs);
+    }
+  }
+
+  handlePodUpdates(pods: readonly V1Pod[]): void {
+    const startMs = this.deps.clock.now();
+    for (const pod of pods) {
+      this.deps.podManager.updatePod(pod);
+      if (isMirrorPod(pod)) this.#handleMirrorPod(pod, startMs);
+      else this.dispatchWork(pod, "update", startMs);
+    }
+  }
+
+  handlePodRemoves(pods: readonly V1Pod[]): void {
+    const startMs = this.deps.clock.now();
+    for (const pod of pods) {
+      this.deps.podManager.deletePod(pod);
+      if (isMirrorPod(pod)) this.#handleMirrorPod(pod, startMs);
+      // Housekeeping does it later.
+      else this.#deletePod(pod);
+    }
+  }
+
+  /** Only the status in the API has changed. */
+  handlePodReconcile(pods: readonly V1Pod[]): void {
+    const { podManager, podCache, containerDeletor, clock } = this.deps;
+    const startMs = clock.now();
+    for (const pod of pods) {
+      podManager.updatePod(pod);
+      if (needToReconcilePodReadiness(pod.spec, pod.status)) this.dispatchWork(pod, "sync", startMs);
+      if (!isEvicted(pod)) continue;
+      // After an eviction is over, its dead containers go at once.
+      const { status } = podCache.get(pod.metadata.uid);
+      if (status !== undefined) containerDeletor.deleteContainersInPod(undefined, status, true);
+    }
+  }
+
+  handlePodSyncs(pods: readonly V1Pod[]): void {
+    const startMs = this.deps.clock.now();
+    for (const pod of pods) this.dispatchWork(pod, "sync", startMs);
+  }
+
+  /** Tells the pod's worker. @param startTimeMs Unix ms at which the change was seen */
+  dispatchWork(pod: V1Pod, updateType: SyncPodType, startTimeMs: number, mirrorPod = this.#mirrorOf(pod)): void {
+    const mirror = mirrorPod === undefined ? {} : { mirrorPod };
+    this.deps.podWorkers.updatePod({ pod, updateType, startTimeMs, ...mirror });
+  }
+
+  #mirrorOf(pod: V1Pod): V1Pod | undefined {
+    return this.deps.podManager.getMirrorPodByPod(pod);
+  }
+
+  /** A mirror pod is no pod to run: what happens to it is news for its static pod. */
+  #handleMirrorPod(mirrorPod: V1Pod, startMs: number): void {
+    const { podManager } = this.deps;
+    const pod = podManager.getPodByMirrorPod(mirrorPod);
+    // A mirror pod that was deleted counts as none, so that another one is made.
+    if (pod !== undefined) this.dispatchWork(pod, "update", startMs, podManager.getMirrorPodByPod(pod));
+  }
+
+  /** Mirrors deletePod. */
+  #deletePod(pod: V1Pod): void {
+    if (!this.deps.sourcesReady.allReady()) {
+      this.#decided(`do not end ${podText(pod)} yet`, "skipping delete because sources aren't ready yet", "deletePod");
+      return;
+    }
+    this.deps.podWorkers.updatePod({ pod, updateType: "kill" });
+  }
+
+  #rejectPod(pod: V1Pod, reason: string, message: string): void {
+    const { recorder, statusManager } = this.deps;
+    const { kubeVersion } = this.options;
+    this.#decided(`do not run ${podText(pod)}: ${reason}`, message, "rejectPod");
+    recorder.event(pod, "Warning", reason, message);
+    const qos = factFor("podRejectedKeepsQosClass", kubeVersion) ? { qosClass: getPodQos(pod) } : {};
+    const text = `${factFor("podRejectedMessage", kubeVersion)} ${message}`;
+    statusManager.setPodStatus(pod, { phase: "Failed", reason, message: text, ...qos });
+  }
+
+  #decided(what: string, why: string, func: string): void {
+    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
+  }
+}
+
+/** Mirrors sliceutils.PodsByCreationTime. */
+function byCreationTime(pods: readonly V1Pod[]): V1Pod[] {
+  const timeOf = ({ metadata }: V1Pod) => Date.parse(metadata.creationTimestamp ?? "") || 0;
+  return [...pods].sort((a, b) => timeOf(a) - timeOf(b));
+}
+
+/** Mirrors PodIsEvicted in pkg/kubelet/eviction/helpers.go. */
+function isEvicted({ status }: V1Pod): boolean {
+  return status.phase === "Failed" && status.reason === "Evicted";
+}

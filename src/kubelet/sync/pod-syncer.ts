@@ -1,0 +1,244 @@
+import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { Backoff } from "../../client-go/backoff.js";
+import { factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import { convertPodStatusToRunningPod } from "../container/helpers.js";
+import type { Pod } from "../container/runtime.js";
+import type { PodSyncResult } from "../container/sync-result.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
+import { messageOf } from "../pleg/health.js";
+import type { MirrorClient } from "../pod/mirror-client.js";
+import {
+  NETWORK_NOT_READY_ERROR_MSG,
+  type PodSyncer,
+  type SyncPodWork,
+  type SyncTerminatedPodWork,
+  type SyncTerminatingPodWork,
+} from "../podworkers/update.js";
+import { isStaticPod, podText } from "../types/pod-update.js";
+import type { PodDirs } from "./pod-dirs.js";
+import type { GenerateApiPodStatus, PodObjects, PodProber, PodVolumes, ReasonCachePort } from "./ports.js";
+import { aggregateText } from "./runtime-state.js";
+
+const FILE = "pkg/kubelet/kubelet.go";
+
+export interface PodSyncerDeps {
+  readonly runtime: Pick<KubeGenericRuntime, "syncPod" | "killPod" | "getPodStatus">;
+  readonly generateApiPodStatus: GenerateApiPodStatus;
+  readonly statusManager: { setPodStatus(pod: V1Pod, status: V1PodStatus): void; terminatePod(pod: V1Pod): void };
+  readonly podWorkers: { isPodTerminationRequested(podUid: string): boolean };
+  readonly runtimeState: { networkErrors(): readonly string[] };
+  readonly mirrorClient: Pick<MirrorClient, "reconcile">;
+  readonly reasonCache: ReasonCachePort;
+  readonly prober: PodProber;
+  readonly volumes: PodVolumes;
+  readonly objects: PodObjects;
+  readonly podDirs: Pick<PodDirs, "makePodDataDirs">;
+  readonly recorder: PodEventRecorder;
+  readonly backOff: Backoff;
+  readonly trace: Trace;
+  /** removes the dead containers of a pod that is deleted and over; does nothing for others */
+  readonly removeDeadContainers: (podUid: string) => void;
+  /** called when the runtime may hold something else than before: what was listed is out of date */
+  readonly onChanged?: () => void;
+}
+
+/**
+ * What a pod's worker does: brings the runtime to what the spec asks for, ends the pod, cleans up after it.
+ *
+ * Mirrors syncPod, syncTerminatingPod and syncTerminatedPod in pkg/kubelet/kubelet.go.
+ * Differs: no cgroups of the kubelet's own, no soft admission (AppArmor, seccomp on old kernels).
+ */
+export class KubeletPodSyncer implements PodSyncer {
+  /** @param options.kubeVersion `1.25` */
+  constructor(
+    readonly deps: PodSyncerDeps,
+    readonly options: { readonly kubeVersion: string },
+  ) {}
+
+  async syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
+    const { pod } = work;
+    const upstream = { file: FILE, func: "syncPod" };
+    return this.deps.trace.step("kubelet", `Sync pod ${podText(pod)}`, { upstream }, () => this.#syncPod(work, signal));
+  }
+
+  async #syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
+    const { statusManager, prober, reasonCache, runtime, backOff, onChanged } = this.deps;
+    const { pod, mirrorPod } = work;
+    const apiPodStatus = this.deps.generateApiPodStatus(pod, work.podStatus, false);
+    const podStatus = { ...work.podStatus, ips: ipsOf(apiPodStatus) };
+    statusManager.setPodStatus(pod, apiPodStatus);
+    if (isPodPhaseTerminal(apiPodStatus.phase)) return { isTerminal: true };
+
+    this.#requireNetwork(pod);
+    if (!this.#isEnding(pod)) this.deps.objects.registerPod(pod);
+    // What becomes of the mirror pod does not decide whether the static pod runs.
+    if (isStaticPod(pod)) await this.deps.mirrorClient.reconcile(pod, mirrorPod, signal);
+    await this.#makeDirs(pod);
+    if (!this.#isEnding(pod)) await this.#mount(pod, signal);
+    const pullSecrets = await this.#pullSecrets(pod, signal);
+    prober.addPod(pod);
+
+    let hasChanged = true;
+    try {
+      const result = await runtime.syncPod(pod, podStatus, pullSecrets, backOff, signal);
+      hasChanged = hasDoneAnything(result);
+      reasonCache.update(pod.metadata.uid, result);
+      throwUnlessBackingOff(result);
+    } finally {
+      if (hasChanged) onChanged?.();
+    }
+    return { isTerminal: false };
+  }
+
+  async syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {
+    const upstream = { file: FILE, func: "syncTerminatingPod" };
+    const grace = work.gracePeriodSeconds === undefined ? "" : `, with ${work.gracePeriodSeconds} s of grace`;
+    const title = `End pod ${podText(work.pod)}${grace}`;
+    await this.deps.trace.step("kubelet", title, { upstream }, () => this.#syncTerminatingPod(work, signal));
+  }
+
+  async #syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {
+    const { pod, podStatus, runningPod, gracePeriodSeconds, podStatusFunc } = work;
+    const { statusManager, prober, runtime, onChanged } = this.deps;
+    if (runningPod !== undefined || podStatus === undefined) {
+      // All that is known of it are its containers' names: their hooks are not run, and no grace period of its own holds.
+      if (runningPod !== undefined) await this.#kill(pod, runningPod, gracePeriodSeconds, signal);
+      return;
+    }
+    const status = this.deps.generateApiPodStatus(pod, podStatus, false);
+    statusManager.setPodStatus(pod, podStatusFunc?.(status) ?? status);
+    prober.stopLivenessAndStartup(pod);
+    await this.#kill(pod, convertPodStatusToRunningPod(podStatus), gracePeriodSeconds, signal);
+    prober.removePod(pod);
+
+    // Asked once more, not taken from the cache: a pod whose containers run on must never count as terminated.
+    const { uid: podUid, name, namespace } = pod.metadata;
+    const after = await runtime.getPodStatus({ podUid, name, namespace }, signal);
+    const running = after.containerStatuses.filter(({ state }) => state === "running");
+    onChanged?.();
+    if (running.length > 0) {
+      const ids = running.map(({ containerId }) => containerId).join(" ");
+      throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
+    }
+    if (!factFor("deletedPodsEnd", this.options.kubeVersion)) return;
+    // How the containers ended is noted while they are there. The pod's addresses went with its sandbox: they stay noted.
+    statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, { ...after, ips: podStatus.ips }, true));
+  }
+
+  async syncTerminatedPod({ pod, podStatus }: SyncTerminatedPodWork, signal: AbortSignal): Promise<void> {
+    const { trace, statusManager, volumes, objects, onChanged } = this.deps;
+    const upstream = { file: FILE, func: "syncTerminatedPod" };
+    await trace.step("kubelet", `Clean up after pod ${podText(pod)}`, { upstream }, async () => {
+      statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus, true));
+      await volumes.waitForUnmount(pod, signal);
+      objects.unregisterPod(pod);
+      // Of a pod that lives on in the API dead containers stay for a while, so that their logs can be read.
+      // Differs: upstream removes a deleted pod's when PLEG tells of their death. Ours hears of it before this worker does:
+      // they would be gone before anybody has seen how they ended.
+      this.deps.removeDeadContainers(pod.metadata.uid);
+      statusManager.terminatePod(pod);
+      onChanged?.();
+    });
+  }
+
+  /** Mirrors killPod. @throws Error what the runtime answered */
+  async #kill(pod: V1Pod, runningPod: Pod, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      await this.deps.runtime.killPod(pod, runningPod, gracePeriodSeconds, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        this.deps.recorder.event(pod, "Warning", "FailedKillPod", `error killing pod: ${messageOf(error)}`);
+      }
+      throw error;
+    } finally {
+      this.deps.onChanged?.();
+    }
+  }
+
+  /** A pod with a network of its own waits for the network; one in the host's does not. @throws Error that says so */
+  #requireNetwork(pod: V1Pod): void {
+    const errors = this.deps.runtimeState.networkErrors();
+    if (errors.length === 0 || pod.spec.hostNetwork === true) return;
+    const text = `${NETWORK_NOT_READY_ERROR_MSG}: ${aggregateText(errors)}`;
+    this.deps.recorder.event(pod, "Warning", "NetworkNotReady", text);
+    throw new Error(text);
+  }
+
+  async #makeDirs(pod: V1Pod): Promise<void> {
+    try {
+      await this.deps.podDirs.makePodDataDirs(pod.metadata.uid);
+    } catch (error) {
+      const text = `error making pod data directories: ${messageOf(error)}`;
+      this.deps.recorder.event(pod, "Warning", "FailedToMakePodDataDirectories", text);
+      throw error;
+    }
+  }
+
+  async #mount(pod: V1Pod, signal: AbortSignal): Promise<void> {
+    try {
+      await this.deps.volumes.waitForAttachAndMount(pod, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const text = `Unable to attach or mount volumes: ${messageOf(error)}`;
+      this.deps.recorder.event(pod, "Warning", "FailedMount", text);
+      throw error;
+    }
+  }
+
+  /** Mirrors getPullSecretsForPod: one that cannot be had is left out, the image may need none. */
+  async #pullSecrets(pod: V1Pod, signal: AbortSignal): Promise<PullSecret[]> {
+    const { objects, recorder, trace } = this.deps;
+    const { namespace } = pod.metadata;
+    const refs = (pod.spec["imagePullSecrets"] ?? []) as readonly { readonly name?: string }[];
+    const secrets: PullSecret[] = [];
+    const failed: string[] = [];
+    for (const { name = "" } of refs) {
+      if (name === "") continue;
+      const secret = await objects.getPullSecret(namespace, name, signal);
+      if (secret !== undefined) {
+        secrets.push(secret);
+        continue;
+      }
+      failed.push(name);
+      const message = `Unable to retrieve pull secret ${namespace}/${name}, the image pull may not succeed.`;
+      trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    }
+    if (failed.length > 0 && factFor("pullSecretEvent", this.options.kubeVersion)) {
+      const what = `Unable to retrieve some image pull secrets (${failed.join(", ")})`;
+      const text = `${what}; attempting to pull the image may not succeed.`;
+      recorder.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text);
+    }
+    return secrets;
+  }
+
+  #isEnding(pod: V1Pod): boolean {
+    return this.deps.podWorkers.isPodTerminationRequested(pod.metadata.uid);
+  }
+}
+
+/** Most syncs find everything as it should be: the runtime holds what it held before. */
+function hasDoneAnything({ syncResults, syncError }: PodSyncResult): boolean {
+  if (syncError !== undefined) return true;
+  return syncResults.some(({ action, error }) => {
+    return action !== "ConfigPodSandbox" && error !== "CrashLoopBackOff" && error !== "ImagePullBackOff";
+  });
+}
+
+/** Those that the API shows: in the host's network the pod has the node's. */
+function ipsOf({ podIPs, podIP }: V1PodStatus): string[] {
+  const ips = (podIPs ?? []).map(({ ip }) => ip);
+  return ips.length === 0 && podIP !== undefined && podIP !== "" ? [podIP] : ips;
+}
+
+/**
+ * A sync in which nothing happened but waiting for a container's turn has not failed. What went well counts as well, as
+ * it does upstream: so in practice such a sync fails, which is what brings the worker back after its back-off of 10 s
+ * instead of the next resync, and CrashLoopBackOff into the status.
+ */
+function throwUnlessBackingOff({ error: text, syncResults }: PodSyncResult): void {
+  if (text === undefined) return;
+  if (syncResults.every(({ error }) => error === "CrashLoopBackOff" || error === "ImagePullBackOff")) return;
+  throw new Error(text);
+}

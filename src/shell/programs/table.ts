@@ -1,0 +1,116 @@
+import type { Program } from "../process/process.js";
+import { date } from "./date.js";
+import { basename, dirname, ls, mkdir, rm, rmdir, touch } from "./files.js";
+import {
+  app,
+  entrypoint,
+  env,
+  fail,
+  hostname,
+  id,
+  kill,
+  nproc,
+  pause,
+  printenv,
+  ps,
+  pwd,
+  sleep,
+  succeed,
+  timeout,
+  top,
+  uname,
+  which,
+  whoami,
+} from "./system.js";
+import { cat, echo, head, seq, tail, tee, wc, yes } from "./text.js";
+import { tr } from "./tr.js";
+
+/** The shell, and what needs it, is loaded when it first runs. */
+const shell: Program = async (self) => (await import("../language/run.js")).runShell(self);
+const utility: Program = async (self) => (await import("../language/utilities.js")).runUtility(self);
+/** Builtins of the shell that are programs too: `test`, `printf`. */
+const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
+const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
+const fetchUrl: Program = async (self) => (await import("./fetch.js")).fetchUrl(self);
+const netcat: Program = async (self) => (await import("./fetch.js")).netcat(self);
+const stress: Program = async (self) => (await import("./stress.js")).stress(self);
+
+const tar: Program = async (self) => (await import("./tar/tar.js")).tar(self);
+const stty: Program = async (self) => (await import("./stty.js")).stty(self);
+const tty: Program = async (self) => (await import("./stty.js")).tty(self);
+const clear: Program = async (self) => (await import("./stty.js")).clear(self);
+
+const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
+  ["sh", shell],
+  ["utility", utility],
+  ["builtin", builtin],
+  ["nginx", nginx],
+  ["fetch", fetchUrl],
+  ["nc", netcat],
+  ["stress", stress],
+  ["app", app],
+  ["entrypoint", entrypoint],
+  ["pause", pause],
+  ["true", succeed],
+  ["false", fail],
+  ["echo", echo],
+  ["cat", cat],
+  ["head", head],
+  ["tail", tail],
+  ["yes", yes],
+  ["tee", tee],
+  ["tr", tr],
+  ["wc", wc],
+  ["seq", seq],
+  ["sleep", sleep],
+  ["env", env],
+  ["printenv", printenv],
+  ["timeout", timeout],
+  ["ls", ls],
+  ["mkdir", mkdir],
+  ["rmdir", rmdir],
+  ["rm", rm],
+  ["touch", touch],
+  ["basename", basename],
+  ["dirname", dirname],
+  ["pwd", pwd],
+  ["hostname", hostname],
+  ["whoami", whoami],
+  ["id", id],
+  ["uname", uname],
+  ["nproc", nproc],
+  ["ps", ps],
+  ["top", top],
+  ["kill", kill],
+  ["which", which],
+  ["date", date],
+  ["tar", tar],
+  ["stty", stty],
+  ["tty", tty],
+  ["clear", clear],
+  ["reset", clear],
+]);
+
+/** The program that an executable file of an image names. */
+export function findProgram(name: string): Program | undefined {
+  return PROGRAMS.get(name);
+}
+
+/** The commands of a busybox, each with its program: what images without a description have in /bin. */
+export const APPLETS: ReadonlyMap<string, string> = new Map([
+  ...[...PROGRAMS.keys()]
+    .filter((name) => !["utility", "builtin", "nginx", "fetch", "stress", "app", "pause", "entrypoint"].includes(name))
+    .map((name): [string, string] => [name, name]),
+  ["ash", "sh"],
+  ["test", "builtin"],
+  ["[", "builtin"],
+  ["printf", "builtin"],
+  ["wget", "fetch"],
+  ...[
+    "awk base64 chmod cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
+    "readlink rev sed sha1sum sha256sum sort split stat strings tac tree uniq xargs zcat",
+  ]
+    .join(" ")
+    .split(" ")
+    .map((name): [string, string] => [name, "utility"]),
+]);

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { typeNames, typeSchema } from "../../../src/apimachinery/scheme/catalogue.js";
+import { CLUSTER_TEXTS } from "../../../src/controlplane/openapi/cluster-texts.js";
+import { openApiDocument } from "../../../src/controlplane/openapi/document.js";
+import { OWN_TEXTS } from "../../../src/controlplane/openapi/own-texts.js";
+import { VOLUME_TEXTS } from "../../../src/controlplane/openapi/volume-texts.js";
+import { WORKLOAD_TEXTS } from "../../../src/controlplane/openapi/workload-texts.js";
+import { RESOURCES } from "../../../src/controlplane/registry/table.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Json>> };
+}
+
+const GROUPS = [...new Set(RESOURCES.map(({ group }) => group))];
+
+function documentOf(group: string): Document {
+  return openApiDocument(group, "v1", RESOURCES) as unknown as Document;
+}
+
+function references(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => (key === "$ref" ? [String(item)] : references(item)));
+}
+
+test.each(GROUPS)("group '%s': every reference leads to a definition", (group) => {
+  const document = documentOf(group);
+  for (const reference of new Set(references(document))) {
+    expect(document.components.schemas).toHaveProperty([reference.replace("#/components/schemas/", "")]);
+  }
+});
+
+test.each(GROUPS)("group '%s': kubectl finds each kind by its path, and that its PATCH checks fields", (group) => {
+  const { paths } = documentOf(group);
+  const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
+  for (const { resource, kind, namespaced, verbs } of RESOURCES.filter((row) => row.group === group)) {
+    const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource}`;
+    const gvk = { group, kind, version: "v1" };
+    if (verbs.includes("list"))
+      expect(paths[collection]?.get).toMatchObject({ "x-kubernetes-group-version-kind": gvk });
+    if (!verbs.includes("patch")) continue;
+    const patch = paths[`${collection}/{name}`]?.patch;
+    expect(patch).toMatchObject({ "x-kubernetes-group-version-kind": gvk });
+    expect(patch?.parameters).toContainEqual(expect.objectContaining({ name: "fieldValidation", in: "query" }));
+    expect(patch?.parameters).toContainEqual(expect.objectContaining({ name: "dryRun", in: "query" }));
+  }
+});
+
+test("definitions carry kinds, required fields and merge keys", () => {
+  const { schemas } = documentOf("").components;
+  expect(schemas["io.k8s.api.core.v1.Pod"]).toMatchObject({
+    "x-kubernetes-group-version-kind": [{ group: "", kind: "Pod", version: "v1" }],
+  });
+  expect(schemas["io.k8s.api.core.v1.PodList"]).toMatchObject({ required: ["items"] });
+  expect(schemas["io.k8s.api.core.v1.PodSpec"]).toMatchObject({
+    required: ["containers"],
+    properties: {
+      volumes: { "x-kubernetes-patch-strategy": "merge,retainKeys", "x-kubernetes-patch-merge-key": "name" },
+      containers: { type: "array", items: { allOf: [{ $ref: "#/components/schemas/io.k8s.api.core.v1.Container" }] } },
+    },
+  });
+  // Embedded structs are no level in JSON.
+  expect(schemas["io.k8s.api.core.v1.Volume"]).toHaveProperty("properties.emptyDir");
+});
+
+// Its type's words are not enough: where kubectl lists fields, it says "<no description>" of one without its own.
+test.each(GROUPS)("group '%s': kubectl explain has words for every field", (group) => {
+  const { schemas } = documentOf(group).components;
+  const bare = Object.entries(schemas).flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties as Readonly<Record<string, Json>>)
+      .filter(([, { description = "" }]) => description === "")
+      .map(([field]) => `${name}.${field}`),
+  );
+  expect(bare).toEqual([]);
+});
+
+test("a text that nothing has any more is taken away", () => {
+  const types = typeNames().map(typeSchema);
+  const bare = types.flatMap(({ name, fields }) =>
+    fields.flatMap((field) => (field.description ? [] : [[name, field.name]])),
+  );
+  const names = new Set(bare.map(([, field]) => field));
+  const own = new Set([...types.map(({ name }) => name), ...bare.map(([type, field]) => `${type}.${field}`)]);
+  const byName = Object.keys({ ...VOLUME_TEXTS, ...WORKLOAD_TEXTS, ...CLUSTER_TEXTS });
+  expect(byName.filter((name) => !names.has(name))).toEqual([]);
+  expect(Object.keys(OWN_TEXTS).filter((name) => !own.has(name))).toEqual([]);
+});

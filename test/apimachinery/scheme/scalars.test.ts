@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { base64Error, canonicalBase64 } from "../../../src/apimachinery/scheme/base64.js";
+import { goFormat, goQuote } from "../../../src/apimachinery/scheme/go-text.js";
+import { canonicalTime, RFC3339, RFC3339_MICRO } from "../../../src/apimachinery/scheme/go-time.js";
+import { jsonSyntaxError } from "../../../src/apimachinery/scheme/json-syntax.js";
+import { canonicalQuantity, canonicalResourceQuantity } from "../../../src/apimachinery/scheme/quantity.js";
+
+describe("times", () => {
+  const good: [string, typeof RFC3339 | typeof RFC3339_MICRO, string | null][] = [
+    ["2024-05-06T07:08:09Z", RFC3339, "2024-05-06T07:08:09Z"],
+    ["2024-05-06T07:08:09.987654321Z", RFC3339, "2024-05-06T07:08:09Z"],
+    ["2024-05-06T09:08:09+02:00", RFC3339, "2024-05-06T07:08:09Z"],
+    ["2024-01-01T00:30:00+01:00", RFC3339, "2023-12-31T23:30:00Z"],
+    ["2024-02-29T00:00:00Z", RFC3339, "2024-02-29T00:00:00Z"],
+    ["0099-01-01T00:00:00Z", RFC3339, "0099-01-01T00:00:00Z"],
+    ["0001-01-01T00:00:00Z", RFC3339, null],
+    ["2024-05-06T07:08:09.500000Z", RFC3339_MICRO, "2024-05-06T07:08:09.500000Z"],
+    ["2024-05-06T07:08:09.500000-01:30", RFC3339_MICRO, "2024-05-06T08:38:09.500000Z"],
+    ["0001-01-01T00:00:00.000000Z", RFC3339_MICRO, null],
+  ];
+  for (const [text, layout, canonical] of good) {
+    test(`${text} is ${canonical}`, () => expect(canonicalTime(text, layout)).toBe(canonical));
+  }
+
+  const asSeconds = 'as "2006-01-02T15:04:05Z07:00": cannot parse';
+  const bad: [string, typeof RFC3339 | typeof RFC3339_MICRO, string][] = [
+    ["yesterday", RFC3339, `parsing time "yesterday" ${asSeconds} "yesterday" as "2006"`],
+    ["", RFC3339, `parsing time "" ${asSeconds} "" as "2006"`],
+    ["2024-05-06 07:08:09", RFC3339, `parsing time "2024-05-06 07:08:09" ${asSeconds} " 07:08:09" as "T"`],
+    ["2024-05-06", RFC3339, `parsing time "2024-05-06" ${asSeconds} "" as "T"`],
+    ["2024-5-06T07:08:09Z", RFC3339, `parsing time "2024-5-06T07:08:09Z" ${asSeconds} "5-06T07:08:09Z" as "01"`],
+    ["2024-13-06T07:08:09Z", RFC3339, 'parsing time "2024-13-06T07:08:09Z": month out of range'],
+    ["2023-02-29T07:08:09Z", RFC3339, 'parsing time "2023-02-29T07:08:09Z": day out of range'],
+    ["2024-05-06T24:08:09Z", RFC3339, 'parsing time "2024-05-06T24:08:09Z": hour out of range'],
+    ["2024-05-06T07:08:09", RFC3339, `parsing time "2024-05-06T07:08:09" ${asSeconds} "" as "Z07:00"`],
+    ["2024-05-06T07:08:09Zx", RFC3339, 'parsing time "2024-05-06T07:08:09Zx": extra text: "x"'],
+    [
+      "2024-05-06T07:08:09.123456789Z",
+      RFC3339_MICRO,
+      'parsing time "2024-05-06T07:08:09.123456789Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "789Z" as "Z07:00"',
+    ],
+  ];
+  for (const [text, layout, message] of bad) {
+    test(`refused: ${text}`, () => expect(() => canonicalTime(text, layout)).toThrow(message));
+  }
+});
+
+describe("quantities", () => {
+  const table: [string, string, string][] = [
+    // as written  in a resource list  elsewhere
+    ["2000m", "2", "2000m"],
+    ["4096Mi", "4Gi", "4096Mi"],
+    ["0.5", "500m", "0.5"],
+    ["1.5Gi", "1536Mi", "1536Mi"],
+    ["1000", "1k", "1000"],
+    ["1000Ki", "1000Ki", "1000Ki"],
+    ["512", "512", "512"],
+    ["0.0001", "1m", "0.0001"],
+    ["-0.5", "-500m", "-0.5"],
+    ["100u", "1m", "100u"],
+    ["1e3", "1e3", "1e3"],
+    ["1E", "1E", "1E"],
+    ["0Mi", "0", "0Mi"],
+    ["0.5Ki", "512", "512"],
+    ["+5", "5", "+5"],
+    [" 7 ", "7", "7"],
+    ["1234567", "1234567", "1234567"],
+    ["9223372036854775807", "9223372036854775807", "9223372036854775807"],
+  ];
+  for (const [text, inList, elsewhere] of table) {
+    test(`${text}: ${inList} in a resource list, else ${elsewhere}`, () => {
+      expect(canonicalResourceQuantity(text)).toBe(inList);
+      expect(canonicalQuantity(text)).toBe(elsewhere);
+    });
+  }
+
+  for (const text of ["", "lots", "1Q", "1 Gi", "1.2.3"]) {
+    test(`refused: '${text}'`, () => expect(() => canonicalResourceQuantity(text)).toThrow("quantities must match"));
+  }
+  test("refused: a suffix nobody knows", () => {
+    expect(() => canonicalQuantity("1ki")).toThrow("unable to parse quantity's suffix");
+  });
+});
+
+describe("base64", () => {
+  const table: [string, string | number][] = [
+    ["YWJj", "YWJj"],
+    ["YQ==", "YQ=="],
+    ["YR==", "YQ=="],
+    ["YWJj\nYWJj\n", "YWJjYWJj"],
+    ["", ""],
+    ["***", 0],
+    ["YWJjY", 4],
+    ["YWJ*", 3],
+    ["YQ=", 3],
+    ["YQ==YQ==", 4],
+    ["=", 0],
+    ["YW-_", 2],
+  ];
+  for (const [text, wanted] of table) {
+    test(JSON.stringify(text), () => {
+      if (typeof wanted === "string") expect(canonicalBase64(text)).toBe(wanted);
+      else {
+        expect(canonicalBase64(text)).toBeUndefined();
+        expect(base64Error(text)).toBe(`illegal base64 data at input byte ${wanted}`);
+      }
+    });
+  }
+});
+
+describe("what Go says of broken JSON", () => {
+  const table: [string, string][] = [
+    ["", "unexpected end of JSON input"],
+    ["{", "unexpected end of JSON input"],
+    ['{"kind": "Node", ', "unexpected end of JSON input"],
+    ["{]", "invalid character ']' looking for beginning of object key string"],
+    ['{"a" 1}', "invalid character '1' after object key"],
+    ['{"a":1 "b":2}', "invalid character '\"' after object key:value pair"],
+    ["[1 2]", "invalid character '2' after array element"],
+    ["[1,]", "invalid character ']' looking for beginning of value"],
+    ["nul", "invalid character ' ' in literal null (expecting 'l')"],
+    ["[-", "invalid character ' ' in numeric literal"],
+    ["{é", "invalid character 'Ã' looking for beginning of object key string"],
+    ["nulx", "invalid character 'x' in literal null (expecting 'l')"],
+    ["01", "invalid character '1' after top-level value"],
+    ["1.x", "invalid character 'x' after decimal point in numeric literal"],
+    ["1ex", "invalid character 'x' in exponent of numeric literal"],
+    ["-x", "invalid character 'x' in numeric literal"],
+    ['"\n"', "invalid character '\\n' in string literal"],
+    ['"\\q"', "invalid character 'q' in string escape code"],
+    ['"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"],
+    ["{}{", "invalid character '{' after top-level value"],
+    ["apiVersion: v1", "invalid character 'a' looking for beginning of value"],
+    ["'x'", "invalid character '\\'' looking for beginning of value"],
+  ];
+  for (const [text, message] of table) test(JSON.stringify(text), () => expect(jsonSyntaxError(text)).toBe(message));
+});
+
+describe("Go's texts", () => {
+  test("%v of a document: maps sorted, nothing quoted", () => {
+    expect(goFormat({ b: [1, "x", null], a: { c: true, d: 1.5, e: 1e21 } })).toBe(
+      "map[a:map[c:true d:1.5 e:1e+21] b:[1 x <nil>]]",
+    );
+  });
+  test("%q", () => expect(goQuote('a"b\\\n\t\u0001é')).toBe('"a\\"b\\\\\\n\\t\\x01é"'));
+});

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, test } from "vitest";
+import { parse } from "yaml";
+import { loadKubeconfig, loadRealKubeconfig } from "../../../src/client-go/clientcmd/kubeconfig.js";
+import { kubeconfigText } from "../../../src/client-go/clientcmd/kubeconfig-text.js";
+import { identityInWords } from "../../../src/client-go/rest/identity.js";
+import type { LabError } from "../../../src/util/errors.js";
+import { makeAuthority, makeLeaf } from "../../support/https-server.js";
+
+let folder: string;
+let caPem: string;
+let pair: { keyPem: string; certificatePem: string };
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "kubelab-kubeconfig-"));
+  const ca = await makeAuthority();
+  caPem = ca.certificatePem;
+  pair = await makeLeaf(ca);
+  await writeFile(join(folder, "node.pem"), pair.certificatePem);
+  await writeFile(join(folder, "node.key"), pair.keyPem);
+});
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const NAMES = { cluster: "c", user: "u", context: "x" };
+const b64 = (text: string) => Buffer.from(text).toString("base64");
+
+function entry(name: string, server: string, user = "token: t"): string {
+  return `apiVersion: v1\nkind: Config\nclusters:\n- name: ${name}\n  cluster: {server: "${server}"}\nusers:\n- name: ${name}\n  user: {${user}}\ncontexts:\n- name: ${name}\n  context: {cluster: ${name}, user: ${name}}\ncurrent-context: ${name}\n`;
+}
+
+describe("what is written can be read", () => {
+  for (const [what, config] of [
+    ["a token", () => ({ server: "https://h:6443", caPem, token: "abcdef.0123456789abcdef" })],
+    [
+      "certificates inside",
+      () => ({ server: "https://h:1", caPem, clientCertificatePem: pair.certificatePem, clientKeyPem: pair.keyPem }),
+    ],
+    ["no verification", () => ({ server: "https://[::1]:1", insecureSkipTlsVerify: true, token: "t" })],
+    ["a server name", () => ({ server: "https://h", caPem, tlsServerName: "kubernetes" })],
+  ] as const) {
+    test(what, async () => {
+      const path = await file("written.config", kubeconfigText(config(), NAMES));
+      assert.deepEqual(await loadKubeconfig(path), { config: config(), contextName: "x" });
+    });
+  }
+
+  test("files beside it, by relative names", async () => {
+    const config = { server: "https://h", caPem, clientCertificatePem: "not used", clientKeyPem: "not used" };
+    const files = { clientCertificate: "node.pem", clientKey: "node.key" };
+    const text = kubeconfigText(config, NAMES, files);
+    assert.doesNotMatch(text, /not used|PRIVATE/);
+    const { config: read } = await loadKubeconfig(await file("files.config", text));
+    assert.equal(read.clientKeyPem, pair.keyPem);
+    assert.equal(read.clientCertificatePem, pair.certificatePem);
+  });
+
+  test("names that YAML could misread stay names", () => {
+    for (const name of ["true", "null", "1", "a: b", "- x", "on", "@y", "kind-kind"]) {
+      const text = kubeconfigText({ server: "https://h" }, { cluster: name, user: name, context: name });
+      const document = parse(text) as { "current-context": unknown; contexts: { context: { cluster: unknown } }[] };
+      assert.equal(document["current-context"], name);
+      assert.equal(document.contexts[0]?.context.cluster, name);
+    }
+  });
+});
+
+describe("files that cannot be used say why, before any request", () => {
+  const table: readonly [string, () => string, RegExp][] = [
+    ["empty", () => "", /is empty/],
+    ["cut off inside a string", () => 'clusters: [{name: "a', /not readable YAML/],
+    ["cut off JSON", () => '{"clusters": [', /not readable YAML/],
+    ["something else", () => "hello", /is not a kubeconfig/],
+    ["no kubeconfig", () => "a: 1", /is not a kubeconfig/],
+    ["cut off before the contexts", () => entry("a", "https://h").split("contexts:")[0] ?? "", /no current-context/],
+    [
+      "a context of no name",
+      () => entry("a", "https://h").replace("current-context: a", "current-context: b"),
+      /has no context "b" \(it has: a\)/,
+    ],
+    [
+      "a cluster that is missing",
+      () => entry("a", "https://h").replace("{cluster: a", "{cluster: b"),
+      /has no cluster "b"/,
+    ],
+    ["a user that is missing", () => entry("a", "https://h").replace("user: a}", "user: b}"), /has no user "b"/],
+    ["no server", () => entry("a", "https://h").replace('{server: "https://h"}', "{}"), /has no server/],
+    ["clusters that are no list", () => "clusters: x\ncontexts: []", /has no list of clusters/],
+    [
+      "half a certificate",
+      () =>
+        entry(
+          "a",
+          "https://h",
+          `client-certificate-data: ${b64("-----BEGIN CERTIFICATE-----\nMII")}, client-key-data: ${b64("x")}`,
+        ),
+      /client-certificate-data that is cut off/,
+    ],
+    [
+      "a key without certificate",
+      () => entry("a", "https://h", "client-key: node.key"),
+      /only one of client-certificate and client-key/,
+    ],
+    [
+      "a file that is not there",
+      () => entry("a", "https://h", "client-certificate: gone.pem, client-key: node.key"),
+      /gone\.pem .* does not exist/,
+    ],
+    ["groups for nobody", () => entry("a", "https://h", "token: t, as-groups: [g]"), /groups.*but not as whom \(as\)/],
+    ["a proxy", () => entry("a", "https://h").replace("{server:", '{proxy-url: "http://p", server:'), /proxy/],
+  ];
+  for (const [what, text, sentence] of table) {
+    test(`${what}: ${sentence.source}`, async () => {
+      const path = await file("bad.config", text());
+      await assert.rejects(loadKubeconfig(path), { name: "LabError", code: "BAD_FILE", message: sentence });
+    });
+  }
+
+  test("a key of another certificate: the file and the user are named, and no node is to blame", async () => {
+    const other = await makeLeaf(await makeAuthority());
+    const user = `client-certificate: node.pem, client-key-data: ${b64(other.keyPem)}`;
+    const path = await file("mixed.config", entry("a", "https://h", user));
+    await assert.rejects(loadKubeconfig(path), (error: LabError) => {
+      assert.equal(error.code, "BAD_FILE");
+      assert.match(error.message, /client key of user "a" in kubeconfig \S*mixed\.config does not belong/);
+      assert.doesNotMatch(error.hint, /bootstrap/);
+      return true;
+    });
+  });
+
+  test("a context that it does not have: its contexts are named, and nobody asks about a cut-off file", async () => {
+    const path = await file("whole.config", entry("a", "https://h"));
+    await assert.rejects(loadKubeconfig(path, { context: "nope" }), (error: LabError) => {
+      assert.match(error.message, /has no context "nope" \(it has: a\)/);
+      assert.doesNotMatch(error.hint, /cut off/);
+      return true;
+    });
+  });
+
+  test("a file that is not there, and a folder", async () => {
+    await assert.rejects(loadKubeconfig(join(folder, "none")), { code: "BAD_FILE", message: /does not exist/ });
+    await assert.rejects(loadKubeconfig(folder), { code: "BAD_FILE", message: /is a folder/ });
+  });
+});
+
+describe("the cluster that kubectl would use", () => {
+  test("of several files the first counts for each name, missing ones are skipped", async () => {
+    const one = await file("one", entry("a", "https://a1"));
+    const two = await file("two", `${entry("b", "https://b2")}`);
+    const env = { KUBECONFIG: `${join(folder, "none")}:${one}:${two}` };
+    assert.equal((await loadRealKubeconfig(env, {})).config.server, "https://a1");
+    assert.equal((await loadRealKubeconfig(env, { context: "b" })).config.server, "https://b2");
+    assert.equal((await loadRealKubeconfig(env, { kubeconfig: two })).contextName, "b");
+  });
+
+  test("without any file: a sentence that names where was looked", async () => {
+    const env = { HOME: join(folder, "home") };
+    await assert.rejects(loadRealKubeconfig(env, {}), {
+      code: "BAD_FILE",
+      message: /home\/\.kube\/config does not exist/,
+    });
+  });
+
+  test("basic authentication becomes a header", async () => {
+    const path = await file("basic", entry("a", "https://h", "username: me, password: pw"));
+    const { config } = await loadKubeconfig(path);
+    const headers: Record<string, string> = {};
+    await config.authorize?.(headers);
+    assert.equal(headers["Authorization"], `Basic ${b64("me:pw")}`);
+  });
+
+  test("an exec plugin is run, and its token used", async () => {
+    const credential = JSON.stringify({
+      apiVersion: "client.authentication.k8s.io/v1",
+      kind: "ExecCredential",
+      status: { token: "from-plugin" },
+    });
+    const exec = `exec: {apiVersion: client.authentication.k8s.io/v1, command: echo, args: ['${credential}'], interactiveMode: Never}`;
+    const path = await file("exec", entry("a", "https://h", exec));
+    const { config } = await loadKubeconfig(path);
+    const headers: Record<string, string> = {};
+    await config.authorize?.(headers);
+    assert.equal(headers["Authorization"], "Bearer from-plugin");
+  });
+
+  test("an exec plugin that fails is named", async () => {
+    const exec = "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}";
+    const path = await file("exec-bad", entry("a", "https://h", exec));
+    await assert.rejects(loadKubeconfig(path), { code: "BAD_FILE", message: /login \(exec plugin\)/ });
+  });
+});
+
+test("as somebody else: the headers of each request, and words that say both", async () => {
+  const extra = "as-user-extra: {scopes: [a, b], example.org/x: [c]}";
+  const user = `token: t, as: jane, as-uid: "7", as-groups: [g, h], ${extra}`;
+  const { config } = await loadKubeconfig(await file("as.config", entry("a", "https://h", user)));
+  const headers = {};
+  await config.authorize?.(headers);
+  assert.deepEqual(headers, {
+    "Impersonate-User": "jane",
+    "Impersonate-Uid": "7",
+    "Impersonate-Group": ["g", "h"],
+    "Impersonate-Extra-scopes": ["a", "b"],
+    "Impersonate-Extra-example.org%2Fx": ["c"],
+  });
+  assert.equal(config.token, "t");
+  assert.equal(identityInWords(config), "jane, by bearer token");
+});

@@ -1,0 +1,312 @@
+import assert from "node:assert/strict";
+import { createServer as createPlainServer } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import { beforeAll, describe, test } from "vitest";
+import type { RestConfig } from "../../../src/client-go/rest/client.js";
+import { createClient } from "../../../src/client-go/rest/create-client.js";
+import type { CertificateAuthority } from "../../../src/pki/authority.js";
+import { LabError } from "../../../src/util/errors.js";
+import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { type LeafOptions, makeAuthority, makeLeaf, startHttpsServer, status } from "../../support/https-server.js";
+import { only, recordingTrace } from "../../support/trace.js";
+
+const TOKEN = "abcdef.0123456789abcdef";
+let ca: CertificateAuthority;
+let otherCa: CertificateAuthority;
+beforeAll(async () => {
+  ca = await makeAuthority();
+  otherCa = await makeAuthority();
+});
+
+function client(config: RestConfig, wantsBodies = false) {
+  const clock = new FakeClock();
+  const { trace, events } = recordingTrace(clock, wantsBodies);
+  return { client: createClient(config, { trace, clock, random: new FakeRandom(), actor: "kubelet" }), events };
+}
+
+async function labErrorOf(promise: Promise<unknown>): Promise<LabError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof LabError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("servers that are not to be trusted", () => {
+  const table: readonly [string, LeafOptions, "ours" | "other", RegExp][] = [
+    ["another CA", {}, "other", /did not sign/],
+    ["other names", { ip: [], dns: ["example.org"] }, "ours", /for other names: DNS:example\.org/],
+    ["an expired certificate", { from: -2, to: -1 }, "ours", /has expired: by this machine's clock/],
+    [
+      "a certificate of the future (clock skew)",
+      { from: 1, to: 2 },
+      "ours",
+      /is not valid yet: by this machine's clock/,
+    ],
+  ];
+  for (const [what, leaf, trusted, sentence] of table) {
+    test(`${what}: a sentence of its own, exit 3, and no request arrives`, async () => {
+      await using server = await startHttpsServer(await makeLeaf(ca, leaf), () => ({ status: 200, body: {} }));
+      const caPem = (trusted === "ours" ? ca : otherCa).certificatePem;
+      const { client: kube, events } = client({ server: server.url, caPem, token: TOKEN });
+      await using _kube = kube;
+      const error = await labErrorOf(kube.expect({ method: "GET", path: "/version" }));
+      assert.equal(error.code, "CLUSTER_NOT_TRUSTED");
+      assert.equal(error.exitCode, 3);
+      assert.match(error.message, sentence);
+      assert.deepEqual(server.seen, []);
+      assert.match(only(events, "request")[0]?.failure ?? "", sentence);
+    });
+  }
+});
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("nobody answers", () => {
+  const table: readonly [string, () => Server, string, RegExp][] = [
+    [
+      "plain HTTP",
+      () => createPlainServer((_, response) => response.end("hi")),
+      "CLUSTER_NOT_TRUSTED",
+      /does not speak TLS/,
+    ],
+    [
+      "another protocol",
+      () => createTcpServer((socket) => socket.write("SSH-2.0-x\r\n")),
+      "CLUSTER_NOT_TRUSTED",
+      /does not speak TLS/,
+    ],
+    [
+      "a reset",
+      () => createTcpServer((socket) => socket.resetAndDestroy()),
+      "CLUSTER_UNREACHABLE",
+      /reset the connection/,
+    ],
+    ["silence", () => createTcpServer(() => {}), "CLUSTER_UNREACHABLE", /did not answer GET \/version within 0\.2 s/],
+  ];
+  for (const [what, make, code, sentence] of table) {
+    test(`${what}: ${sentence.source}`, async () => {
+      const open = new Set<{ destroy(): void }>();
+      const server = make().on("connection", (socket) => open.add(socket));
+      try {
+        const { client: kube } = client({ server: await listen(server), caPem: ca.certificatePem, token: TOKEN });
+        await using _kube = kube;
+        const error = await labErrorOf(kube.expect({ method: "GET", path: "/version", timeoutMs: 200 }));
+        assert.equal(error.code, code);
+        assert.match(error.message, sentence);
+        assert.equal(error.exitCode, 3);
+      } finally {
+        for (const socket of open) socket.destroy();
+        server.close();
+      }
+    });
+  }
+
+  for (const [url, code, sentence] of [
+    ["https://127.0.0.1:1", "CLUSTER_UNREACHABLE", /refuses the connection/],
+    [
+      "https://no-such-host.invalid:6443",
+      "CLUSTER_UNREACHABLE",
+      /host name that (does not exist|could not be looked up)/,
+    ],
+  ] as const) {
+    test(`${url}: ${sentence.source}`, async () => {
+      const { client: kube } = client({ server: url, caPem: ca.certificatePem });
+      await using _kube = kube;
+      const error = await labErrorOf(kube.expect({ method: "GET", path: "/version", timeoutMs: 5_000 }));
+      assert.equal(error.code, code);
+      assert.match(error.message, sentence);
+    });
+  }
+
+  for (const [what, config, code] of [
+    ["http:// in the clear", { server: "http://127.0.0.1:80", token: TOKEN }, "USAGE"],
+    ["no address", { server: "nonsense" }, "USAGE"],
+    ["a CA that is none", { server: "https://127.0.0.1:1", caPem: "rubbish" }, "BAD_FILE"],
+    ["a half CA", { server: "https://127.0.0.1:1", caPem: "-----BEGIN CERTIFICATE-----\nMIIB" }, "BAD_FILE"],
+  ] as const) {
+    test(`${what} is found before any connection: ${code}`, () => {
+      assert.throws(() => client(config), { name: "LabError", code });
+    });
+  }
+
+  test("a key that does not belong to the certificate is found before any connection", async () => {
+    const one = await makeLeaf(ca);
+    const other = await makeLeaf(ca);
+    const config = {
+      server: "https://127.0.0.1:1",
+      clientCertificatePem: one.certificatePem,
+      clientKeyPem: other.keyPem,
+    };
+    assert.throws(() => client(config), { name: "LabError", code: "BAD_FILE", message: /does not belong/ });
+  });
+});
+
+describe("requests", () => {
+  test("carry identity, audit id and body; the fact has no secret", async () => {
+    const answer = { kind: "Secret", data: { "token-secret": "c2VjcmV0" } };
+    await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 201, body: answer }));
+    const { client: kube, events } = client({ server: server.url, caPem: ca.certificatePem, token: TOKEN }, true);
+    await using _kube = kube;
+    const body = { kind: "Secret", stringData: { "token-secret": "0123456789abcdef" } };
+    assert.deepEqual(
+      await kube.expect({ method: "POST", path: "/x", query: { a: "b c", no: undefined }, body }),
+      answer,
+    );
+    const [seen] = server.seen;
+    assert.equal(seen?.path, "/x?a=b%20c");
+    assert.equal(seen?.headers.authorization, `Bearer ${TOKEN}`);
+    assert.deepEqual(seen?.body, body);
+    const [fact] = only(events, "request");
+    assert.equal(seen?.headers["audit-id"], fact?.auditId);
+    assert.equal(fact?.identity, "token abcdef.****");
+    assert.equal(fact?.status, 201);
+    assert.doesNotMatch(JSON.stringify(events), /0123456789abcdef|c2VjcmV0/);
+  });
+
+  test("reuse one connection", async () => {
+    await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 200, body: {} }));
+    const { client: kube } = client({ server: server.url, caPem: ca.certificatePem });
+    await using _kube = kube;
+    for (let i = 0; i < 3; i++) await kube.expect({ method: "GET", path: "/x" });
+    assert.equal(server.connections(), 1);
+  });
+
+  test("a path in the server's address is kept", async () => {
+    await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 200, body: {} }));
+    const { client: kube } = client({ server: `${server.url}/k8s/clusters/c1`, caPem: ca.certificatePem });
+    await using _kube = kube;
+    await kube.expect({ method: "GET", path: "/version" });
+    assert.equal(server.seen[0]?.path, "/k8s/clusters/c1/version");
+  });
+
+  for (const [code, reason, labCode, exit] of [
+    [401, "Unauthorized", "UNAUTHORIZED", 4],
+    [403, "Forbidden", "FORBIDDEN", 4],
+    [409, "Conflict", "REFUSED", 4],
+    [422, "Invalid", "REFUSED", 4],
+  ] as const) {
+    test(`expect: ${code} is ${labCode} with the server's words; request hands it over`, async () => {
+      const body = status(code, reason, `words of ${reason}`);
+      await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: code, body }));
+      const { client: kube, events } = client({ server: server.url, caPem: ca.certificatePem, token: TOKEN });
+      await using _kube = kube;
+      const error = await labErrorOf(kube.expect({ method: "GET", path: "/x" }));
+      assert.equal(error.code, labCode);
+      assert.equal(error.exitCode, exit);
+      assert.match(error.message, new RegExp(`words of ${reason}`));
+      assert.equal((await kube.request({ method: "GET", path: "/x" })).status, code);
+      assert.equal(only(events, "request")[0]?.outcome, `${reason}: words of ${reason}`);
+    });
+  }
+
+  test("a 401 to a bootstrap token explains what can be wrong with it", async () => {
+    const body = status(401, "Unauthorized", "Unauthorized");
+    await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 401, body }));
+    const { client: kube } = client({ server: server.url, caPem: ca.certificatePem, token: TOKEN });
+    await using _kube = kube;
+    const error = await labErrorOf(kube.expect({ method: "GET", path: "/x" }));
+    assert.match(error.hint, /unknown, has expired, or its Secret lacks usage-bootstrap-authentication/);
+    assert.doesNotMatch(error.message + error.hint, /0123456789abcdef/);
+  });
+
+  test("an abort ends a request with the signal's reason, and is reported", async () => {
+    await using server = await startHttpsServer(await makeLeaf(ca), () => () => {});
+    const { client: kube, events } = client({ server: server.url, caPem: ca.certificatePem });
+    await using _kube = kube;
+    const stop = new AbortController();
+    const waiting = kube.request({ method: "GET", path: "/slow", signal: stop.signal });
+    stop.abort();
+    await assert.rejects(waiting, { name: "AbortError" });
+    assert.equal(only(events, "request")[0]?.failure, "cancelled");
+  });
+
+  test("a server that is not verified is said loudly, once, at level 0", async () => {
+    await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 200, body: {} }));
+    const { client: kube, events } = client({ server: server.url, insecureSkipTlsVerify: true });
+    await using _kube = kube;
+    await kube.expect({ method: "GET", path: "/x" });
+    const notes = only(events, "note");
+    assert.equal(notes.length, 1);
+    assert.equal(notes[0]?.level, 0);
+    assert.match(notes[0]?.text ?? "", /WARNING: .* is not verified/);
+  });
+});
+
+describe("watches", () => {
+  const added = (name: string) => ({ type: "ADDED", object: { kind: "Node", apiVersion: "v1", metadata: { name } } });
+
+  async function watchAll(write: (chunk: (bytes: Buffer) => void, end: () => void) => void): Promise<string[]> {
+    await using server = await startHttpsServer(await makeLeaf(ca), () => (response) => {
+      response.writeHead(200, { "Content-Type": "application/json" });
+      write(
+        (bytes) => response.write(bytes),
+        () => response.end(),
+      );
+    });
+    const { client: kube } = client({ server: server.url, caPem: ca.certificatePem });
+    await using _kube = kube;
+    const names: string[] = [];
+    for await (const event of kube.watch("/api/v1/nodes", {}, new AbortController().signal)) {
+      names.push(event.object.metadata.name ?? "");
+    }
+    return names;
+  }
+
+  test("events cut anywhere come whole; the server's end is a normal end", async () => {
+    const text = [added("n1"), added("nö2"), added("n3")].map((event) => JSON.stringify(event)).join("\n");
+    const bytes = Buffer.from(`${text}\n`);
+    const names = await watchAll((chunk, end) => {
+      for (let i = 0; i < bytes.length; i += 7) chunk(bytes.subarray(i, i + 7));
+      end();
+    });
+    assert.deepEqual(names, ["n1", "nö2", "n3"]);
+  });
+
+  test("a connection that breaks is an error, also inside an event", async () => {
+    await using server = await startHttpsServer(await makeLeaf(ca), () => (response) => {
+      response.writeHead(200, { "Content-Type": "application/json" });
+      response.write(`${JSON.stringify(added("n1"))}\n{"type":"ADD`);
+    });
+    const { client: kube } = client({ server: server.url, caPem: ca.certificatePem });
+    await using _kube = kube;
+    const error = await labErrorOf(
+      (async () => {
+        for await (const _ of kube.watch("/w", {}, new AbortController().signal)) server.cutAll();
+      })(),
+    );
+    assert.equal(error.code, "CLUSTER_UNREACHABLE");
+  });
+
+  test("an abort is a normal end and closes the connection; a refusal throws", async () => {
+    let closed = false;
+    await using server = await startHttpsServer(await makeLeaf(ca), ({ path }) =>
+      path.startsWith("/no")
+        ? { status: 403, body: status(403, "Forbidden", "no") }
+        : (response) => {
+            response.on("close", () => {
+              closed = true;
+            });
+            response.writeHead(200, { "Content-Type": "application/json" });
+            response.write(`${JSON.stringify(added("n1"))}\n`);
+          },
+    );
+    const { client: kube } = client({ server: server.url, caPem: ca.certificatePem });
+    await using _kube = kube;
+    const stop = new AbortController();
+    for await (const _ of kube.watch("/w", {}, stop.signal)) stop.abort();
+    await kube.request({ method: "GET", path: "/no" });
+    assert.equal(closed, true);
+    const refused = await labErrorOf(
+      (async () => {
+        for await (const _ of kube.watch("/no", {}, new AbortController().signal));
+      })(),
+    );
+    assert.equal(refused.code, "FORBIDDEN");
+  });
+});

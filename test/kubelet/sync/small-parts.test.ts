@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import type { V1PodStatus } from "../../../src/apimachinery/api/pod.js";
+import type { NodeObject } from "../../../src/kubelet/nodestatus/node.js";
+import { ActiveDeadline } from "../../../src/kubelet/sync/active-deadline.js";
+import { PodDeletionSafety } from "../../../src/kubelet/sync/deletion-safety.js";
+import { collectGarbage } from "../../../src/kubelet/sync/garbage-collection.js";
+import { toNodeImages } from "../../../src/kubelet/sync/node-images.js";
+import { PodCidr } from "../../../src/kubelet/sync/pod-cidr.js";
+import { ReclaimedPods } from "../../../src/kubelet/sync/reclaimed-pods.js";
+import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
+import { only, recordingTrace } from "../../support/trace.js";
+import { emptyPodStatus, makePod } from "../podworkers/pods.js";
+
+const { signal } = new AbortController();
+
+describe("activeDeadlineSeconds", () => {
+  const started = new Date(START_MS).toISOString();
+  const table: [string, object, V1PodStatus, number, boolean][] = [
+    // what              spec                            status                    after s  past
+    ["none", {}, { startTime: started }, 9_999, false],
+    ["not yet", { activeDeadlineSeconds: 60 }, { startTime: started }, 59, false],
+    ["over", { activeDeadlineSeconds: 60 }, { startTime: started }, 60, true],
+    ["not begun", { activeDeadlineSeconds: 60 }, {}, 9_999, false],
+  ];
+  for (const [what, spec, status, seconds, isPast] of table) {
+    test(`${what}: ${isPast ? "it fails, is not Ready, and that is told each time" : "nothing"}`, async () => {
+      const clock = new FakeClock();
+      const told: string[] = [];
+      let current = status;
+      const deadline = new ActiveDeadline({
+        statusManager: { getPodStatus: () => current },
+        recorder: { event: (_pod, _type, reason) => told.push(reason) },
+        clock,
+      });
+      await clock.advance(seconds * 1000);
+      const pod = makePod("a", { spec });
+      expect(deadline.shouldSync(pod)).toBe(isPast);
+      const running: V1PodStatus = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+      current = { ...deadline.apply(pod, running), ...status };
+      expect(current.phase).toBe(isPast ? "Failed" : "Running");
+      expect(current.reason).toBe(isPast ? "DeadlineExceeded" : undefined);
+      expect(current.conditions?.[0]).toMatchObject(
+        isPast ? { type: "Ready", status: "False", reason: "PodFailed" } : { type: "Ready", status: "True" },
+      );
+      deadline.apply(pod, running);
+      expect(told).toEqual(isPast ? ["DeadlineExceeded", "DeadlineExceeded"] : []);
+    });
+  }
+
+  test("a pod that has succeeded in the API stays so", async () => {
+    const clock = new FakeClock();
+    const status: V1PodStatus = { phase: "Succeeded", startTime: started };
+    const deadline = new ActiveDeadline({
+      statusManager: { getPodStatus: () => status },
+      recorder: { event: () => undefined },
+      clock,
+    });
+    await clock.advance(60_000);
+    const pod = makePod("a", { spec: { activeDeadlineSeconds: 60 }, status });
+    expect(deadline.apply(pod, status)).toMatchObject({
+      phase: "Succeeded",
+      reason: "DeadlineExceeded",
+      conditions: [{ reason: "PodCompleted" }, { reason: "PodCompleted" }],
+    });
+  });
+});
+
+describe("a pod leaves the API when nothing of it is left", () => {
+  const dead = { containerId: "c", name: "app", state: "exited", createdAtMs: 0, exitCode: 0 } as const;
+  const left = { ...dead, image: "", imageId: "", hash: 0, restartCount: 0 };
+  const none = { mayRun: false, containers: [] as (typeof left)[], error: undefined as unknown, volumes: false };
+  const table: [string, Partial<typeof none>, V1PodStatus, boolean][] = [
+    ["nothing is left", {}, {}, true],
+    ["its worker is not through", { mayRun: true }, {}, false],
+    ["its status says that it runs", {}, { containerStatuses: [{ name: "app", state: { running: {} } }] }, false],
+    ["the runtime cannot say", { error: new Error("gone") }, {}, false],
+    ["a dead container is there", { containers: [left] }, {}, false],
+    ["a volume is there", { volumes: true }, {}, false],
+  ];
+  for (const [what, is, status, isReclaimed] of table) {
+    test(`${what}: ${isReclaimed}`, () => {
+      const { mayRun, containers, error, volumes } = { ...none, ...is };
+      const safety = new PodDeletionSafety({
+        podWorkers: () => ({ couldHaveRunningContainers: () => mayRun }),
+        podCache: {
+          get: (uid) => ({
+            status: { ...emptyPodStatus(uid), containerStatuses: containers },
+            error,
+            kind: "cached",
+            modifiedMs: 0,
+          }),
+        },
+        volumes: { podVolumesExist: () => volumes },
+        trace: recordingTrace(new FakeClock()).trace,
+      });
+      expect(safety.podResourcesAreReclaimed(makePod("a"), status)).toBe(isReclaimed);
+    });
+  }
+
+  test("then the status manager is told at once: several times in a row, once", async () => {
+    let batches = 0;
+    const pod = makePod("a", { metadata: { deletionTimestamp: new Date(START_MS).toISOString() } });
+    const pods = new ReclaimedPods(
+      {
+        podManager: { getPodByUid: (uid) => (uid === "uid-a" ? pod : makePod("lives")) },
+        podDeletionSafety: { podResourcesAreReclaimed: () => true },
+        statusManager: {
+          getPodStatus: () => ({}),
+          syncBatch: async () => {
+            batches++;
+            await settle(1);
+          },
+        },
+      },
+      signal,
+    );
+    pods.look("uid-lives");
+    expect(batches).toBe(0);
+    for (let i = 0; i < 5; i++) pods.look("uid-a");
+    await settle();
+    expect(batches).toBe(2);
+  });
+});
+
+test("the node lists its 50 greatest images, each with five names", () => {
+  const tags = ["1", "2", "3", "4", "5"].map((tag) => `busybox:${tag}`);
+  const image = (sizeBytes: number) => ({
+    id: "",
+    repoTags: tags,
+    repoDigests: ["busybox@sha256:0"],
+    sizeBytes,
+    pinned: false,
+  });
+  const list = toNodeImages(Array.from({ length: 60 }, (_, i) => image(i)));
+  expect(list).toHaveLength(50);
+  expect(list[0]).toEqual({ names: ["busybox@sha256:0", ...tags.slice(0, 4)], sizeBytes: 59 });
+});
+
+test("the runtime is told of the node's addresses once, and again when it failed or when they change", async () => {
+  const told: string[] = [];
+  let isBroken = true;
+  const runtime = {
+    updatePodCidr: async (cidr: string) => {
+      told.push(cidr);
+      if (isBroken) throw new Error("not now");
+    },
+  };
+  const cidr = new PodCidr({ runtime, trace: recordingTrace(new FakeClock()).trace });
+  const node = (podCIDR?: string): NodeObject => ({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "n" },
+    spec: podCIDR === undefined ? {} : { podCIDR, podCIDRs: [podCIDR] },
+  });
+  await cidr.update(node(), signal);
+  await cidr.update(node("10.0.1.0/24"), signal);
+  isBroken = false;
+  for (const range of ["10.0.1.0/24", "10.0.1.0/24", "10.0.2.0/24"]) await cidr.update(node(range), signal);
+  expect(told).toEqual(["10.0.1.0/24", "10.0.1.0/24", "10.0.2.0/24"]);
+});
+
+test("garbage is collected each minute; a failure is an event, and the next minute tries again", async () => {
+  const clock = new FakeClock();
+  const { trace, events } = recordingTrace(clock);
+  const asked: boolean[] = [];
+  const recorded: string[] = [];
+  const stop = new AbortController();
+  const deps = {
+    runtime: {
+      garbageCollect: async (_policy: object, allSourcesReady: boolean) => {
+        asked.push(allSourcesReady);
+        if (asked.length === 2) throw new Error("busy");
+      },
+    },
+    sourcesReady: { allReady: () => asked.length > 0 },
+    agent: { recordEvent: (_type: string, reason: string) => void recorded.push(reason) },
+    clock,
+    trace,
+  };
+  const done = collectGarbage(deps, stop.signal);
+  await clock.advance(120_000);
+  expect(asked).toEqual([false, true, true]);
+  expect(recorded).toEqual(["ContainerGCFailed"]);
+  expect(only(events, "error")[0]?.message).toBe("Container garbage collection failed: busy");
+  stop.abort();
+  await expect(done).rejects.toThrow();
+  expect(clock.sleeping).toBe(0);
+});
