@@ -5,11 +5,22 @@ import { COMMANDS } from "../src/cli/command-table.js";
 
 const readme = readFileSync("README.md", "utf8");
 
+test("README has at most 150 lines", () => {
+  assert.ok(readme.split("\n").length <= 150);
+});
+
 test("the README's tree has every folder of src", () => {
   const folders = readdirSync("src", { withFileTypes: true }).filter((one) => one.isDirectory());
   const tree = /```\nsrc\/\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
-  const missing = folders.filter(({ name }) => !new RegExp(`(^|\\s)${name}/`, "m").test(tree)).map(({ name }) => name);
+  const missing = folders.filter(({ name }) => !tree.includes(`${name}/`)).map(({ name }) => name);
   assert.deepEqual(missing, []);
+});
+
+test("docs/commands.md describes every command", () => {
+  const titles = [...readFileSync("docs/commands.md", "utf8").matchAll(/^## (.*)$/gm)].flatMap(([, title = ""]) =>
+    title.split(", "),
+  );
+  assert.deepEqual(titles.sort(), COMMANDS.map(({ name }) => name).sort());
 });
 
 test("the README's table has every command", () => {

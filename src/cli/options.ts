@@ -28,7 +28,7 @@ export function addTraceOptions(command: Command): Command {
     .addOption(new Option("--no-color", "plain text (also: NO_COLOR)"));
 }
 
-/** Adds the flags that choose a cluster; see "Which cluster" in the README. */
+/** Adds the flags that choose a cluster; see docs/targets.md. */
 export function addTargetOptions(command: Command): Command {
   return command
     .addOption(new Option("--mock", "the embedded control plane (the default)"))
