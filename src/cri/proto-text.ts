@@ -1,5 +1,4 @@
-import type { EnumTable, Field, FieldTable } from "../apimachinery/protobuf/fields.js";
-import type { Message } from "../apimachinery/protobuf/message.js";
+import type { EnumTable, Field, FieldTable, MessageType } from "../apimachinery/protobuf/fields.js";
 import type { Service } from "./rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
 
@@ -22,9 +21,9 @@ export function criProtoText(): string {
 }
 
 /** Every message that the services' requests and responses are made of, each once. */
-export function allMessages(services: readonly Service[]): readonly Message<FieldTable>[] {
-  const found = new Map<string, Message<FieldTable>>();
-  const add = (message: Message<FieldTable>): void => {
+export function allMessages(services: readonly Service[]): readonly MessageType<FieldTable>[] {
+  const found = new Map<string, MessageType<FieldTable>>();
+  const add = (message: MessageType<FieldTable>): void => {
     if (found.has(message.name)) return;
     found.set(message.name, message);
     for (const { kind } of Object.values(message.fields)) if (kind.type === "message") add(kind.of);
@@ -36,7 +35,7 @@ export function allMessages(services: readonly Service[]): readonly Message<Fiel
   return [...found.values()];
 }
 
-function allEnums(messages: readonly Message<FieldTable>[]): readonly EnumTable[] {
+function allEnums(messages: readonly MessageType<FieldTable>[]): readonly EnumTable[] {
   const found = new Map<string, EnumTable>();
   for (const { kind } of messages.flatMap((message) => Object.values(message.fields))) {
     if (kind.type === "enum") found.set(kind.of.name, kind.of);
@@ -56,7 +55,7 @@ function enumText({ name, values }: EnumTable, indent: string): string {
   return [`${indent}enum ${name} {`, ...rows, `${indent}}`].join("\n");
 }
 
-function messageText(message: Message<FieldTable>, enums: readonly EnumTable[]): string {
+function messageText(message: MessageType<FieldTable>, enums: readonly EnumTable[]): string {
   const own = enums.filter(({ within }) => within === message.name).map((table) => enumText(table, "  "));
   const rows = Object.entries(message.fields)
     .sort(([, a], [, b]) => a.number - b.number)

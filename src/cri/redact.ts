@@ -1,5 +1,4 @@
-import { Encoded, type Field, type FieldTable } from "../apimachinery/protobuf/fields.js";
-import type { Message } from "../apimachinery/protobuf/message.js";
+import { Encoded, type Field, type FieldTable, type MessageType } from "../apimachinery/protobuf/fields.js";
 import { redactText } from "../trace/redact.js";
 
 const MASK = "****";
@@ -33,7 +32,7 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
  * strings, as in protobuf's JSON; of bytes (what a command printed) only the length is told.
  */
 export function redactMessage<F extends FieldTable>(
-  message: Message<F>,
+  message: MessageType<F>,
   value: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const out: Record<string, unknown> = {};

@@ -1,9 +1,7 @@
-import type { Field, FieldTable, ScalarName } from "./fields.js";
+import type { Decode, Field, FieldTable, ScalarName } from "./fields.js";
 import { BYTES, FIXED64, ProtobufError, type Reader, VARINT } from "./reader.js";
 
 type Values = Record<string, unknown>;
-/** Reads fields up to `reader.end` into `target`, or into a new object. */
-export type Decode = (reader: Reader, target: Values | undefined) => Values;
 /** Reads one field's value, its tag already read, into `out`. */
 type ReadField = (reader: Reader, out: Values) => void;
 

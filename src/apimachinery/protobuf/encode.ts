@@ -1,10 +1,8 @@
-import { Encoded, type Field, type FieldTable, type ScalarName } from "./fields.js";
+import { type Encode, Encoded, type Field, type FieldTable, type ScalarName } from "./fields.js";
 import { BYTES, FIXED64, VARINT } from "./reader.js";
 import type { Writer } from "./writer.js";
 
 type Values = Readonly<Record<string, unknown>>;
-/** Writes a message's fields, the last one first. */
-export type Encode = (writer: Writer, value: Values) => void;
 /** Writes one field; absent and zero values are not sent. */
 type WriteField = (writer: Writer, value: unknown) => void;
 

@@ -1,4 +1,5 @@
-import type { Message } from "./message.js";
+import type { Reader } from "./reader.js";
+import type { Writer } from "./writer.js";
 
 /** The scalar types of proto3 that our messages use. 64 bit integers are bigints: nanoseconds do not fit a number. */
 export interface Scalars {
@@ -35,10 +36,25 @@ export interface Field<Out = unknown, In = unknown> {
 export type FieldKind =
   | { readonly type: "scalar"; readonly scalar: ScalarName }
   | { readonly type: "enum"; readonly of: EnumTable }
-  | { readonly type: "message"; readonly of: Message<FieldTable> }
+  | { readonly type: "message"; readonly of: MessageType<FieldTable> }
   | { readonly type: "map"; readonly only?: readonly string[] };
 
 export type FieldTable = Readonly<Record<string, Field>>;
+
+/** Reads fields up to `reader.end` into `target`, or into a new object. */
+export type Decode = (reader: Reader, target: Record<string, unknown> | undefined) => Record<string, unknown>;
+/** Writes a message's fields, the last one first. */
+export type Encode = (writer: Writer, value: Readonly<Record<string, unknown>>) => void;
+
+/** A message as a row of another message refers to it: `Message` without what callers need. */
+export interface MessageType<F extends FieldTable> {
+  readonly name: string;
+  readonly fields: F;
+  readonly decoder: Decode;
+  readonly encoder: Encode;
+  decode(bytes: Buffer): DecodedFields<F>;
+  encode(value: InitFields<F>): Buffer;
+}
 
 /** What decoding gives: every field is there; scalars have proto3's zero values, messages that were not sent are undefined. */
 export type DecodedFields<F extends FieldTable> = {
@@ -49,8 +65,8 @@ export type InitFields<F extends FieldTable> = {
   readonly [K in keyof F]?: (F[K] extends Field<unknown, infer In> ? In : never) | undefined;
 };
 
-export type Decoded<M> = M extends Message<infer F> ? DecodedFields<F> : never;
-export type Init<M> = M extends Message<infer F> ? InitFields<F> : never;
+export type Decoded<M> = M extends MessageType<infer F> ? DecodedFields<F> : never;
+export type Init<M> = M extends MessageType<infer F> ? InitFields<F> : never;
 
 /** As many tables as there are messages: each row is made by one of these. */
 function scalar<S extends ScalarName, In = Scalars[S]>(name: S) {
@@ -88,12 +104,12 @@ export function enumeration(
 /** A nested message; undefined when it was not sent. */
 export function one<F extends FieldTable>(
   number: number,
-  of: Message<F>,
+  of: MessageType<F>,
   protoName?: string,
 ): Field<DecodedFields<F> | undefined, InitFields<F> | Encoded> {
   return {
     number,
-    kind: { type: "message", of: of as unknown as Message<FieldTable> },
+    kind: { type: "message", of: of as unknown as MessageType<FieldTable> },
     isRepeated: false,
     ...(protoName === undefined ? {} : { protoName }),
   };
@@ -102,7 +118,7 @@ export function one<F extends FieldTable>(
 /** A list of nested messages; empty when none was sent. */
 export function many<F extends FieldTable>(
   number: number,
-  of: Message<F>,
+  of: MessageType<F>,
   protoName?: string,
 ): Field<readonly DecodedFields<F>[], readonly (InitFields<F> | Encoded)[]> {
   const { kind, ...rest } = one(number, of, protoName);
@@ -132,7 +148,7 @@ export function stringMap(
   return { number, kind: { type: "map", ...(only === undefined ? {} : { only }) }, isRepeated: false };
 }
 
-/** A message that was encoded before and is copied as it is: for lists whose items seldom change. */
+/** A message that was encoded before and is copied as it is: for lists whose items rarely change. */
 export class Encoded {
   constructor(readonly bytes: Uint8Array) {}
 }

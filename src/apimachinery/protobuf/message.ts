@@ -1,6 +1,6 @@
-import { compileDecoder, type Decode } from "./decode.js";
-import { compileEncoder, type Encode } from "./encode.js";
-import { type DecodedFields, Encoded, type FieldTable, type InitFields } from "./fields.js";
+import { compileDecoder } from "./decode.js";
+import { compileEncoder } from "./encode.js";
+import { type Decode, type DecodedFields, type Encode, Encoded, type FieldTable, type InitFields } from "./fields.js";
 import { Reader } from "./reader.js";
 import { Writer } from "./writer.js";
 
@@ -38,7 +38,7 @@ export class Message<F extends FieldTable> {
     return value;
   }
 
-  /** @param headroom so many bytes before the message are left for the caller to fill */
+  /** @param headroom how many bytes to leave free before the message for the caller to fill */
   encode(value: InitFields<F>, headroom = 0): Buffer {
     const writer = new Writer(this.#lastSize);
     this.encoder(writer, value);

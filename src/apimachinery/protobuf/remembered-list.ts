@@ -1,6 +1,5 @@
 import { strict as assert } from "node:assert";
-import type { Decode } from "./decode.js";
-import type { DecodedFields, FieldTable } from "./fields.js";
+import type { Decode, DecodedFields, FieldTable } from "./fields.js";
 import { Message } from "./message.js";
 import { BYTES, Reader } from "./reader.js";
 import { ItemComparison, type Roles, rolesOf } from "./same-item.js";

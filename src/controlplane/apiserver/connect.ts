@@ -1,13 +1,5 @@
-import type { Duplex } from "node:stream";
 import type { Registry } from "../registry/registry.js";
 import type { Exchange } from "./exchange.js";
-
-/** A connection whose client asks to speak something else than HTTP from now on. */
-export interface Upgrade {
-  readonly socket: Duplex;
-  /** what came behind the request's head */
-  readonly head: Buffer;
-}
 
 /** A request that is answered by bytes as they come: a log, a remote command, a port-forward, a proxied request. */
 export interface ConnectRequest {

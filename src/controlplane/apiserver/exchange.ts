@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import type { Clock } from "../../util/clock.js";
 import type { UserInfo } from "../auth/user.js";
 import type { RequestContext } from "../registry/registry.js";
-import type { Upgrade } from "./connect.js";
 import { isPretty } from "./media-types.js";
 import type { RequestInfo } from "./request-info.js";
 
@@ -12,6 +12,13 @@ export const MAX_REQUEST_MS = 60_000;
 /** Made once: an error that an abort makes by itself collects its stack, for each stream that ends. */
 const OVER = new DOMException("the answer is over", "AbortError");
 const LEFT = new DOMException("the client is gone", "AbortError");
+
+/** A connection whose client asks to switch from HTTP to another protocol. */
+export interface Upgrade {
+  readonly socket: Duplex;
+  /** the bytes that followed the head of the request */
+  readonly head: Buffer;
+}
 
 /** One request on its way through the filters and handlers, and what its answer must carry. */
 export class Exchange {

@@ -2,9 +2,8 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { ResourceDefinition } from "./definition.js";
 import type { RequestContext } from "./registry.js";
-import type { StoreCore } from "./store-core.js";
 
-/** What of a write changes from call to call; the rest of the attributes is the resource's and the request's. */
+/** The attributes of one write; the others come from the resource and the request. */
 export interface AdmissionRequest {
   readonly operation: AdmissionAttributes["operation"];
   readonly namespace: string | undefined;
@@ -15,13 +14,15 @@ export interface AdmissionRequest {
   readonly options?: KubeObject;
 }
 
-/** Those that one kind of write meets, in their order. */
+type AdmittedResource = Pick<ResourceDefinition, "group" | "resource" | "kind">;
+
+/** The plugins that handle one kind of write, in their order. */
 interface Chain {
   readonly mutating: readonly Required<Pick<AdmissionPlugin, "admit">>[];
   readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[];
 }
 
-/** The plugins of one resource: most have nothing to say about most kinds of writes, and are not asked again. */
+/** The admission plugins of one resource, grouped by the kinds of writes that they handle. */
 export class AdmissionChains {
   readonly #chains = new Map<string, Chain>();
   /** how many plugins there were when the chains were made: those that need the registry are added after it */
@@ -29,7 +30,7 @@ export class AdmissionChains {
 
   constructor(
     readonly plugins: readonly AdmissionPlugin[],
-    readonly resource: Pick<ResourceDefinition, "group" | "resource">,
+    readonly resource: AdmittedResource,
   ) {}
 
   of(operation: AdmissionAttributes["operation"], subresource: string): Chain {
@@ -47,8 +48,36 @@ export class AdmissionChains {
   #chain(operation: AdmissionAttributes["operation"], subresource: string): Chain {
     const { group, resource } = this.resource;
     const write = { operation, group, resource, subresource };
-    const asked = this.plugins.filter((plugin) => plugin.handles?.(write) !== false);
-    return { mutating: asked.filter(isMutating), validating: asked.filter(isValidating) };
+    const handling = this.plugins.filter((plugin) => plugin.handles?.(write) !== false);
+    return { mutating: handling.filter(isMutating), validating: handling.filter(isValidating) };
+  }
+
+  /**
+   * Lets the mutating plugins change the object, one after the other.
+   *
+   * Mirrors k8s.io/apiserver/pkg/admission/chain.go (chainAdmissionHandler.Admit).
+   * @returns the admitted object; undefined only if the request had none
+   * @throws StatusError when a plugin refuses the request
+   */
+  async admit(context: RequestContext, request: AdmissionRequest): Promise<KubeObject | undefined> {
+    const { mutating } = this.of(request.operation, request.subresource ?? "");
+    if (mutating.length === 0) return request.object;
+    const attributes = attributesOf(this.resource, context, request);
+    for (const plugin of mutating) {
+      const answer = plugin.admit(attributes);
+      // Most plugins answer synchronously; awaiting them would cost a microtask per plugin.
+      const object = answer instanceof Promise ? await answer : answer;
+      if (object !== undefined) attributes.object = object;
+    }
+    return attributes.object;
+  }
+
+  /** Runs the validating plugins. @throws StatusError when a plugin refuses the request */
+  async validate(context: RequestContext, request: AdmissionRequest): Promise<void> {
+    const { validating } = this.of(request.operation, request.subresource ?? "");
+    if (validating.length === 0) return;
+    const attributes = attributesOf(this.resource, context, request);
+    for (const plugin of validating) await plugin.validate(attributes);
   }
 }
 
@@ -64,8 +93,8 @@ function isValidating(
 
 type Attributes = { -readonly [K in keyof AdmissionAttributes]: AdmissionAttributes[K] };
 
-function attributesOf(core: StoreCore, context: RequestContext, request: AdmissionRequest): Attributes {
-  const { group, resource, kind } = core.definition;
+function attributesOf(of: AdmittedResource, context: RequestContext, request: AdmissionRequest): Attributes {
+  const { group, resource, kind } = of;
   const { operation, namespace = "", name, subresource = "", object, oldObject, options } = request;
   const attributes: Attributes = {
     user: context.user,
@@ -84,40 +113,4 @@ function attributesOf(core: StoreCore, context: RequestContext, request: Admissi
   if (context.auditId !== undefined) attributes.auditId = context.auditId;
   if (options !== undefined) attributes.options = options;
   return attributes;
-}
-
-/**
- * Lets the mutating plugins change the object, one after the other.
- *
- * Mirrors k8s.io/apiserver/pkg/admission/chain.go (chainAdmissionHandler.Admit).
- * @returns the object to go on with; undefined only where there was none
- * @throws StatusError what a plugin refuses
- */
-export async function admit(
-  core: StoreCore,
-  context: RequestContext,
-  request: AdmissionRequest,
-): Promise<KubeObject | undefined> {
-  const { mutating } = core.chains.of(request.operation, request.subresource ?? "");
-  if (mutating.length === 0) return request.object;
-  const attributes = attributesOf(core, context, request);
-  for (const plugin of mutating) {
-    const answer = plugin.admit(attributes);
-    // Most plugins answer at once, and a turn of the microtask queue for each of them would be dearer than they are.
-    const object = answer instanceof Promise ? await answer : answer;
-    if (object !== undefined) attributes.object = object;
-  }
-  return attributes.object;
-}
-
-/** Asks the validating plugins. @throws StatusError what a plugin refuses */
-export async function validateAdmission(
-  core: StoreCore,
-  context: RequestContext,
-  request: AdmissionRequest,
-): Promise<void> {
-  const { validating } = core.chains.of(request.operation, request.subresource ?? "");
-  if (validating.length === 0) return;
-  const attributes = attributesOf(core, context, request);
-  for (const plugin of validating) await plugin.validate(attributes);
 }

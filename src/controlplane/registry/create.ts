@@ -3,7 +3,6 @@ import { isDns1123Subdomain, isPathSegmentName } from "../../apimachinery/api/na
 import { alreadyExists, internalError, invalid, StatusError, statusError } from "../../apimachinery/errors.js";
 import type { Draft } from "../../util/draft.js";
 import { randomSuffix } from "../../util/random.js";
-import { admit, validateAdmission } from "./admission-chain.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";
 import type { RequestContext } from "./registry.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
@@ -25,10 +24,10 @@ export async function createObject(
 ): Promise<KubeObject> {
   const body = matchNamespace(core.definition, namespace, sent);
   const request = { operation: "CREATE", namespace, name: body.metadata.name ?? "", oldObject: undefined } as const;
-  const admitted = (await admit(core, context, { ...request, object: body })) ?? body;
+  const admitted = (await core.chains.admit(context, { ...request, object: body })) ?? body;
   const object = beforeCreate(core, context, namespace, admitted);
   const name = object.metadata.name ?? "";
-  await validateAdmission(core, context, { ...request, name, object });
+  await core.chains.validate(context, { ...request, name, object });
   return storeNew(core, context, namespace, object);
 }
 

@@ -2,7 +2,6 @@ import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
 import { conflict, notFound, StatusError } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
-import { admit, validateAdmission } from "./admission-chain.js";
 import { planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
@@ -85,8 +84,8 @@ async function admitDeletion(
     oldObject,
     options: { apiVersion: "meta.k8s.io/v1", kind: "DeleteOptions", metadata: {}, ...options },
   } as const;
-  await admit(core, context, request);
-  await validateAdmission(core, context, request);
+  await core.chains.admit(context, request);
+  await core.chains.validate(context, request);
 }
 
 /**

@@ -3,7 +3,6 @@ import { isPathSegmentName } from "../../apimachinery/api/names.js";
 import { conflict, internalError, invalid, notFound } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
-import { admit, validateAdmission } from "./admission-chain.js";
 import { beforeCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
@@ -80,9 +79,9 @@ async function createMissing(
   checkName(sent, name);
   const body = withMeta(matchNamespace(core.definition, namespace, sent), { resourceVersion: undefined });
   const request = { operation: "CREATE", ...target, oldObject: undefined } as const;
-  const admitted = (await admit(core, context, { ...request, object: body })) ?? body;
+  const admitted = (await core.chains.admit(context, { ...request, object: body })) ?? body;
   const object = beforeCreate(core, context, namespace, admitted);
-  await validateAdmission(core, context, { ...request, object });
+  await core.chains.validate(context, { ...request, object });
   if (context.dryRun === true) return { object, created: true };
   const entry = await core.storage.create(key, core.toStored(object));
   return entry === undefined ? undefined : { object: core.read(entry), created: true };
@@ -102,10 +101,10 @@ async function updateExisting(
   checkName(sent, name);
   const body = matchNamespace(core.definition, namespace, sent);
   const request = { operation: "UPDATE", ...target, oldObject: old } as const;
-  const admitted = (await admit(core, context, { ...request, object: body })) ?? body;
+  const admitted = (await core.chains.admit(context, { ...request, object: body })) ?? body;
   const versioned = checkVersion(core, admitted, entry);
   const object = beforeUpdate(core, context, target.subresource, versioned, old);
-  await validateAdmission(core, context, { ...request, object });
+  await core.chains.validate(context, { ...request, object });
   if (shouldDeleteDuringUpdate(core.definition.strategy, object, old)) {
     const isGone = context.dryRun === true || (await core.storage.delete(entry.key, entry.modRevision)) !== undefined;
     return isGone ? { object, created: false } : undefined;

@@ -4,8 +4,7 @@ import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
 import { UNNAMED } from "../../../streaming/websocket/subprotocols.js";
 import type { Clock } from "../../../util/clock.js";
 import { asStatusError } from "../answer.js";
-import type { Upgrade } from "../connect.js";
-import type { Exchange } from "../exchange.js";
+import type { Exchange, Upgrade } from "../exchange.js";
 import { headText, hijack } from "../proxy/hijack.js";
 
 /**

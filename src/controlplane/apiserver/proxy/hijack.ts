@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Upgrade } from "../connect.js";
-import type { Exchange } from "../exchange.js";
+import type { Exchange, Upgrade } from "../exchange.js";
 
 /** What a client may send before it has its answer. */
 const MAX_EARLY_BYTES = 64 * 1024;

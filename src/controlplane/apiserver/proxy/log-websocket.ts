@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
 import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
-import type { Upgrade } from "../connect.js";
-import type { Exchange } from "../exchange.js";
+import type { Exchange, Upgrade } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { hijack } from "./hijack.js";
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest } from "../../../apimachinery/errors.js";
 import { offeredSubprotocols, TUNNEL_PREFIX } from "../../../streaming/websocket/subprotocols.js";
-import type { Upgrade } from "../connect.js";
-import type { Exchange } from "../exchange.js";
+import type { Exchange, Upgrade } from "../exchange.js";
 
 /** What SPDY protocols a client's WebSocket may carry; empty: it is no tunnel. */
 export function tunnelledProtocols(request: IncomingMessage): string[] {
