@@ -1,88 +1,126 @@
+import { once } from "node:events";
+import { type Header, type Pack, pack } from "tar-stream";
 import { errorText, FsError } from "../../fs/fs-error.js";
 import { resolvePath } from "../../fs/paths.js";
-import { BLOCK_BYTES, entryHead, padding, type TarEntry } from "./format.js";
-import { globMatches } from "./glob.js";
-import type { TarRun } from "./tar.js";
+import type { FileStat } from "../../fs/stat.js";
+import { globMatches, safeName } from "./options.js";
+import type { TarRun } from "./tar-run.js";
 
 const PIECE_BYTES = 65_536;
-/** busybox fills an archive up to a whole record of 20 blocks */
-const RECORD_BYTES = 20 * BLOCK_BYTES;
+/** busybox pads an archive to a whole record of 20 blocks of 512 bytes. */
+const RECORD_BYTES = 20 * 512;
+const MAX_MTIME_MS = 0x7fff_ffff * 1000;
 
-/** The members as an archive, piece by piece. @param self the archive's own path, which does not go into it */
-export async function* archive(run: TarRun, own: string | undefined): AsyncGenerator<Buffer> {
-  const { self, options } = run;
-  const state: CreateState = { own, saidStripped: false, written: 0 };
-  for (const { folder, name } of options.members) {
-    const base = folder === "" ? self.cwd : resolvePath(self.cwd, folder);
-    yield* member(run, state, resolvePath(base, name), name);
-  }
-  const end = 2 * BLOCK_BYTES;
-  yield Buffer.alloc(end + ((RECORD_BYTES - ((state.written + end) % RECORD_BYTES)) % RECORD_BYTES));
-}
+type EntryHeader = Pick<Header, "name" | "type" | "size"> & Partial<Header>;
 
-interface CreateState {
-  readonly own: string | undefined;
-  saidStripped: boolean;
-  written: number;
-}
-
-async function* member(run: TarRun, state: CreateState, path: string, name: string): AsyncGenerator<Buffer> {
-  const { self, options } = run;
-  const { fs } = self.machine;
-  if (path === state.own || options.excludes.some((pattern) => globMatches(pattern, name))) return;
-  let entry: TarEntry;
+/** Yields the archive piece by piece. @param ownPath the archive file, which is left out of the archive */
+export async function* archive(run: TarRun, ownPath: string | undefined): AsyncGenerator<Buffer> {
+  const packer = pack();
+  const stop = new AbortController();
+  const creation = new Creation(run, packer, ownPath, stop.signal);
+  creation.addMembers().then(
+    () => packer.finalize(),
+    (error: Error) => packer.destroy(error),
+  );
+  let written = 0;
   try {
-    entry = await entryFor(run, state, path, name);
-  } catch (error) {
-    if (!(error instanceof FsError)) throw error;
-    await run.complain(`${name}: ${errorText(error)}`);
-    return;
+    for await (const piece of packer as AsyncIterable<Buffer>) {
+      written += piece.length;
+      yield piece;
+    }
+  } finally {
+    stop.abort();
   }
-  // A name of which nothing is left but the root: only what is in it goes into the archive.
-  if (entry.name !== "" && entry.name !== "/") {
-    await run.name(entry.name);
-    const head = entryHead(entry);
-    state.written += head.length;
-    yield head;
-    if (entry.type === "file") yield* content(run, state, path, entry.size);
+  yield Buffer.alloc((RECORD_BYTES - (written % RECORD_BYTES)) % RECORD_BYTES);
+}
+
+/** Adds the members of one archive. Waits while nothing reads the archive. */
+class Creation {
+  #reportedStripped = false;
+
+  constructor(
+    readonly run: TarRun,
+    readonly packer: Pack,
+    readonly ownPath: string | undefined,
+    readonly signal: AbortSignal,
+  ) {}
+
+  async addMembers(): Promise<void> {
+    const { self, options } = this.run;
+    for (const { folder, name } of options.members) {
+      const base = folder === "" ? self.cwd : resolvePath(self.cwd, folder);
+      await this.#add(resolvePath(base, name), name);
+    }
   }
-  if (entry.type !== "directory") return;
-  for (const child of fs.readdir(path)) {
-    yield* member(run, state, resolvePath(path, child), `${name.replace(/\/+$/, "")}/${child}`);
+
+  async #add(path: string, name: string): Promise<void> {
+    const { run } = this;
+    const { fs } = run.self.machine;
+    if (path === this.ownPath || run.options.excludes.some((pattern) => globMatches(pattern, name))) return;
+    let header: EntryHeader;
+    try {
+      header = await this.#header(path, name);
+    } catch (error) {
+      if (!(error instanceof FsError)) throw error;
+      await run.complain(`${name}: ${errorText(error)}`);
+      return;
+    }
+    // The root folder has no name of its own: the archive gets only its content.
+    if (header.name !== "" && header.name !== "/") {
+      await run.name(header.name);
+      await this.#write(header, path);
+    }
+    if (header.type !== "directory") return;
+    for (const child of fs.readdir(path))
+      await this.#add(resolvePath(path, child), `${name.replace(/\/+$/, "")}/${child}`);
+  }
+
+  async #header(path: string, name: string): Promise<EntryHeader> {
+    const { self, options } = this.run;
+    const { fs } = self.machine;
+    const stat = options.followsLinks ? fs.stat(path) : fs.lstat(path);
+    const safe = safeName(name);
+    if (safe !== name && !this.#reportedStripped) {
+      this.#reportedStripped = true;
+      const prefix = name.slice(0, name.length - safe.length);
+      await self.stderr.write(Buffer.from(`tar: removing leading '${prefix}' from member names\n`), self.signal);
+    }
+    return {
+      name: stat.type === "directory" && !safe.endsWith("/") ? `${safe}/` : safe,
+      type: entryType(stat),
+      mode: stat.mode,
+      size: stat.type === "file" ? stat.size : 0,
+      mtime: new Date(Math.min(Math.max(0, stat.mtimeMs), MAX_MTIME_MS)),
+      uname: "root",
+      gname: "root",
+      ...(stat.type === "symlink" ? { linkname: fs.readlink(path) } : {}),
+    };
+  }
+
+  async #write(header: EntryHeader, path: string): Promise<void> {
+    const entry = this.packer.entry(header);
+    const closed = once(entry, "close", { signal: this.signal });
+    if (header.type === "file")
+      for (const piece of this.#content(path, header.size))
+        if (!entry.write(piece)) await once(entry, "drain", { signal: this.signal });
+    entry.end(undefined);
+    await closed;
+  }
+
+  /** Exactly `size` bytes: a file that shrinks meanwhile is padded with zeros. */
+  *#content(path: string, size: number): Generator<Buffer> {
+    const { fs } = this.run.self.machine;
+    for (let at = 0; at < size; ) {
+      const wanted = Math.min(PIECE_BYTES, size - at);
+      let piece = fs.read(path, at, wanted);
+      if (piece.length === 0) piece = Buffer.alloc(wanted);
+      at += piece.length;
+      yield piece;
+    }
   }
 }
 
-async function entryFor(run: TarRun, state: CreateState, path: string, name: string): Promise<TarEntry> {
-  const { fs } = run.self.machine;
-  const stat = run.options.followsLinks ? fs.stat(path) : fs.lstat(path);
-  const { type, mode, mtimeMs, size } = stat;
-  const safe = name.replace(/^(?:.*\/)?\.\.(?:\/|$)/, "").replace(/^\/+/, "");
-  if (safe !== name && !state.saidStripped) {
-    state.saidStripped = true;
-    const prefix = name.slice(0, name.length - safe.length);
-    await run.self.stderr.write(Buffer.from(`tar: removing leading '${prefix}' from member names\n`), run.self.signal);
-  }
-  return {
-    name: type === "directory" && !safe.endsWith("/") ? `${safe}/` : safe,
-    type,
-    mode,
-    size: type === "file" ? size : 0,
-    mtimeMs,
-    target: type === "symlink" ? fs.readlink(path) : "",
-  };
-}
-
-/** Exactly as much as the head has promised: a file that shrinks meanwhile is filled up with zeros. */
-async function* content(run: TarRun, state: CreateState, path: string, size: number): AsyncGenerator<Buffer> {
-  const { fs } = run.self.machine;
-  for (let at = 0; at < size; ) {
-    const wanted = Math.min(PIECE_BYTES, size - at);
-    let piece = fs.read(path, at, wanted);
-    if (piece.length === 0) piece = Buffer.alloc(wanted);
-    at += piece.length;
-    yield piece;
-  }
-  const fill = padding(size);
-  state.written += size + fill.length;
-  if (fill.length > 0) yield fill;
+function entryType({ type }: FileStat): Header["type"] {
+  if (type === "device") return "character-device";
+  return type;
 }

@@ -1,55 +1,87 @@
+import { Readable } from "node:stream";
+import { type ExtractEvents, extract as extractor, type Header } from "tar-stream";
 import type { ContainerFs } from "../../fs/container-fs.js";
 import { errorText, FsError } from "../../fs/fs-error.js";
 import { resolvePath } from "../../fs/paths.js";
-import type { TarEntry } from "./format.js";
-import { globMatches } from "./glob.js";
-import type { TarReader } from "./reader.js";
-import type { TarRun } from "./tar.js";
+import { globMatches, safeName } from "./options.js";
+import { TarError, type TarRun } from "./tar-run.js";
 
 const UMASK = 0o022;
+/** Archives older than ustar have no magic. */
+const READER_OPTIONS = { highWaterMark: 65_536, allowUnknownFormat: true };
 
-/** A link that may lead out of where the archive goes: made when nothing can be written through it any more. */
-interface LateLink {
+type Entry = ExtractEvents["entry"][1];
+
+/** One member of an archive, with a name that stays inside the target folder. */
+interface Member {
   readonly path: string;
-  readonly entry: TarEntry;
+  readonly name: string;
+  readonly header: Header;
+  readonly entry: Entry;
 }
 
 /**
- * Lists or unpacks an archive. Names cannot leave the folder that it goes to: a leading slash is taken away, and what is
- * before a `..`; links that could lead out are made last. Mirrors busybox's archival/libarchive (data_extract_all.c,
- * unsafe_prefix.c, unsafe_symlink_target.c).
+ * Lists or unpacks an archive. Names cannot leave the target folder: a leading slash and everything up to a `..` are
+ * removed, and symbolic links that could lead outside are created last, when nothing can be written through them.
+ * Mirrors busybox's archival/libarchive (data_extract_all.c, unsafe_prefix.c, unsafe_symlink_target.c).
  */
-export async function extract(run: TarRun, reader: TarReader): Promise<void> {
+export async function extract(run: TarRun, archive: AsyncIterable<Buffer>): Promise<void> {
   const { self, options } = run;
   const into = options.folder === "" ? self.cwd : resolvePath(self.cwd, options.folder);
   if (options.mode === "extract" && self.machine.fs.stat(into).type !== "directory") throw new FsError("ENOTDIR", into);
-  const late: LateLink[] = [];
-  const folders: LateLink[] = [];
-  for (let entry = await reader.next(); entry !== undefined; entry = await reader.next()) {
-    const name = safeName(entry.name);
-    if (!isWanted(name, run)) continue;
-    await run.name(name);
-    if (options.mode === "list" || name === "") continue;
-    if (options.toStdout) {
-      for await (const piece of reader.content()) await self.stdout.write(piece, self.signal);
-      continue;
-    }
-    const path = resolvePath(into, name);
-    try {
-      await unpack(run, reader, path, { ...entry, name }, { late, folders, into });
-    } catch (error) {
-      if (!(error instanceof FsError)) throw error;
-      await run.complain(`can't create '${name}': ${errorText(error)}`);
-    }
+  const places: Places = { late: [], folders: [], into };
+  for await (const entry of entriesOf(archive)) {
+    const { header } = entry;
+    const name = safeName(header.name);
+    if (isWanted(name, run)) await extractOne(run, { path: resolvePath(into, name), name, header, entry }, places);
+    entry.resume(); // skips what was not read
   }
-  for (const { path, entry } of late) await makeLink(run, path, entry);
-  // The last first: what is put into a folder makes it younger.
-  for (const { path, entry } of folders.reverse())
-    if (!options.ignoresTimes) self.machine.fs.utimes(path, entry.mtimeMs);
+  for (const link of places.late) await makeLink(run, link);
+  // In reverse order, because creating a file changes the time of its folder.
+  for (const { path, header } of places.folders.reverse())
+    if (!options.ignoresTimes) self.machine.fs.utimes(path, mtimeMsOf(header));
 }
 
-function safeName(name: string): string {
-  return name.replace(/^(?:.*\/)?\.\.(?:\/|$)/, "").replace(/^\/+/, "");
+async function extractOne(run: TarRun, member: Member, places: Places): Promise<void> {
+  const { self, options } = run;
+  await run.name(member.name);
+  if (options.mode === "list" || member.name === "") return;
+  if (options.toStdout) {
+    for await (const piece of member.entry as AsyncIterable<Buffer>) await self.stdout.write(piece, self.signal);
+    return;
+  }
+  try {
+    await unpack(run, member, places);
+  } catch (error) {
+    if (!(error instanceof FsError)) throw error;
+    await run.complain(`can't create '${member.name}': ${errorText(error)}`);
+  }
+}
+
+async function* entriesOf(archive: AsyncIterable<Buffer>): AsyncGenerator<Entry> {
+  const reader = extractor(READER_OPTIONS);
+  let isEmpty = true;
+  const source = Readable.from(archive, { objectMode: false });
+  source.once("data", () => {
+    isEmpty = false;
+  });
+  source.on("error", (error) => reader.destroy(error));
+  source.pipe(reader);
+  try {
+    yield* reader;
+  } finally {
+    source.destroy();
+    reader.destroy();
+  }
+  if (isEmpty) throw new TarError("short read");
+}
+
+/** @returns tar-stream's errors in busybox's words, others unchanged */
+export function tarError(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : "";
+  if (message === "Unexpected end of data") return new TarError("short read");
+  if (message.startsWith("Invalid tar header")) return new TarError("invalid tar header checksum");
+  return /^(?:Invalid header|Header exceeds)/.test(message) ? new TarError("invalid tar header") : error;
 }
 
 function isWanted(name: string, { options }: TarRun): boolean {
@@ -63,60 +95,73 @@ function isWanted(name: string, { options }: TarRun): boolean {
 }
 
 interface Places {
-  readonly late: LateLink[];
-  readonly folders: LateLink[];
+  /** links that could lead out of `into` */
+  readonly late: Member[];
+  readonly folders: Member[];
   readonly into: string;
 }
 
-async function unpack(run: TarRun, reader: TarReader, path: string, entry: TarEntry, places: Places): Promise<void> {
+async function unpack(run: TarRun, member: Member, places: Places): Promise<void> {
   const { fs } = run.self.machine;
+  const { path, name, header } = member;
+  const target = header.linkname ?? "";
   const folder = path.slice(0, path.lastIndexOf("/")) || "/";
   if (!fs.exists(folder)) fs.mkdir(folder, { recursive: true });
-  switch (entry.type) {
+  switch (header.type) {
     case "directory":
       if (!fs.exists(path)) {
         fs.mkdir(path);
-        fs.chmod(path, modeOf(run, entry));
+        fs.chmod(path, modeOf(run, header));
       }
-      places.folders.push({ path, entry });
+      places.folders.push(member);
       return;
     case "file":
-      return unpackFile(run, reader, path, entry);
+    case "contiguous-file":
+      return unpackFile(run, member);
     case "symlink":
-      if (isUnsafe(entry.target)) places.late.push({ path, entry });
-      else await makeLink(run, path, entry);
+      if (isUnsafe(target)) places.late.push(member);
+      else await makeLink(run, member);
       return;
     case "link":
-      if (makeRoom(run, path)) fs.link(resolvePath(places.into, safeName(entry.target)), path);
+      if (makeRoom(run, path)) fs.link(resolvePath(places.into, safeName(target)), path);
       return;
     default:
-      await run.complain(`${entry.name}: unsupported file type`);
+      await run.complain(`${name}: unsupported file type`);
   }
 }
 
-async function unpackFile(run: TarRun, reader: TarReader, path: string, entry: TarEntry): Promise<void> {
+async function unpackFile(run: TarRun, { path, header, entry }: Member): Promise<void> {
   const { fs } = run.self.machine;
   if (!makeRoom(run, path)) return;
-  fs.write(path, Buffer.alloc(0), { truncate: true, mode: modeOf(run, entry) });
-  fs.chmod(path, modeOf(run, entry));
+  fs.write(path, Buffer.alloc(0), { truncate: true, mode: modeOf(run, header) });
+  fs.chmod(path, modeOf(run, header));
   let offset = 0;
-  for await (const piece of reader.content()) {
-    fs.write(path, piece, { offset });
-    offset += piece.length;
+  let failure: FsError | undefined;
+  // Leaving the loop early would destroy the whole archive's stream, so the rest of a failed file is read and dropped.
+  for await (const piece of entry as AsyncIterable<Buffer>) {
+    if (failure !== undefined) continue;
+    try {
+      fs.write(path, piece, { offset });
+      offset += piece.length;
+    } catch (error) {
+      if (!(error instanceof FsError)) throw error;
+      failure = error;
+    }
   }
-  if (!run.options.ignoresTimes) fs.utimes(path, entry.mtimeMs);
+  if (failure !== undefined) throw failure;
+  if (!run.options.ignoresTimes) fs.utimes(path, mtimeMsOf(header));
 }
 
-async function makeLink(run: TarRun, path: string, { target, name }: TarEntry): Promise<void> {
+async function makeLink(run: TarRun, { path, name, header }: Member): Promise<void> {
   try {
-    if (makeRoom(run, path)) run.self.machine.fs.symlink(target, path);
+    if (makeRoom(run, path)) run.self.machine.fs.symlink(header.linkname ?? "", path);
   } catch (error) {
     if (!(error instanceof FsError)) throw error;
     await run.complain(`can't create '${name}': ${errorText(error)}`);
   }
 }
 
-/** What has the name goes away: a file is not written through a link. @returns false when it is to stay */
+/** Removes what is at `path`, so that no file is written through a link. @returns false if -k keeps the old file */
 function makeRoom({ self, options }: TarRun, path: string): boolean {
   const { fs } = self.machine;
   if (!isThere(fs, path)) return true;
@@ -125,7 +170,7 @@ function makeRoom({ self, options }: TarRun, path: string): boolean {
   return true;
 }
 
-/** Also a link that leads nowhere. */
+/** Whether something is at `path`: a dangling link counts. */
 function isThere(fs: ContainerFs, path: string): boolean {
   try {
     fs.lstat(path);
@@ -140,7 +185,13 @@ function isUnsafe(target: string): boolean {
   return target.startsWith("/") || target.split("/").includes("..");
 }
 
-function modeOf({ self, options }: TarRun, { mode }: TarEntry): number {
+function modeOf({ self, options }: TarRun, { mode }: Header): number {
   const keeps = options.keepsPermissions ?? self.machine.user.uid === 0;
-  return keeps ? mode : mode & ~UMASK;
+  return keeps ? mode & 0o7777 : mode & 0o7777 & ~UMASK;
+}
+
+/** A pax header may have fractions of a second. @returns Unix ms */
+function mtimeMsOf({ pax, mtime }: Header): number {
+  const ms = Number((pax as Readonly<Record<string, string>> | null)?.["mtime"]) * 1000;
+  return Number.isFinite(ms) ? ms : mtime.getTime() || 0;
 }

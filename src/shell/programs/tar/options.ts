@@ -1,22 +1,24 @@
+import { patternSource } from "../../language/patterns.js";
+
 export interface TarOptions {
   readonly mode: "create" | "extract" | "list";
   /** `-`: stdin or stdout */
   readonly file: string;
-  /** where names begin from: changes as `-C` comes between them */
+  /** names are relative to `folder`: the last `-C` before the name */
   readonly members: readonly { readonly folder: string; readonly name: string }[];
   /** where to extract to */
   readonly folder: string;
   readonly isVerbose: boolean;
   readonly isGzip: boolean;
-  /** -m: files are as old as their extraction */
+  /** -m: extracted files get the current time */
   readonly ignoresTimes: boolean;
-  /** -p; by default only root keeps the archive's permissions, without it 022 is taken away */
+  /** -p; by default only root keeps the archive's permissions, others lose 022 */
   readonly keepsPermissions: boolean | undefined;
-  /** -O: content to stdout */
+  /** -O: write contents to stdout */
   readonly toStdout: boolean;
-  /** -k: what is there stays */
+  /** -k: do not overwrite existing files */
   readonly keepsOld: boolean;
-  /** -h: what links lead to, instead of the links */
+  /** -h: follow symbolic links */
   readonly followsLinks: boolean;
   readonly excludes: readonly string[];
 }
@@ -44,7 +46,7 @@ const LONG_OPTIONS: Readonly<Record<string, string>> = {
 };
 const LONG_WITH_VALUE: Readonly<Record<string, string>> = { file: "f", directory: "C", exclude: "X" };
 
-/** @returns what is wrong, as text */
+/** @returns the options, or an error message */
 export function parseTarOptions(args: readonly string[]): TarOptions | string {
   const flags = new Set<string>();
   const excludes: string[] = [];
@@ -57,7 +59,7 @@ export function parseTarOptions(args: readonly string[]): TarOptions | string {
     else if (letter === "X") excludes.push(value);
     else flags.add(letter);
   };
-  // The first word may be options without a dash: `tar cf - x`.
+  // The first argument may be options without a dash: `tar cf - x`.
   const queue = args.map((arg, index) => (index === 0 && !arg.startsWith("-") ? `-${arg}` : arg));
   for (let arg = queue.shift(); arg !== undefined; arg = queue.shift()) {
     if (arg === "--") {
@@ -110,7 +112,7 @@ function longOption(arg: string, queue: string[], set: SetOption): string | unde
 function shortOptions(arg: string, queue: string[], set: SetOption): string | undefined {
   for (let at = 1; at < arg.length; at++) {
     const letter = arg.charAt(at);
-    if (letter === "o") continue; // owners are everybody's the same here
+    if (letter === "o") continue; // owners are not kept
     if ("cxtvzmpOkh".includes(letter)) {
       set(letter, "");
       continue;
@@ -122,4 +124,15 @@ function shortOptions(arg: string, queue: string[], set: SetOption): string | un
     return undefined;
   }
   return undefined;
+}
+
+/** A member's name without a leading slash, and without everything up to the last `..`. Mirrors busybox's unsafe_prefix.c. */
+export function safeName(name: string): string {
+  return name.replace(/^(?:.*\/)?\.\.(?:\/|$)/, "").replace(/^\/+/, "");
+}
+
+/** Whether a pattern matches the beginning of a member's name, or of one of its path components. */
+export function globMatches(pattern: string, name: string): boolean {
+  const source = patternSource([{ text: pattern.replace(/\/+$/, ""), isQuoted: false }]);
+  return new RegExp(`(?:^|/)${source}(?:/|$)`).test(name);
 }

@@ -7,24 +7,14 @@ import type { Self } from "../../process/process.js";
 import type { ByteSink, ByteSource } from "../../process/streams.js";
 import { breathe, complain, usage } from "../console.js";
 import { archive } from "./create.js";
-import { extract } from "./extract.js";
-import { TarError } from "./format.js";
-import { parseTarOptions, type TarOptions } from "./options.js";
-import { TarReader } from "./reader.js";
-
-/** What both directions need. */
-export interface TarRun {
-  readonly self: Self;
-  readonly options: TarOptions;
-  /** Says what is wrong with one entry: the others are done, and the exit code is 1. */
-  readonly complain: (text: string) => Promise<void>;
-  /** Names an entry under -v. */
-  readonly name: (text: string) => Promise<void>;
-}
+import { extract, tarError } from "./extract.js";
+import { parseTarOptions } from "./options.js";
+import { TarError, type TarRun } from "./tar-run.js";
 
 /**
  * `tar [-]c|x|t[vzmpOkh] [-f FILE] [-C FOLDER] [NAME...]`: streams, as `kubectl cp` needs it.
- * Mirrors busybox's archival/tar.c. Differs: owners are not kept, and there is no -j and -J.
+ * Mirrors busybox's archival/tar.c. Differs: owners are not kept, there is no -j and -J, long names are written as pax
+ * headers, and archives are read to the end of the input, not to the first block of zeros.
  */
 export async function tar(self: Self): Promise<number> {
   const options = parseTarOptions(self.argv.slice(1));
@@ -44,8 +34,9 @@ export async function tar(self: Self): Promise<number> {
   };
   try {
     if (options.mode === "create") await create(run);
-    else await extract(run, new TarReader(input(run)));
-  } catch (error) {
+    else await extract(run, input(run));
+  } catch (caught) {
+    const error = tarError(caught);
     if (!(error instanceof TarError || error instanceof FsError)) throw error;
     await run.complain(error instanceof FsError ? errorText(error) : error.message);
   }
