@@ -63,7 +63,7 @@ describe("a node's pods on a real API server, as the node itself", () => {
   const getPod = (name: string) =>
     client.request<V1Pod>({ method: "GET", path: `/api/v1/namespaces/default/pods/${name}` });
   const staticPod = async (image: string) => {
-    const origin = { source: "/m/web.yaml", isFile: true, nodeName: "n1", kubeVersion: "1.25" };
+    const origin = { source: "/m/web.yaml", isFile: true, nodeName: "n1" };
     const pod = await decodeSinglePod(MANIFEST.replace("IMAGE", image), origin);
     const annotations = { ...pod.metadata.annotations, "kubernetes.io/config.source": "file" };
     return { ...pod, metadata: { ...pod.metadata, annotations } };

@@ -21,7 +21,6 @@ export interface HttpSourceDeps {
 export interface HttpSourceOptions {
   readonly url: string;
   readonly nodeName: string;
-  readonly kubeVersion: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** default: 20 s */
   readonly periodMs?: number;
@@ -66,10 +65,10 @@ export async function runHttpSource(
 
 /** Bad content is complained of once: it counts as read. */
 async function podsFrom(text: string, options: HttpSourceOptions, onRead: () => void): Promise<V1Pod[]> {
-  const { url, nodeName, kubeVersion } = options;
+  const { url, nodeName } = options;
   if (text === "") throw new Error(`zero-length data received from ${url}`);
   onRead();
-  return decodePods(text, { source: url, isFile: false, nodeName, kubeVersion });
+  return decodePods(text, { source: url, isFile: false, nodeName });
 }
 
 async function getText(
