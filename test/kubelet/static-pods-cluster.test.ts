@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import type { V1Pod } from "../../src/apimachinery/api/pod.js";
+import { issuedCertificate, requestCertificate } from "../../src/client-go/certificate/csr.js";
 import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
-import { issuedCertificate, requestCertificate } from "../../src/kubelet/certificate/csr.js";
 import { runApiserverSource } from "../../src/kubelet/config/apiserver.js";
 import { decodeSinglePod } from "../../src/kubelet/config/decode.js";
 import { PodConfig } from "../../src/kubelet/config/pod-config.js";

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { V1Pod, V1Toleration } from "../../apimachinery/api/pod.js";
+import { defined } from "../../util/defined.js";
 import { CONFIG_HASH_ANNOTATION } from "../types/pod-update.js";
 
 /** The file or URL that a manifest came from, and the node that reads it. */
@@ -29,7 +30,7 @@ export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
       namespace: pod.metadata.namespace === "" ? "default" : pod.metadata.namespace,
       annotations: { ...pod.metadata.annotations, [CONFIG_HASH_ANNOTATION]: uid },
     },
-    spec: { ...pod.spec, nodeName, ...(tolerations === undefined ? {} : { tolerations }) },
+    spec: { ...pod.spec, nodeName, ...defined({ tolerations }) },
     status: { ...pod.status, phase: "Pending" },
   };
 }
