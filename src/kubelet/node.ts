@@ -2,9 +2,10 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { SwitchingClient } from "../client-go/rest/switching-client.js";
 import { constantsFor } from "../release/facts.js";
-import type { Ctx } from "../trace/ctx.js";
-import { defined } from "../util/defined.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
 import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
+import type { Random } from "../util/random.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { rotateCertificates } from "./certificate/rotation.js";
 import { NodeEventRecorder } from "./events/recorder.js";
@@ -27,6 +28,12 @@ import {
 const START_ATTEMPTS = 6;
 /** How long an end waits for events that are not written yet. */
 const FLUSH_PATIENCE_MS = 2_000;
+
+export interface NodeDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
 
 export interface NodeOptions {
   readonly nodeName: string;
@@ -60,7 +67,7 @@ export class NodeAgent {
 
   constructor(
     config: RestConfig,
-    readonly deps: Ctx,
+    readonly deps: NodeDeps,
     readonly options: NodeOptions,
   ) {
     const { nodeName, kubeVersion, resources } = options;
@@ -112,7 +119,7 @@ export class NodeAgent {
 
   #inputsNow(health: NodeHealth, nowMs: number): StatusInputs {
     const kubelet = this.#source?.facts();
-    return { ...this.#inputs, health, nowMs, ...defined({ kubelet }) };
+    return { ...this.#inputs, health, nowMs, ...(kubelet === undefined ? {} : { kubelet }) };
   }
 
   /**

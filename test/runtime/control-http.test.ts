@@ -101,7 +101,7 @@ test("who asks at / is told what can be asked for, and how", async () => {
     "message",
     "count",
   ]);
-  assert.match(find("POST", "/pods").fields?.["uid"] ?? "", /text, needed$/);
+  assert.match(find("POST", "/pods").fields?.["uid"] ?? "", /text, required$/);
   assert.match(find("POST", "/containers/ID/kill").fields?.["exitCode"] ?? "", /a whole number from 0 to 255$/);
   assert.equal(find("POST", "/sandboxes/ID/not-ready").fields, undefined);
 });

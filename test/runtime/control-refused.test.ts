@@ -60,13 +60,13 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ["DELETE", "/faults", { rpc: "Version" }, 400, /DELETE \/faults takes no fields/],
   ["GET", "/state?pods=1", undefined, 400, /GET \/state takes no fields/],
   // nothing to do, or two things at once
-  ["POST", "/faults/ListContainers", {}, 400, /told nothing to do: expected at least one of delayMs, hangs, code/],
-  ["POST", "/faults/ListContainers", { hangs: false, count: 2 }, 400, /told nothing to do/],
-  ["POST", "/faults/ListContainers", { delayMs: 5, message: "no" }, 400, /message is for code, which is missing/],
+  ["POST", "/faults/ListContainers", {}, 400, /has nothing to do: expected at least one of delayMs, hangs, code/],
+  ["POST", "/faults/ListContainers", { hangs: false, count: 2 }, 400, /has nothing to do/],
+  ["POST", "/faults/ListContainers", { delayMs: 5, message: "no" }, 400, /message needs code, which is missing/],
   ["POST", "/faults/ListContainers", { hangs: true, code: "Internal" }, 400, /hangs and code exclude each other/],
   ["POST", "/containers/c0de1/kill", { oom: true, exitCode: 3 }, 400, /exclude each other/],
-  ["POST", "/pulls", {}, 400, /told nothing to do: expected at least one of ms, fail/],
-  ["POST", "/pulls", { ms: 5, image: "nginx" }, 400, /image is for fail/],
+  ["POST", "/pulls", {}, 400, /has nothing to do: expected at least one of ms, fail/],
+  ["POST", "/pulls", { ms: 5, image: "nginx" }, 400, /image needs fail/],
   ["POST", "/faults/Version?delayMs=5", { delayMs: 6 }, 400, /"delayMs" is given twice/],
   ["POST", "/faults/Version?delayMs=5&delayMs=6", undefined, 400, /"delayMs" is given twice/],
   ["POST", "/faults/Version", '{"delayMs":5, "delay\\u004ds" :6}', 400, /"delayMs" is given twice/],
@@ -81,6 +81,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ["POST", "/faults/Version", { ["x".repeat(500_000)]: 1 }, 400, /has no field "xxx/],
   ["POST", "/faults/Version", { code: "x".repeat(500_000) }, 400, /code cannot be "xxx/],
   ["POST", "/faults/Version", `{"delayMs":${"[".repeat(200_000)}${"]".repeat(200_000)}}`, 400, /more than 20 levels/],
+  ["POST", "/pods", { ...POD, containers: Array(100_000).fill(7) }, 400, /more than 10000 values/],
   // wrong types and ranges
   ["POST", "/faults/Version", { delayMs: "5" }, 400, /expected delayMs to be a whole number from 0 to \d+, not "5"/],
   ["POST", "/faults/Version", { delayMs: -1 }, 400, /not -1/],
@@ -216,19 +217,19 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
     400,
     /did you mean NetworkReady\? expected RuntimeReady or NetworkReady/,
   ],
-  ["DELETE", "/pulls?image=teams/", undefined, 404, /did you mean team\/\? there are team\//],
-  ["GET", "/nothing", undefined, 404, /there is nothing at "\/nothing": .*GET \/ lists what can be asked for/],
+  ["DELETE", "/pulls?image=teams/", undefined, 404, /did you mean team\/\? expected team\//],
+  ["GET", "/nothing", undefined, 404, /there is nothing at "\/nothing": .*GET \/ lists all routes/],
   ["POST", "/pod", POD, 404, /did you mean \/pods\?/],
   ["GET", "//", undefined, 404, /there is nothing at/],
   // other methods
-  ["GET", "/containers/c0de1/kill", undefined, 405, /GET is not for .*: expected POST$/],
+  ["GET", "/containers/c0de1/kill", undefined, 405, /does not support GET: expected POST$/],
   ["PUT", "/faults/Version", { hangs: true }, 405, /expected POST, DELETE$/],
   ["OPTIONS", "/state", undefined, 405, /expected GET$/],
   ["POST", "/changes", undefined, 405, /expected GET$/],
   ["DELETE", "/", undefined, 405, /expected GET$/],
   // bodies that are none
   ["POST", "/pods", "not json", 400, /the body "not json" is not JSON: send a JSON object/],
-  ["POST", "/pods", "[]", 400, /the body \[\] is no JSON object/],
+  ["POST", "/pods", "[]", 400, /the body \[\] is not a JSON object/],
   ["POST", "/faults/Version", "delayMs=5", 400, /\?delayMs=5 for/],
 ];
 
@@ -276,7 +277,7 @@ for (const [headers, status] of TYPES) {
     const answer = await ask("POST", "/faults/Version", { hangs: true }, headers);
     lab.runtime.control.clearFaults();
     assert.equal(answer.status, status);
-    if (status === 415) assert.match(answer.error, /is not read: /);
+    if (status === 415) assert.match(answer.error, /is not accepted: /);
   });
 }
 

@@ -1,25 +1,28 @@
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
-import { type RequestResult, requestCertificate } from "../../client-go/certificate/csr.js";
-import { type WaitHints, waitForCertificate } from "../../client-go/certificate/wait.js";
 import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
-import { type BootstrapToken, formatToken } from "../../cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import type { Ctx } from "../../trace/ctx.js";
-import { ChildAbort } from "../../util/abort.js";
-import { defined } from "../../util/defined.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import type { Random } from "../../util/random.js";
+import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
 import type { CertificateStore, PendingKey } from "./certificate-store.js";
+import { type RequestResult, requestCertificate } from "./csr.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { writeNodeKubeconfig } from "./node-kubeconfig.js";
 import { certificateLeftBehind, hasBeenThisNode } from "./own-certificate.js";
 import { checkNameIsFree } from "./taken-name.js";
+import { type WaitHints, waitForCertificate } from "./wait.js";
 
-export interface BootstrapDeps extends Ctx {
+export interface BootstrapDeps {
   readonly store: CertificateStore;
+  readonly trace: Trace;
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
 export interface BootstrapOptions {
@@ -87,7 +90,9 @@ export async function loadClientCert(
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
   const lowPrivilege: RestConfig = {
     server,
-    ...defined({ caPem, tlsServerName, insecureSkipTlsVerify }),
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
     token: formatToken(options.token),
   };
   await using client = createClient(lowPrivilege, { ...deps, actor: "kubelet" });
@@ -181,7 +186,7 @@ async function sendOnce(
           name,
           signerName: KUBELET_CLIENT_SIGNER,
           nowMs: clock.now(),
-          ...defined({ expirationSeconds: options.expirationSeconds }),
+          ...(options.expirationSeconds === undefined ? {} : { expirationSeconds: options.expirationSeconds }),
         },
         signal,
       );
@@ -201,7 +206,10 @@ async function waitWithApprover(
   csr: CertificateSigningRequest,
   signal: AbortSignal,
 ): Promise<string> {
-  using ours = new ChildAbort(signal);
+  const ours = new AbortController();
+  const stop = () => ours.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
   const approver = options.whileWaiting?.(csr, ours.signal).catch((error: unknown) => ours.abort(error));
   try {
     const { timeoutMs, kubeVersion } = options;
@@ -214,6 +222,7 @@ async function waitWithApprover(
     deps.trace.emit({ kind: "decision", what: "wait by watch, without polling", why, constants }, { actor: "kubelet" });
     return await waitForCertificate(deps, csr, { timeoutMs, hints: hintsFor(options) }, ours.signal);
   } finally {
+    signal.removeEventListener("abort", stop);
     ours.abort();
     await approver;
   }
@@ -223,7 +232,7 @@ function hintsFor({ timedOutHint }: BootstrapOptions): WaitHints {
   return {
     denied: "Ask who denied it. Running the same command again makes a new key and a new request.",
     deleted: "Run the same command again: it makes a new request with the same key.",
-    ...defined({ timedOut: timedOutHint }),
+    ...(timedOutHint === undefined ? {} : { timedOut: timedOutHint }),
   };
 }
 
@@ -259,7 +268,9 @@ async function writeKubeconfig(
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
   const config: RestConfig = {
     server,
-    ...defined({ caPem, tlsServerName, insecureSkipTlsVerify }),
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
     clientCertificatePem: pair.certificatePem,
     clientKeyPem: pair.keyPem,
   };

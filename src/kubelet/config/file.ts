@@ -29,6 +29,7 @@ export interface FileSourceOptions {
   /** a folder of manifests, or one manifest */
   readonly path: string;
   readonly nodeName: string;
+  readonly kubeVersion: string;
   /** default: 20 s */
   readonly periodMs?: number;
 }
@@ -154,8 +155,8 @@ export class FileSource {
       const found = await stat(file);
       if (found.isDirectory()) throw new Error("it is a folder, and folders in the manifest folder are not read");
       if (!found.isFile()) throw new Error("it is not a regular file");
-      const { nodeName } = this.options;
-      const origin = { source: file, isFile: true, nodeName };
+      const { nodeName, kubeVersion } = this.options;
+      const origin = { source: file, isFile: true, nodeName, kubeVersion };
       const pod = await decodeSinglePod(await readFile(file, "utf8"), origin);
       this.#keep(file, pod);
       this.#problems.delete(file);

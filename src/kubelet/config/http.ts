@@ -1,8 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
-import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
-import { defined } from "../../util/defined.js";
 import { decodePods } from "./decode.js";
 import type { SourceChannel } from "./pod-config.js";
 
@@ -23,6 +21,7 @@ export interface HttpSourceDeps {
 export interface HttpSourceOptions {
   readonly url: string;
   readonly nodeName: string;
+  readonly kubeVersion: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** default: 20 s */
   readonly periodMs?: number;
@@ -67,10 +66,10 @@ export async function runHttpSource(
 
 /** Bad content is complained of once: it counts as read. */
 async function podsFrom(text: string, options: HttpSourceOptions, onRead: () => void): Promise<V1Pod[]> {
-  const { url, nodeName } = options;
+  const { url, nodeName, kubeVersion } = options;
   if (text === "") throw new Error(`zero-length data received from ${url}`);
   onRead();
-  return decodePods(text, { source: url, isFile: false, nodeName });
+  return decodePods(text, { source: url, isFile: false, nodeName, kubeVersion });
 }
 
 async function getText(
@@ -78,15 +77,17 @@ async function getText(
   { url, headers }: HttpSourceOptions,
   signal: AbortSignal,
 ): Promise<string> {
+  const request = new AbortController();
+  const stop = () => request.abort(signal.reason);
   signal.throwIfAborted();
-  using request = new ChildAbort(signal);
+  signal.addEventListener("abort", stop, { once: true });
   const timer = new AbortController();
   const late = clock.sleep(HTTP_TIMEOUT_MS, timer.signal).then(
     () => request.abort(new Error(`${url}: no answer within ${HTTP_TIMEOUT_MS / 1000} s`)),
     () => {}, // answered in time
   );
   try {
-    const answer = await get(url, { signal: request.signal, ...defined({ headers }) });
+    const answer = await get(url, { signal: request.signal, ...(headers === undefined ? {} : { headers }) });
     const text = await answer.text();
     if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.statusText}`.trimEnd());
     return text;
@@ -96,6 +97,7 @@ async function getText(
     throw cause instanceof Error ? new Error(`${url}: ${cause.message}`, { cause: error }) : error;
   } finally {
     timer.abort();
+    signal.removeEventListener("abort", stop);
     await late;
   }
 }

@@ -2,7 +2,6 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isSuccess } from "../../client-go/rest/answers.js";
 import { collectionPath, EVENTS, objectPath } from "../../client-go/rest/paths.js";
 import { factFor } from "../../release/facts.js";
-import { defined } from "../../util/defined.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { podText } from "../types/pod-update.js";
 import { type Correlated, EventCorrelator, remember } from "./correlator.js";
@@ -125,7 +124,7 @@ export class ApiPodEventRecorder implements PodEventRecorder {
         name,
         uid,
         apiVersion: "v1",
-        ...defined({ resourceVersion }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
         ...(fieldPath === "" ? {} : { fieldPath }),
       },
       reason,

@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
-import { defined } from "../../util/defined.js";
 import { expand } from "../container/expansion.js";
 import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";
 import { ensureHostsFile } from "../network/hosts-file.js";
@@ -69,7 +68,7 @@ async function makeMount(request: MountsRequest, mount: VolumeMount, index: numb
     containerPath: isAbsolute(mountPath) ? mountPath : `/${mountPath}`,
     hostPath,
     readOnly: readOnly || volume.readOnly,
-    ...defined({ propagation }),
+    ...(propagation === undefined ? {} : { propagation }),
   };
 }
 

@@ -6,7 +6,6 @@ import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerConfig } from "../../cri/messages/container.js";
 import { MountPropagation } from "../../cri/messages/enums.js";
 import type { Mount } from "../../cri/messages/values.js";
-import { defined } from "../../util/defined.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { hashContainer } from "../container/hash.js";
 import { expandContainerCommandAndArgs } from "../container/helpers.js";
@@ -115,7 +114,7 @@ function toConfig(
     annotations: newContainerAnnotations(toLabelled(container), pod, {
       restartCount,
       hash,
-      ...defined({ annotations }),
+      ...(annotations === undefined ? {} : { annotations }),
     }),
     logPath: buildContainerLogsPath(container.name, restartCount),
     stdin: container.stdin === true,
@@ -126,7 +125,7 @@ function toConfig(
       securityContext: containerSecurityContext(pod, container, user, {
         seccompProfileRoot,
         extraGroups: context.runtimeHelper.getExtraSupplementalGroupsForPod(pod),
-        ...defined({ targetId }),
+        ...(targetId === undefined ? {} : { targetId }),
       }),
     },
   };
@@ -137,7 +136,8 @@ function toLabelled({ name, terminationMessagePath, terminationMessagePolicy, li
   const preStop = lifecycle?.preStop ?? undefined;
   return {
     name,
-    ...defined({ terminationMessagePath, terminationMessagePolicy }),
+    ...(terminationMessagePath === undefined ? {} : { terminationMessagePath }),
+    ...(terminationMessagePolicy === undefined ? {} : { terminationMessagePolicy }),
     ...(preStop === undefined ? {} : { lifecycle: { preStop } }),
     ports: ports ?? [],
   };

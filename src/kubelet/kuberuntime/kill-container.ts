@@ -1,6 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import { defined } from "../../util/defined.js";
 import type { Pod } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, getContainerSpec, type LifecycleHandler } from "../container/spec.js";
 import type { SyncResult } from "../container/sync-result.js";
@@ -168,11 +167,11 @@ async function restoreSpecs(
     name: labels[POD_NAME_LABEL] ?? "",
     namespace: labels[POD_NAMESPACE_LABEL] ?? "",
     uid: labels[POD_UID_LABEL] ?? "",
-    ...defined({ deletionGracePeriodSeconds: deletion }),
+    ...(deletion === undefined ? {} : { deletionGracePeriodSeconds: deletion }),
   };
   const spec = {
     containers: [container],
-    ...defined({ terminationGracePeriodSeconds: termination }),
+    ...(termination === undefined ? {} : { terminationGracePeriodSeconds: termination }),
   };
   return { pod: { apiVersion: "v1", kind: "Pod", metadata, spec, status: {} }, container };
 }
@@ -218,7 +217,8 @@ export async function killPodWithSyncResult(
         name,
         message: "",
         reason: "Unknown",
-        ...defined({ gracePeriodOverride, ordering }),
+        ...(gracePeriodOverride === undefined ? {} : { gracePeriodOverride }),
+        ...(ordering === undefined ? {} : { ordering }),
       },
       signal,
     );

@@ -1,6 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
-import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { podText } from "../types/pod-update.js";
 import { killPodTimeoutSeconds } from "./grace-period.js";
@@ -42,7 +41,8 @@ export async function killPodNow(
     killPodOptions: {
       completedCh,
       evict: isEvicted,
-      ...defined({ podStatusFunc: statusFunc, podTerminationGracePeriodSecondsOverride: override }),
+      ...(statusFunc === undefined ? {} : { podStatusFunc: statusFunc }),
+      ...(override === undefined ? {} : { podTerminationGracePeriodSecondsOverride: override }),
     },
   });
   if (await closesWithin(completedCh, deps.clock, killPodTimeoutSeconds(graceSeconds) * 1000, signal)) return;

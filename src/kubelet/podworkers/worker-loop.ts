@@ -1,7 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
-import { defined } from "../../util/defined.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import type { PodCache } from "../container/cache.js";
@@ -146,7 +145,10 @@ async function callSyncer(
   if (workType === "terminating") {
     const podStatusFunc = table.acknowledgeTerminating(pod);
     const optional = {
-      ...defined({ podStatus, runningPod, gracePeriodSeconds, podStatusFunc }),
+      ...(podStatus === undefined ? {} : { podStatus }),
+      ...(runningPod === undefined ? {} : { runningPod }),
+      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      ...(podStatusFunc === undefined ? {} : { podStatusFunc }),
     };
     await syncer.syncTerminatingPod({ pod, ...optional }, signal);
     return false;

@@ -1,4 +1,3 @@
-import { defined } from "../../util/defined.js";
 import type { PodLogOptions } from "../kuberuntime/logs/options.js";
 
 /** A question that is no good, and the status it is answered with. */
@@ -40,7 +39,10 @@ export function decodeLogQuery(query: URLSearchParams): PodLogOptions | BadLogQu
     follow: flag(query.get("follow")),
     previous: flag(query.get("previous")),
     timestamps: flag(query.get("timestamps")),
-    ...defined({ tailLines, limitBytes, sinceSeconds, sinceTimeMs }),
+    ...(tailLines === undefined ? {} : { tailLines }),
+    ...(limitBytes === undefined ? {} : { limitBytes }),
+    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
+    ...(sinceTimeMs === undefined ? {} : { sinceTimeMs }),
   };
 }
 

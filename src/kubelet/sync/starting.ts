@@ -1,6 +1,8 @@
-import type { Ctx } from "../../trace/ctx.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/loops.js";
+import type { Random } from "../../util/random.js";
 import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { CriClient } from "../cri/create-cri-client.js";
 import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "../logs/container-log-manager.js";
@@ -24,7 +26,7 @@ const START_PATIENCE_MS = 2_000;
 /** How long its end waits for events that an API server does not take. */
 const END_PATIENCE_MS = 2_000;
 
-export interface KubeletDeps extends Ctx {
+export interface KubeletDeps {
   /** with the node's own certificate; nothing of it has been started */
   readonly agent: NodeAgent;
   readonly cri: CriClient;
@@ -32,6 +34,9 @@ export interface KubeletDeps extends Ctx {
   readonly polling?: CriClient;
   /** where the node's certificate is rotated; undefined: it is left alone */
   readonly store?: CertificateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
   readonly hooks?: PartsHooks;
 }
 

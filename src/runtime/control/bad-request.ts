@@ -1,19 +1,27 @@
-/** What was asked for cannot be done as it was written. Its message is for who wrote it: one sentence. */
+/** The request is wrong. The message is one sentence for its sender. */
 export class BadRequest extends Error {
   override readonly name = "BadRequest";
 
   constructor(
     message: string,
-    /** `containers[0].image`, where it is about one */
+    /** `containers[0].image`, if the message is about one field */
     readonly field?: string,
-    /** 400, 413, 415 */
+    /** 400, 404, 405, 413, 415 */
     readonly status = 400,
   ) {
     super(message);
   }
 }
 
-/** `did you mean delayMs? ` where there is something like it. */
+/** `did you mean delayMs? `, or nothing without a similar name. */
 export function suggestion(like: string | undefined): string {
   return like === undefined ? "" : `did you mean ${like}? `;
+}
+
+const MAX_SHOWN = 60;
+
+/** A value as JSON, cut if it is long. */
+export function shown(value: unknown): string {
+  const whole = JSON.stringify(value) ?? String(value);
+  return whole.length <= MAX_SHOWN ? whole : `${whole.slice(0, MAX_SHOWN)}...`;
 }

@@ -1,87 +1,98 @@
+import { z } from "zod";
 import { GRPC_CODES, type GrpcCode } from "../../cri/status.js";
 import { nearest } from "../../util/nearest.js";
 import { PULL_FAULTS } from "../images/pull.js";
-import { BadRequest, suggestion } from "./bad-request.js";
+import { BadRequest, shown, suggestion } from "./bad-request.js";
 import type { Fault } from "./faults.js";
-import { count, flag, oneOf, shown, text, type Values } from "./fields.js";
-import { NONE, type Route, route } from "./route.js";
+import { count } from "./fields.js";
+import { NO_FIELDS, type Route, route } from "./route.js";
 
 const MAX_MS = 24 * 60 * 60 * 1000;
 const MAX_COUNT = 1_000_000;
 const FAILURES = GRPC_CODES.filter((code): code is Exclude<GrpcCode, "OK"> => code !== "OK");
-const FAULT = {
-  delayMs: count("calls wait so many ms first", 0, MAX_MS),
-  hangs: flag("calls do not end until the fault is taken away; default: false"),
-  code: oneOf("calls end with this gRPC code", FAILURES),
-  message: text("what the error says, beside code; default: made to fail by hand"),
-  count: count("how many calls it happens to; default: all", 1, MAX_COUNT),
-} as const;
+const FAULT = z.strictObject({
+  delayMs: count(0, MAX_MS).describe("delay of each call, in ms").exactOptional(),
+  hangs: z.boolean().describe("calls hang until the fault is removed; default: false").exactOptional(),
+  code: z.enum(FAILURES).describe("calls fail with this gRPC code").exactOptional(),
+  message: z.string().describe("the error's text, with code; default: made to fail by hand").exactOptional(),
+  count: count(1, MAX_COUNT).describe("the number of calls to disturb; default: all").exactOptional(),
+});
 
-const PULLS = {
-  ms: count("how long a pull takes", 0, MAX_MS),
-  fail: oneOf("what the registry answers", PULL_FAULTS),
-  image: text("of which images, by a part of the full name, beside fail; default: all"),
-} as const;
+const PULLS = z.strictObject({
+  ms: count(0, MAX_MS).describe("duration of a pull").exactOptional(),
+  fail: z.enum(PULL_FAULTS).describe("the registry's answer").exactOptional(),
+  image: z.string().describe("with fail: images whose full name contains this; default: all").exactOptional(),
+});
+
+const DROPS = z.strictObject({
+  count: count(1, MAX_COUNT).describe("the number of events; default: all until DELETE").exactOptional(),
+});
+
+const CONDITION = z.strictObject({ message: z.string().describe("the reason; default: set by hand").exactOptional() });
+
+const RESTORED_PULLS = z.strictObject({
+  image: z.string().describe("only for these images; default: for all, at the original speed").exactOptional(),
+});
 
 const CONDITIONS = ["RuntimeReady", "NetworkReady"] as const;
 
-/** What disturbs the runtime, and what takes that back. */
+/** Routes that disturb the runtime, and routes that undo it. */
 export const FAULT_ROUTES: readonly Route[] = [
   route({
     method: "POST",
     path: "/faults/RPC",
-    what: "disturb a call, such as ListContainers, or * for all that have no fault of their own",
+    what: "disturb a call, such as ListContainers, or * for all calls without a fault of their own",
     fields: FAULT,
     run: ({ control, argument, fields }) => control.setFault(argument, faultOf(fields)),
   }),
   route({
     method: "DELETE",
     path: "/faults/RPC",
-    what: "disturb it no more",
-    fields: NONE,
+    what: "remove the fault of a call",
+    fields: NO_FIELDS,
     run: ({ control, argument }) => control.setFault(argument, undefined),
   }),
   route({
     method: "DELETE",
     path: "/faults",
-    what: "disturb no call any more",
-    fields: NONE,
+    what: "remove all faults",
+    fields: NO_FIELDS,
     run: ({ control }) => control.clearFaults(),
   }),
   route({
     method: "POST",
     path: "/events/drop",
     what: "do not send container events",
-    fields: { count: count("so many; default: all, until told otherwise", 1, MAX_COUNT) },
+    fields: DROPS,
     run: ({ control, fields }) => control.dropEvents(fields.count ?? true),
   }),
   route({
     method: "DELETE",
     path: "/events/drop",
     what: "send container events again",
-    fields: NONE,
+    fields: NO_FIELDS,
     run: ({ control }) => control.dropEvents(false),
   }),
   route({
     method: "POST",
     path: "/events/break",
-    what: "cut off all who listen to container events; they may come again",
-    fields: NONE,
+    what: "disconnect all listeners of container events; they can reconnect",
+    fields: NO_FIELDS,
     run: ({ control }) => control.breakEventStreams(),
   }),
   route({
     method: "POST",
     path: "/conditions/TYPE",
     what: "make RuntimeReady or NetworkReady false",
-    fields: { message: text("why; default: made so by hand") },
+    fields: CONDITION,
     run: ({ control, argument, fields }) =>
-      control.setCondition(conditionOf(argument), fields.message ?? "made so by hand"),
+      control.setCondition(conditionOf(argument), fields.message ?? "set by hand"),
   }),
   route({
     method: "DELETE",
     path: "/conditions/TYPE",
-    what: "make it true again",
-    fields: NONE,
+    what: "make the condition true again",
+    fields: NO_FIELDS,
     run: ({ control, argument }) => control.setCondition(conditionOf(argument), undefined),
   }),
   route({
@@ -91,8 +102,7 @@ export const FAULT_ROUTES: readonly Route[] = [
     fields: PULLS,
     run: ({ control, fields: { ms, fail, image } }) => {
       if (ms === undefined && fail === undefined) throw nothingToDo("POST /pulls", "ms, fail");
-      if (fail === undefined && image !== undefined)
-        throw new BadRequest("image is for fail, which is missing", "fail");
+      if (fail === undefined && image !== undefined) throw new BadRequest("image needs fail, which is missing", "fail");
       if (ms !== undefined) control.setPullTime(ms);
       if (fail !== undefined) control.setPullFault(image ?? "", fail);
     },
@@ -101,14 +111,14 @@ export const FAULT_ROUTES: readonly Route[] = [
     method: "DELETE",
     path: "/pulls",
     what: "let pulls succeed again",
-    fields: { image: text("of those images only; default: of all, and as fast as at the start") },
+    fields: RESTORED_PULLS,
     run: ({ control, fields: { image } }) => {
       if (image === undefined) return control.resetPulls();
       const known = control.snapshot().pulls.faults.map((one) => one.image);
       if (known.includes(image)) return control.setPullFault(image, undefined);
       const like = suggestion(nearest(known, image));
       throw new BadRequest(
-        `no pull is made to fail by image ${shown(image)}: ${like}there are ${known.join(", ") || "none"}`,
+        `there is no pull fault for image ${shown(image)}: ${like}expected ${known.join(" or ") || "no image"}`,
         "image",
         404,
       );
@@ -117,14 +127,13 @@ export const FAULT_ROUTES: readonly Route[] = [
 ];
 
 function nothingToDo(whose: string, names: string): BadRequest {
-  return new BadRequest(`${whose} was told nothing to do: expected at least one of ${names}`);
+  return new BadRequest(`${whose} has nothing to do: expected at least one of ${names}`);
 }
 
-function faultOf({ delayMs, hangs, code, message, count: times }: Values<typeof FAULT>): Fault {
+function faultOf({ delayMs, hangs, code, message, count: times }: z.infer<typeof FAULT>): Fault {
   if (delayMs === undefined && hangs !== true && code === undefined)
     throw nothingToDo("POST /faults/RPC", "delayMs, hangs, code");
-  if (code === undefined && message !== undefined)
-    throw new BadRequest("message is for code, which is missing", "code");
+  if (code === undefined && message !== undefined) throw new BadRequest("message needs code, which is missing", "code");
   if (code !== undefined && hangs === true)
     throw new BadRequest("hangs and code exclude each other: a call that does not end has no code");
   return {

@@ -5,14 +5,11 @@ import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
 import { requestUrl } from "../../util/request-url.js";
 import { refuseStranger } from "../../util/stranger.js";
-import { BadRequest, suggestion } from "./bad-request.js";
+import { BadRequest, shown, suggestion } from "./bad-request.js";
 import type { RuntimeControl } from "./control.js";
-import { shown } from "./fields.js";
-import { givenFields } from "./request.js";
 import type { Route } from "./route.js";
-import { ROUTES } from "./routes.js";
 
-/** The control of a runtime, served. */
+/** The HTTP server of a runtime's control API. */
 export interface ControlServer {
   /** `http://127.0.0.1:4002` */
   readonly url: string;
@@ -21,9 +18,9 @@ export interface ControlServer {
 }
 
 /**
- * Serves the control at a loopback address: what ROUTES says, which GET / lists.
+ * Serves the control API on a loopback address; `GET /` lists the routes.
  * Fields come as a JSON object or in the query: `curl -X POST localhost:4002/containers/4f0c/kill?oom=true`.
- * @throws LabError USAGE for an address that others could reach, or where it cannot listen
+ * @throws LabError USAGE if the address is not a loopback address, or the server cannot listen there
  */
 export async function serveControl(control: RuntimeControl, address: string): Promise<ControlServer> {
   const { host, port } = parseAddress(address);
@@ -36,7 +33,7 @@ export async function serveControl(control: RuntimeControl, address: string): Pr
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
       const hint = "Name another port, or 0 for a free one: --control 127.0.0.1:0";
-      reject(new LabError("USAGE", `the control cannot be served at ${address}: ${why}`, hint, { cause }));
+      reject(new LabError("USAGE", `cannot serve the control API at ${address}: ${why}`, hint, { cause }));
     });
     server.listen(port, host, resolve);
   });
@@ -60,7 +57,7 @@ function parseAddress(address: string): { readonly host: string; readonly port: 
   if (match !== null && port <= 65_535) return { host: (match[1] ?? "127.0.0.1").replace(/^\[|\]$/g, ""), port };
   throw new LabError(
     "USAGE",
-    `"${address}" is no address of this machine for the control, which asks nobody who they are`,
+    `"${address}" is not a loopback address; the control API has no authentication`,
     "Write it as 127.0.0.1:PORT.",
   );
 }
@@ -73,12 +70,14 @@ async function answer(
   closing: AbortSignal,
 ): Promise<void> {
   if (refuseStranger(request, ownPort) !== undefined) {
-    return json(response, 403, { error: "only programs of this machine may ask" });
+    return json(response, 403, { error: "only programs on this machine are allowed" });
   }
   try {
     const url = requestUrl(request.url);
-    if (url === undefined) throw new BadRequest(`${shown(request.url)} is no path`);
-    const route = routeFor(request.method ?? "", url.pathname, response);
+    if (url === undefined) throw new BadRequest(`${shown(request.url)} is not a path`);
+    // Loaded with the first request, because zod takes a tenth of a second.
+    const [{ ROUTES }, { givenFields }] = await Promise.all([import("./routes.js"), import("./request.js")]);
+    const route = routeFor(ROUTES, request.method ?? "", url.pathname, response);
     const given = await givenFields(request, url.searchParams, route.fields);
     const argument = argumentOf(route, url.pathname);
     const gone = new AbortController();
@@ -92,19 +91,19 @@ async function answer(
   }
 }
 
-/** @throws BadRequest 404, 405 with the methods that there are in the response */
-function routeFor(method: string, path: string, response: ServerResponse): Route {
-  const here = ROUTES.filter(({ pattern }) => pattern.test(path));
-  // Who asks for the head only gets that: node sends no body.
+/** @throws BadRequest 404, or 405 with an `Allow` header in the response */
+function routeFor(routes: readonly Route[], method: string, path: string, response: ServerResponse): Route {
+  const here = routes.filter(({ pattern }) => pattern.test(path));
+  // Node leaves out the body of an answer to HEAD.
   const found = here.find((route) => route.method === (method === "HEAD" ? "GET" : method));
   if (found !== undefined) return found;
   if (here.length > 0) {
     const methods = here.map((route) => route.method).join(", ");
     response.setHeader("allow", methods);
-    throw new BadRequest(`${method} is not for ${path}: expected ${methods}`, undefined, 405);
+    throw new BadRequest(`${path} does not support ${method}: expected ${methods}`, undefined, 405);
   }
-  const like = suggestion(nearest([...new Set(ROUTES.map((route) => route.path))], path));
-  throw new BadRequest(`there is nothing at ${shown(path)}: ${like}GET / lists what can be asked for`, undefined, 404);
+  const like = suggestion(nearest([...new Set(routes.map((route) => route.path))], path));
+  throw new BadRequest(`there is nothing at ${shown(path)}: ${like}GET / lists all routes`, undefined, 404);
 }
 
 function argumentOf({ pattern }: Route, path: string): string {
@@ -121,7 +120,7 @@ function refuse(control: RuntimeControl, request: IncomingMessage, response: Ser
     response.destroy();
     return;
   }
-  // What is still to come of the body is not read as the next request.
+  // The rest of the body must not be read as the next request.
   if (!request.complete) {
     response.setHeader("connection", "close");
     request.resume();
@@ -134,10 +133,10 @@ function refuse(control: RuntimeControl, request: IncomingMessage, response: Ser
     const known = code === "NotFound" ? `; ${whatThereIs(control)}` : "";
     json(response, STATUS_OF[code] ?? 409, { error: `${message}${known}`, code });
   } else if (error instanceof LabError) json(response, 400, { error: error.message });
-  else json(response, 500, { error: `a bug of kubelab: ${error instanceof Error ? error.stack : String(error)}` });
+  else json(response, 500, { error: `a bug in kubelab: ${error instanceof Error ? error.stack : String(error)}` });
 }
 
-/** All else that the runtime says no to would be done in another state. */
+/** All other refusals are about the current state: 409. */
 const STATUS_OF: Partial<Record<GrpcCode, number>> = { NotFound: 404, InvalidArgument: 400 };
 const MAX_KNOWN = 20;
 const ID_LENGTH = 13;

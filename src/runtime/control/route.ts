@@ -1,44 +1,44 @@
+import { z } from "zod";
 import type { RuntimeControl } from "./control.js";
-import { type Fields, readFields, type Values } from "./fields.js";
+import { readFields } from "./fields.js";
 
 /** What a route works with. */
-interface Asked<F extends Fields> {
+interface Call {
   readonly control: RuntimeControl;
-  /** what stands in the path for ID, RPC, TYPE */
+  /** the path's ID, RPC or TYPE */
   readonly argument: string;
-  readonly fields: Values<F>;
   readonly signal: AbortSignal;
 }
 
-interface RouteOf<F extends Fields> {
+interface RouteOf<S extends z.ZodObject> {
   readonly method: "GET" | "POST" | "DELETE";
-  /** `/containers/ID/kill`: a word in capitals stands for one that is chosen */
+  /** `/containers/ID/kill`: a word in capitals stands for an argument */
   readonly path: string;
-  /** for people */
+  /** what the route does, for people */
   readonly what: string;
-  readonly fields: F;
-  run(asked: Asked<F>): unknown;
+  readonly fields: S;
+  run(call: Call & { readonly fields: z.infer<S> }): unknown;
 }
 
-/** What can be asked for. */
-export interface Route extends Omit<RouteOf<Fields>, "run"> {
+/** A route of the control API. */
+export interface Route extends Omit<RouteOf<z.ZodObject>, "run"> {
   readonly pattern: RegExp;
   /**
-   * Reads the fields, all of them, before anything is done.
-   * @returns the answer; an iterable is sent as lines while it lasts; undefined: it is done
+   * Checks all fields, then runs.
+   * @returns the answer; an iterable is sent line by line; undefined means done
    * @throws BadRequest, LabError, RpcError
    */
-  run(asked: Omit<Asked<Fields>, "fields">, given: Readonly<Record<string, unknown>>): unknown;
+  run(call: Call, given: Readonly<Record<string, unknown>>): unknown;
 }
 
-/** Makes a route whose fields are read before it runs. */
-export function route<F extends Fields>(one: RouteOf<F>): Route {
+/** Makes a route that checks its fields before it runs. */
+export function route<S extends z.ZodObject>(one: RouteOf<S>): Route {
   const { method, path, what, fields } = one;
   const pattern = new RegExp(`^${path.replace(/[A-Z]+/, "([^/]+)")}$`);
-  const run: Route["run"] = (asked, given) =>
-    one.run({ ...asked, fields: readFields(fields, given, `${method} ${path}`) });
+  const run: Route["run"] = (call, given) =>
+    one.run({ ...call, fields: readFields(fields, given, `${method} ${path}`) });
   return { method, path, what, fields, pattern, run };
 }
 
-/** Of routes that take none. */
-export const NONE = {} as const;
+/** The fields of routes that take none. */
+export const NO_FIELDS = z.strictObject({});

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   isDns1123Label,
   isDns1123Subdomain,
@@ -7,14 +8,14 @@ import {
 } from "../../apimachinery/api/names.js";
 import { RpcError } from "../../cri/status.js";
 import { parseReference } from "../images/reference.js";
-import { count, listOf, needed, oneOf, text, textMap, texts } from "./fields.js";
+import { checked, count } from "./fields.js";
 import { LABELS } from "./labels.js";
 
 const MAX_UINT32 = 2 ** 32 - 1;
 /** containerd's identifiers package (identifierPattern, maxLength); IDs name folders. */
 const IDENTIFIER = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
 const MAX_IDENTIFIER_LENGTH = 76;
-/** A file system's limit for a name; a kubelet's folder of a pod is named after its uid. */
+/** The limit of file systems for a name: the kubelet names a pod's folder after its uid. */
 const MAX_UID_BYTES = 255;
 
 function isIdentifier(id: string): readonly string[] {
@@ -22,7 +23,7 @@ function isIdentifier(id: string): readonly string[] {
   return IDENTIFIER.test(id) ? [] : ["must consist of letters and digits, with single '.', '_' or '-' between them"];
 }
 
-/** Upstream asks for no form, as static pods have a hash for a uid; it becomes a part of paths all the same. */
+/** Upstream accepts any uid, because static pods have a hash for one. The uid becomes part of paths. */
 function isUid(uid: string): readonly string[] {
   if (uid === "") return ["must not be empty"];
   if (uid === "." || uid === "..") return ["must not be '.' or '..'"];
@@ -44,48 +45,52 @@ function isAbsolutePath(path: string): readonly string[] {
   return path.startsWith("/") && !path.includes("\0") ? [] : ["must be an absolute path"];
 }
 
-function isFree(): readonly string[] {
-  return [];
-}
-
-/** Mirrors ValidateAnnotations in k8s.io/apimachinery/pkg/api/validation/objectmeta.go: upper case is let through. */
+/** Mirrors ValidateAnnotations in k8s.io/apimachinery/pkg/api/validation/objectmeta.go, which accepts upper case. */
 function isAnnotationKey(key: string): readonly string[] {
   return isQualifiedName(key.toLowerCase());
 }
 
 function isLabelKey(key: string): readonly string[] {
   return Object.values<string>(LABELS).includes(key)
-    ? ["the pod gets this label from what it is called"]
+    ? ["the pod gets this label from its name, namespace or uid"]
     : isQualifiedName(key);
 }
 
-const ATTEMPT = count("how many there were before it; default: 0", 0, MAX_UINT32);
-const ANNOTATIONS = textMap("its annotations", isAnnotationKey, isFree);
+const ATTEMPT = count(0, MAX_UINT32).describe("the number of attempts before it; default: 0").exactOptional();
+const ANNOTATIONS = z.record(checked(isAnnotationKey), z.string()).describe("its annotations").exactOptional();
 
-/** What a container may be made of: those of `ContainerSeed`. */
-export const CONTAINER_FIELDS = {
-  name: needed(text("its name in the pod, a DNS-1123 label", isDns1123Label)),
-  image: needed(text("its image, which is there at once", isImage)),
-  id: text("its ID; default: made up", isIdentifier),
+/** The fields of a `ContainerSeed`. */
+export const CONTAINER_FIELDS = z.strictObject({
+  name: checked(isDns1123Label).describe("its name in the pod, a DNS-1123 label"),
+  image: checked(isImage).describe("its image, which is present at once"),
+  id: checked(isIdentifier).describe("its ID; default: generated").exactOptional(),
   attempt: ATTEMPT,
-  command: texts("what it runs; default: its image's entrypoint"),
-  args: texts("arguments; default: its image's"),
-  env: textMap("its environment, beside its image's", isEnvVarName, isFree),
+  command: z.array(z.string()).describe("the command; default: the entrypoint of its image").exactOptional(),
+  args: z.array(z.string()).describe("the arguments; default: those of its image").exactOptional(),
+  env: z.record(checked(isEnvVarName), z.string()).describe("environment, added to its image's").exactOptional(),
   annotations: ANNOTATIONS,
-  logPath: text("its log, below the sandbox's logDirectory; default: none"),
-  state: oneOf("how it begins; default: running", ["created", "running"]),
-} as const;
+  logPath: z.string().describe("its log, below the sandbox's logDirectory; default: none").exactOptional(),
+  state: z.enum(["created", "running"]).describe("its first state; default: running").exactOptional(),
+});
 
-/** What a pod may be made of: those of `PodSeed`. */
-export const POD_FIELDS = {
-  name: needed(text("the pod's name, a DNS-1123 subdomain", isDns1123Subdomain)),
-  namespace: needed(text("its namespace, a DNS-1123 label", isDns1123Label)),
-  uid: needed(text("its uid, of any form that a folder's name may have", isUid)),
+/** The fields of a `PodSeed`. */
+export const POD_FIELDS = z.strictObject({
+  name: checked(isDns1123Subdomain).describe("the pod's name, a DNS-1123 subdomain"),
+  namespace: checked(isDns1123Label).describe("its namespace, a DNS-1123 label"),
+  uid: checked(isUid).describe("its uid, any text that can be a folder's name"),
   attempt: ATTEMPT,
-  labels: textMap("its labels, beside those that a kubelet gives", isLabelKey, isLabelValue),
+  labels: z
+    .record(checked(isLabelKey), checked(isLabelValue))
+    .describe("its labels, added to those that a kubelet sets")
+    .exactOptional(),
   annotations: ANNOTATIONS,
-  sandboxId: text("its sandbox's ID; default: made up", isIdentifier),
-  hostname: text("its host name, a DNS-1123 label; default: its name", isDns1123Label),
-  logDirectory: text("where its containers' logs go, an absolute path; default: nowhere", isAbsolutePath),
-  containers: listOf("its containers, as for POST /sandboxes/ID/containers; default: none", CONTAINER_FIELDS),
-} as const;
+  sandboxId: checked(isIdentifier).describe("its sandbox's ID; default: generated").exactOptional(),
+  hostname: checked(isDns1123Label).describe("its host name, a DNS-1123 label; default: its name").exactOptional(),
+  logDirectory: checked(isAbsolutePath)
+    .describe("the folder of its containers' logs, an absolute path; default: no logs")
+    .exactOptional(),
+  containers: z
+    .array(CONTAINER_FIELDS)
+    .describe("its containers, as for POST /sandboxes/ID/containers; default: none")
+    .exactOptional(),
+});
