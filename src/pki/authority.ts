@@ -6,16 +6,13 @@ import { issueCertificate, issueSelfSigned } from "./issue.js";
 import { generatePrivateKey, type KeyType, privateKeyPem, publicKeyDer } from "./keys.js";
 import { NO_SANS, type SubjectAltNames } from "./sans.js";
 
-/**
- * A certificate authority: the cluster's own, or another one in a test.
- * PEM in and out; the key never leaves the process unless its owner writes it to a file (0600).
- */
+/** A certificate authority as PEM. The key leaves the process only when its owner writes it to a file (0600). */
 export interface CertificateAuthority {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
 }
 
-/** A certificate and the key that belongs to it. */
+/** A certificate and its key. */
 export interface KeyPair {
   readonly certificatePem: string;
   /** never printed */
@@ -32,27 +29,27 @@ const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
 /** kubeadm's CertificateValidity and CA period: a year for leaves, ten for a CA. */
 const CA_VALIDITY_MS = 10 * YEAR_MS;
 const CERTIFICATE_VALIDITY_MS = YEAR_MS;
-/** By the wall's clock. */
+/** in wall-clock time */
 const BACKDATE_MS = 5 * MINUTE_MS;
 
 /**
- * From when a certificate is valid: a clock that runs a little behind must not find it "not yet valid". Whoever verifies it in
- * a TLS handshake goes by the wall's clock, which is far behind one that runs ten thousand times as fast.
+ * Backdates a certificate, so that a peer with a slightly slow clock accepts it. A TLS peer uses the wall clock, which is far
+ * behind a lab clock that runs ten thousand times as fast.
  */
 function validFromMs({ speed = 1 }: Clock, nowMs: number): number {
   return nowMs - BACKDATE_MS * Math.max(1, speed);
 }
 
 export interface AuthorityOptions {
-  /** `kubernetes` for the cluster's */
+  /** `kubernetes` for the cluster's CA */
   readonly commonName: string;
-  /** `rsa` is kubeadm's default and takes some 0.1 s; default `ec` */
+  /** default `ec`; `rsa` is kubeadm's default and takes about 0.1 s */
   readonly keyType?: KeyType;
   /** default ten years */
   readonly validityMs?: number;
 }
 
-/** Makes a CA. Mirrors k8s.io/client-go/util/cert/cert.go (NewSelfSignedCACert). */
+/** Creates a CA. Mirrors k8s.io/client-go/util/cert/cert.go (NewSelfSignedCACert). */
 export async function createAuthority(deps: PkiDeps, options: AuthorityOptions): Promise<CertificateAuthority> {
   const { commonName, keyType = "ec", validityMs = CA_VALIDITY_MS } = options;
   const key = await generatePrivateKey(keyType);
@@ -76,15 +73,15 @@ export async function createAuthority(deps: PkiDeps, options: AuthorityOptions):
 export interface ServingOptions {
   /** default `kube-apiserver` */
   readonly commonName?: string;
-  /** beside the usual ones of an API server; IP addresses are told from names by the caller */
+  /** in addition to an API server's usual names */
   readonly sans?: Partial<SubjectAltNames>;
 }
 
 /**
- * Key and certificate of an API server on loopback.
+ * Creates the key and certificate of an API server on loopback.
  *
  * Mirrors cmd/kubeadm/app/util/pkiutil/pki_helpers.go (GetAPIServerAltNames).
- * Differs: an ECDSA key, which is made a hundred times faster; localhost and both loopback addresses among the names.
+ * Differs: an ECDSA key, which takes a hundredth of the time; localhost and both loopback addresses are added.
  */
 export async function createApiServerCertificate(
   ca: CertificateAuthority,
@@ -120,7 +117,7 @@ export interface ClientOptions {
   readonly validityMs?: number;
 }
 
-/** Key and client certificate of a user, for example of the administrator (`kubernetes-admin`, `system:masters`). */
+/** Creates the key and client certificate of a user, such as the administrator (`kubernetes-admin`, `system:masters`). */
 export async function createClientCertificate(
   ca: CertificateAuthority,
   deps: PkiDeps,
@@ -153,7 +150,7 @@ async function issuePair(ca: CertificateAuthority, deps: PkiDeps, options: PairO
 }
 
 /**
- * `sha256:<hex>` over the CA's SubjectPublicKeyInfo: what `--discovery-token-ca-cert-hash` pins.
+ * `sha256:<hex>` of the CA's SubjectPublicKeyInfo, as in `--discovery-token-ca-cert-hash`.
  *
  * Mirrors cmd/kubeadm/app/util/pubkeypin/pubkeypin.go (Hash).
  */

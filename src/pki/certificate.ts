@@ -1,8 +1,11 @@
 import {
   bitStringBytes,
+  childrenOf,
+  contentOf,
   DerError,
   type DerNode,
-  derChildren,
+  encodeDer,
+  expectEnd,
   isContext,
   isUniversal,
   readDer,
@@ -17,7 +20,7 @@ import { NO_SANS, parseSans, type SubjectAltNames } from "./sans.js";
 import { algorithmOid, signatureProblem } from "./signature.js";
 import { extendedKeyUsageNames, keyUsageNames } from "./usages.js";
 
-/** An X.509 certificate, read. Mirrors x509.Certificate of Go as far as Kubernetes looks at it. */
+/** A parsed X.509 certificate. Mirrors the fields of Go's x509.Certificate that Kubernetes uses. */
 export interface Certificate {
   readonly der: Buffer;
   /** lower-case hexadecimal, without leading zeros */
@@ -28,15 +31,15 @@ export interface Certificate {
   readonly subjectDer: Buffer;
   /** Unix ms */
   readonly notBeforeMs: number;
-  /** Unix ms; the certificate is still good in this very second */
+  /** Unix ms; the certificate is valid until the end of this second */
   readonly notAfterMs: number;
   readonly spkiDer: Buffer;
   readonly extensions: readonly Extension[];
   readonly sans: SubjectAltNames;
   readonly isCa: boolean;
-  /** usages by the names of the certificates API: `digital signature`, `key encipherment` */
+  /** names of the certificates API: `digital signature`, `key encipherment` */
   readonly keyUsages: readonly string[];
-  /** `client auth`, `server auth`; an unknown one as its OID */
+  /** `client auth`, `server auth`; an OID where the API has no name */
   readonly extendedKeyUsages: readonly string[];
   readonly subjectKeyId: Buffer | undefined;
   readonly authorityKeyId: Buffer | undefined;
@@ -46,8 +49,8 @@ export interface Certificate {
 }
 
 /**
- * @param pem the first CERTIFICATE block counts
- * @throws DerError when there is none, or it is damaged
+ * Parses the first CERTIFICATE block.
+ * @throws DerError when there is no such block, or it is damaged
  */
 export function parseCertificatePem(pem: string): Certificate {
   const block = decodePem(pem).find(({ type }) => type === "CERTIFICATE");
@@ -58,36 +61,38 @@ export function parseCertificatePem(pem: string): Certificate {
 /** @throws DerError */
 export function parseCertificate(der: Buffer): Certificate {
   const outer = readDer(der);
-  const [signed, algorithm, signature] = isUniversal(outer, Tag.SEQUENCE) ? derChildren(outer) : [];
-  if (!isUniversal(signed, Tag.SEQUENCE) || !isUniversal(signature, Tag.BIT_STRING)) {
+  const [signed, algorithm, signature] = isUniversal(outer, Tag.SEQUENCE) ? childrenOf(outer) : [];
+  if (!isUniversal(signed, Tag.SEQUENCE) || !isUniversal(signature, Tag.BITSTRING)) {
     throw new DerError("x509: malformed certificate", 0);
   }
-  const fields = derChildren(signed);
+  expectEnd(outer, der);
+  const fields = childrenOf(signed);
   // The version is optional: a v1 certificate begins with its serial number.
   const [serial, , issuer, validity, subject, spki, ...rest] = isContext(fields[0], 0) ? fields.slice(1) : fields;
   if (serial === undefined || issuer === undefined || validity === undefined || subject === undefined) {
-    throw new DerError("x509: malformed tbs certificate", signed.offset);
+    throw new DerError("x509: malformed tbs certificate", 0);
   }
-  if (!isUniversal(spki, Tag.SEQUENCE)) throw new DerError("x509: malformed spki", signed.offset);
-  const [notBefore, notAfter] = derChildren(validity).map(timeMs);
+  if (!isUniversal(spki, Tag.SEQUENCE)) throw new DerError("x509: malformed spki", 0);
+  const [notBefore, notAfter] = childrenOf(validity).map(timeMs);
   if (notBefore === undefined || notAfter === undefined) {
-    throw new DerError("x509: malformed validity", validity.offset);
+    throw new DerError("x509: malformed validity", 0);
   }
-  const list = rest.find((one) => isContext(one, 3));
-  const extensions = list === undefined ? [] : derChildren(list).flatMap((one) => parseExtensions(one));
+  const extensions = childrenOf(rest.find((one) => isContext(one, 3))).flatMap(parseExtensions);
   return {
     der,
-    serialHex: serial.content.toString("hex").replace(/^(?:00)+(?=..)/, ""),
+    serialHex: contentOf(serial)
+      .toString("hex")
+      .replace(/^(?:00)+(?=..)/, ""),
     issuer: parseName(issuer),
-    issuerDer: issuer.whole,
+    issuerDer: encodeDer(issuer),
     subject: parseName(subject),
-    subjectDer: subject.whole,
+    subjectDer: encodeDer(subject),
     notBeforeMs: notBefore,
     notAfterMs: notAfter,
-    spkiDer: spki.whole,
+    spkiDer: encodeDer(spki),
     extensions,
     ...extensionFacts(extensions),
-    signedDer: signed.whole,
+    signedDer: encodeDer(signed),
     signatureAlgorithm: algorithmOid(algorithm),
     signature: bitStringBytes(signature),
   };
@@ -104,15 +109,15 @@ function extensionFacts(extensions: readonly Extension[]): ExtensionFacts {
     return value === undefined ? undefined : parse(readDer(value));
   };
   return {
-    sans: read(OID.subjectAltName, (node) => parseSans(node.whole)) ?? NO_SANS,
-    isCa: read(OID.basicConstraints, (node) => isUniversal(derChildren(node)[0], Tag.BOOLEAN)) ?? false,
+    sans: read(OID.subjectAltName, parseSans) ?? NO_SANS,
+    isCa: read(OID.basicConstraints, (node) => isUniversal(childrenOf(node)[0], Tag.BOOLEAN)) ?? false,
     keyUsages: read(OID.keyUsage, keyUsageNames) ?? [],
     extendedKeyUsages: read(OID.extKeyUsage, extendedKeyUsageNames) ?? [],
-    subjectKeyId: read(OID.subjectKeyIdentifier, (node) => node.content),
-    authorityKeyId: read(
-      OID.authorityKeyIdentifier,
-      (node) => derChildren(node).find((one) => isContext(one, 0))?.content,
-    ),
+    subjectKeyId: read(OID.subjectKeyIdentifier, contentOf),
+    authorityKeyId: read(OID.authorityKeyIdentifier, (node) => {
+      const keyId = childrenOf(node).find((one) => isContext(one, 0));
+      return keyId === undefined ? undefined : contentOf(keyId);
+    }),
   };
 }
 
@@ -120,15 +125,15 @@ export interface VerifyOptions {
   readonly issuer: Certificate;
   /** Unix ms */
   readonly nowMs: number;
-  /** which extended key usage the certificate must allow */
+  /** an extended key usage that the certificate must allow */
   readonly purpose?: "client auth" | "server auth";
 }
 
 /**
- * Checks a certificate that the CA itself signed (no intermediates).
+ * Verifies a certificate that the issuer signed directly, without intermediates.
  *
  * Mirrors x509.Certificate.Verify of Go's crypto/x509, with its texts.
- * @returns undefined when it is good, or why it is not
+ * @returns undefined for a valid certificate, otherwise Go's error text
  */
 export function certificateProblem(certificate: Certificate, options: VerifyOptions): string | undefined {
   const { issuer, nowMs, purpose } = options;
@@ -137,7 +142,7 @@ export function certificateProblem(certificate: Certificate, options: VerifyOpti
   if (nowMs < certificate.notBeforeMs) {
     return `${expired} ${seconds(nowMs)} is before ${seconds(certificate.notBeforeMs)}`;
   }
-  // Whole seconds: a certificate is good until the end of the second that notAfter names.
+  // notAfter has whole seconds, and the certificate is valid until the end of that second.
   if (nowMs >= certificate.notAfterMs + 1000) {
     return `${expired} ${seconds(nowMs)} is after ${seconds(certificate.notAfterMs)}`;
   }

@@ -1,12 +1,15 @@
 import type { KeyObject } from "node:crypto";
 import {
   bitStringBytes,
+  childrenOf,
+  contentOf,
   DerError,
   type DerNode,
-  derChildren,
+  encodeDer,
+  expectEnd,
   isContext,
   isUniversal,
-  oidText,
+  oidOf,
   readDer,
   Tag,
 } from "./der.js";
@@ -24,10 +27,10 @@ export interface CertificateRequest {
   readonly der: Buffer;
   readonly subject: DistinguishedName;
   readonly subjectDer: Buffer;
-  /** SubjectPublicKeyInfo: goes unchanged into the certificate */
+  /** SubjectPublicKeyInfo, which the signer copies unchanged */
   readonly spkiDer: Buffer;
   readonly sans: SubjectAltNames;
-  /** the requested ones */
+  /** that the certificate should have */
   readonly extensions: readonly Extension[];
   /** the part that the signature covers */
   readonly signedDer: Buffer;
@@ -42,34 +45,39 @@ export interface RequestOptions {
 }
 
 /**
- * Builds a request and signs it with the key it asks a certificate for.
+ * Builds a certificate request for `key` and signs it with that key.
  *
  * Mirrors k8s.io/client-go/util/cert/csr.go (MakeCSRFromTemplate) and CreateCertificateRequest of Go's crypto/x509: O
- * before CN, alternative names as an extension request, an empty `[0]` when there is nothing to request.
+ * comes before CN, alternative names are an extension request, `[0]` is empty without extensions.
  * @returns PEM
  */
 export function createCertificateRequest(key: KeyObject, options: RequestOptions): string {
   const { subject, sans = NO_SANS } = options;
-  const extensions = isEmptySans(sans) ? [] : [{ oid: OID.subjectAltName, critical: false, value: encodeSans(sans) }];
+  const extensions = isEmptySans(sans)
+    ? []
+    : [{ oid: OID.subjectAltName, critical: false, value: encodeDer(encodeSans(sans)) }];
   const attributes =
     extensions.length === 0
       ? []
       : [sequence(oid(OID.extensionRequest), setOf(sequence(...extensions.map(encodeExtension))))];
-  const signed = sequence(integer(0), encodeName(subject), publicKeyDer(key), context(0, ...attributes));
+  const signed = sequence(integer(0), encodeName(subject), readDer(publicKeyDer(key)), context(0, ...attributes));
   const algorithm = signatureAlgorithmFor(key);
-  const der = sequence(signed, algorithmIdentifier(algorithm), bitString(signBytes(algorithm, signed, key)));
-  return encodePem("CERTIFICATE REQUEST", der);
+  const signature = bitString(signBytes(algorithm, encodeDer(signed), key));
+  return encodePem("CERTIFICATE REQUEST", encodeDer(sequence(signed, algorithmIdentifier(algorithm), signature)));
 }
 
 /**
  * Reads the first PEM block as a request.
  *
- * Mirrors pkg/apis/certificates/helpers.go (ParseCSR). The signature is not checked here: see `requestSignatureProblem`.
- * @throws DerError with Go's text, which an API server passes on as it is
+ * Mirrors pkg/apis/certificates/helpers.go (ParseCSR). `requestSignatureProblem` checks the signature.
+ * @throws DerError with Go's text, which an API server returns to its client
  */
 export function parseCertificateRequestPem(pem: string): CertificateRequest {
   const block = decodePem(pem)[0];
-  if (block?.type !== "CERTIFICATE REQUEST") throw new DerError("PEM block type must be CERTIFICATE REQUEST", 0);
+  // decodePem does not tell a NEW CERTIFICATE REQUEST from a CERTIFICATE REQUEST; Kubernetes refuses the first.
+  const isNew = /-----BEGIN ([^-]*)-----/.exec(pem)?.[1] === "NEW CERTIFICATE REQUEST";
+  if (isNew || block?.type !== "CERTIFICATE REQUEST")
+    throw new DerError("PEM block type must be CERTIFICATE REQUEST", 0);
   return parseCertificateRequest(block.der);
 }
 
@@ -77,14 +85,12 @@ export function parseCertificateRequestPem(pem: string): CertificateRequest {
 export function parseCertificateRequest(der: Buffer): CertificateRequest {
   const outer = readDer(der);
   if (!isUniversal(outer, Tag.SEQUENCE)) throw tagMismatch(outer, "certificateRequest");
-  if (outer.whole.length !== der.length) {
-    throw new DerError("asn1: syntax error: trailing data", outer.whole.length);
-  }
-  const [signed, algorithm, signature] = derChildren(outer);
+  expectEnd(outer, der);
+  const [signed, algorithm, signature] = childrenOf(outer);
   if (!isUniversal(signed, Tag.SEQUENCE)) throw tagMismatch(signed ?? outer, "tbsCertificateRequest");
   if (!isUniversal(algorithm, Tag.SEQUENCE)) throw tagMismatch(algorithm ?? outer, "AlgorithmIdentifier");
-  if (!isUniversal(signature, Tag.BIT_STRING)) throw tagMismatch(signature ?? outer, "BitString");
-  const [version, subject, spki, ...attributes] = derChildren(signed);
+  if (!isUniversal(signature, Tag.BITSTRING)) throw tagMismatch(signature ?? outer, "BitString");
+  const [version, subject, spki, ...attributes] = childrenOf(signed);
   if (!isUniversal(version, Tag.INTEGER)) throw tagMismatch(version ?? signed, "int");
   if (!isUniversal(subject, Tag.SEQUENCE)) throw tagMismatch(subject ?? signed, "RawValue");
   if (!isUniversal(spki, Tag.SEQUENCE)) throw tagMismatch(spki ?? signed, "publicKeyInfo");
@@ -93,41 +99,37 @@ export function parseCertificateRequest(der: Buffer): CertificateRequest {
   return {
     der,
     subject: parseName(subject),
-    subjectDer: subject.whole,
-    spkiDer: spki.whole,
+    subjectDer: encodeDer(subject),
+    spkiDer: encodeDer(spki),
     extensions,
-    sans: sans === undefined ? NO_SANS : parseSans(sans),
-    signedDer: signed.whole,
+    sans: sans === undefined ? NO_SANS : parseSans(readDer(sans)),
+    signedDer: encodeDer(signed),
     signatureAlgorithm: algorithmOid(algorithm),
     signature: bitStringBytes(signature),
   };
 }
 
-/** @returns undefined when the requester holds the private key, or why not, in Go's words */
+/** @returns undefined when the requester has proved to hold the private key, otherwise Go's error text */
 export function requestSignatureProblem(request: CertificateRequest): string | undefined {
   return signatureProblem(request.signatureAlgorithm, request.signedDer, request.signature, request.spkiDer);
 }
 
 function requestedExtensions(attributes: DerNode | undefined): Extension[] {
-  if (attributes === undefined) return [];
-  return derChildren(attributes).flatMap((attribute) => {
-    const [type, values] = derChildren(attribute);
-    if (!isUniversal(type, Tag.OID) || oidText(type.content) !== OID.extensionRequest || values === undefined) {
-      return [];
-    }
-    return derChildren(values).flatMap((list) => parseExtensions(list));
+  return childrenOf(attributes).flatMap((attribute) => {
+    const [type, values] = childrenOf(attribute);
+    return oidOf(type) === OID.extensionRequest ? childrenOf(values).flatMap((list) => parseExtensions(list)) : [];
   });
 }
 
-/** Go's words for a value that is not what its struct field says. */
+/** Go's error for a value that does not fit its struct field. */
 function tagMismatch(node: DerNode, field: string): DerError {
-  const classNumber = ["universal", "application", "context", "private"].indexOf(node.tagClass);
-  const seen = `{class:${classNumber} tag:${node.tag} length:${node.content.length} isCompound:${node.constructed}}`;
+  const length = childrenOf(node).reduce((sum, child) => sum + encodeDer(child).length, contentOf(node).length);
+  const seen = `{class:${node.tagClass >> 6} tag:${node.type} length:${length} isCompound:${node.constructed}}`;
   const wanted =
     "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false}";
-  const wantedTag = field === "int" ? Tag.INTEGER : field === "BitString" ? Tag.BIT_STRING : Tag.SEQUENCE;
+  const wantedTag = field === "int" ? Tag.INTEGER : field === "BitString" ? Tag.BITSTRING : Tag.SEQUENCE;
   return new DerError(
-    `asn1: structure error: tags don't match (${wantedTag} vs ${seen}) ${wanted} ${field} @${node.offset + node.headerLength}`,
-    node.offset,
+    `asn1: structure error: tags don't match (${wantedTag} vs ${seen}) ${wanted} ${field} @${encodeDer(node).length - length}`,
+    0,
   );
 }

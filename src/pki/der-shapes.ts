@@ -1,11 +1,13 @@
-import { type DerNode, derChildren, isUniversal, oidText, stringValue, Tag } from "./der.js";
+import asn1 from "node-forge/lib/asn1.js";
+import { contentOf, type DerNode, isContext, isUniversal, oidOf, stringOf, Tag } from "./der.js";
 import { hexValue, type Shape } from "./der-walk.js";
 import { sequence } from "./der-write.js";
 import { OID } from "./oids.js";
 import { parseSans } from "./sans.js";
+import { algorithmOid } from "./signature.js";
 import { keyUsageNames } from "./usages.js";
 
-/** What stands where in requests and certificates: PKCS#10 (RFC 2986), X.509 (RFC 5280), keys (RFC 3279, 5480). */
+/** The structure of requests and certificates: PKCS#10 (RFC 2986), X.509 (RFC 5280), keys (RFC 3279, 5480). */
 
 type Inside = NonNullable<Shape["inside"]>;
 
@@ -18,16 +20,15 @@ const each =
   () =>
     shape;
 
-/** Kubernetes reads two attributes of a subject; the others are only text. */
+/** The two attributes of a subject that Kubernetes reads. */
 const READ_AS: Readonly<Record<string, string>> = {
   [OID.commonName]: "CN (the user)",
   [OID.organizationName]: "O (a group)",
 };
 
 function attributeValue(type: DerNode | undefined, isSubject: boolean): Shape {
-  const dotted = isUniversal(type, Tag.OID) ? oidText(type.content) : "";
-  const label = isSubject ? READ_AS[dotted] : undefined;
-  const value = (node: DerNode) => JSON.stringify(stringValue(node) ?? hexValue(node.content));
+  const label = isSubject ? READ_AS[oidOf(type)] : undefined;
+  const value = (node: DerNode) => JSON.stringify(stringOf(node) ?? hexValue(contentOf(node)));
   return label === undefined ? { value } : { label, value };
 }
 
@@ -40,9 +41,9 @@ function name(label: string, isSubject: boolean): Shape {
 
 const algorithm = (label: string): Shape => ({ label, inside: fields({}, { label: "parameters" }) });
 
-/** RSA keys are DER inside the BIT STRING, points of a curve and Ed25519 keys are bare bytes. */
+/** An RSA key is DER inside the BIT STRING; a point of a curve and an Ed25519 key are plain bytes. */
 function publicKeyBits(algorithmNode: DerNode | undefined): Shape {
-  const dotted = algorithmOidOf(algorithmNode);
+  const dotted = algorithmOid(algorithmNode);
   if (dotted === OID.rsaEncryption) {
     const inside = fields({
       inside: fields({ label: "modulus", value: modulusText }, { label: "publicExponent" }),
@@ -54,7 +55,8 @@ function publicKeyBits(algorithmNode: DerNode | undefined): Shape {
 }
 
 function modulusText(node: DerNode): string {
-  const bytes = node.content[0] === 0 ? node.content.subarray(1) : node.content;
+  const content = contentOf(node);
+  const bytes = content[0] === 0 ? content.subarray(1) : content;
   return `${bytes.subarray(0, 8).toString("hex")}… (${bytes.length * 8} bits)`;
 }
 
@@ -63,16 +65,11 @@ const subjectPublicKeyInfo: Shape = {
   inside: (index, _child, before) => (index === 0 ? algorithm("kind of key") : publicKeyBits(before[0])),
 };
 
-/** An ECDSA signature is a pair of numbers, in DER again. */
+/** An ECDSA signature is a pair of integers, in DER again. */
 function signature(algorithmNode: DerNode | undefined): Shape {
-  const isEcdsa = algorithmOidOf(algorithmNode).startsWith("1.2.840.10045.4.");
+  const isEcdsa = algorithmOid(algorithmNode).startsWith("1.2.840.10045.4.");
   if (!isEcdsa) return { label: "signature" };
   return { label: "signature", wraps: true, inside: each({ inside: fields({ label: "r" }, { label: "s" }) }) };
-}
-
-function algorithmOidOf(node: DerNode | undefined): string {
-  const first = isUniversal(node, Tag.SEQUENCE) ? derChildren(node)[0] : undefined;
-  return isUniversal(first, Tag.OID) ? oidText(first.content) : "";
 }
 
 const GENERAL_NAMES = [
@@ -88,10 +85,9 @@ const GENERAL_NAMES = [
 ];
 
 function generalName(node: DerNode): Shape {
-  const label = GENERAL_NAMES[node.tag] ?? "name";
+  const label = GENERAL_NAMES[node.type] ?? "name";
   if (node.constructed) return { label };
-  // One name in a list of its own: the reader of lists knows how addresses are written.
-  const { dns, email, uri, ip } = parseSans(sequence(node.whole));
+  const { dns, email, uri, ip } = parseSans(sequence(node));
   const text = [...dns, ...email, ...uri, ...ip][0];
   return text === undefined ? { label } : { label, value: () => text };
 }
@@ -105,13 +101,13 @@ function extensionContent(dotted: string): Shape {
       return { label: "purposes" };
     case OID.basicConstraints:
       return {
-        value: (node) => (node.content.length === 0 ? "CA: FALSE (absent, the default)" : ""),
+        empty: "CA: FALSE (absent, the default)",
         inside: fields({ label: "CA" }, { label: "pathLenConstraint" }),
       };
     case OID.subjectKeyIdentifier:
       return { label: "id of the key" };
     case OID.authorityKeyIdentifier:
-      return { inside: (_index, child) => (child.tag === 0 ? { label: "id of the CA's key" } : undefined) };
+      return { inside: (_index, child) => (isContext(child, 0) ? { label: "id of the CA's key" } : undefined) };
     case OID.subjectAltName:
       return { label: "alternative names", inside: (_index, child) => generalName(child) };
     default:
@@ -119,7 +115,7 @@ function extensionContent(dotted: string): Shape {
   }
 }
 
-/** Known extensions are opened; of others only the bytes are shown, as they need not hold DER. */
+/** Only known extensions are opened: others need not hold DER. */
 const OPENED: ReadonlySet<string> = new Set([
   OID.keyUsage,
   OID.extKeyUsage,
@@ -133,8 +129,8 @@ const extension: Shape = {
   label: "extension",
   inside: (_index, child, before) => {
     if (isUniversal(child, Tag.BOOLEAN)) return { label: "critical" };
-    if (!isUniversal(child, Tag.OCTET_STRING)) return undefined;
-    const dotted = isUniversal(before[0], Tag.OID) ? oidText(before[0].content) : "";
+    if (!isUniversal(child, Tag.OCTETSTRING)) return undefined;
+    const dotted = oidOf(before[0]);
     if (!OPENED.has(dotted)) return { label: "value" };
     return { label: "value", wraps: true, inside: each(extensionContent(dotted)) };
   },
@@ -143,21 +139,19 @@ const extensions: Shape = { label: "extensions", inside: each(extension) };
 
 const requestAttribute: Shape = {
   label: "attribute",
-  inside: (_index, child, before) => {
-    const dotted = isUniversal(before[0], Tag.OID) ? oidText(before[0].content) : "";
-    return isUniversal(child, Tag.SET) && dotted === OID.extensionRequest ? { inside: each(extensions) } : undefined;
-  },
+  inside: (_index, child, before) =>
+    isUniversal(child, Tag.SET) && oidOf(before[0]) === OID.extensionRequest ? { inside: each(extensions) } : undefined,
 };
 
 const requestInfo: Shape = {
   label: "what the key signs",
   inside: fields(
-    { label: "version", value: (node) => (node.content[0] === 0 ? "0 (v1)" : hexValue(node.content)) },
+    { label: "version", value: (node) => versionText(node, ["0 (v1)"]) },
     name("subject", true),
     subjectPublicKeyInfo,
     {
       label: "attributes",
-      value: (node) => (node.content.length === 0 ? "none" : ""),
+      empty: "none",
       inside: each(requestAttribute),
     },
   ),
@@ -174,9 +168,14 @@ export const CERTIFICATION_REQUEST: Shape = signed("CertificationRequest", reque
 
 const VERSIONS = ["0 (v1)", "1 (v2)", "2 (v3)"];
 
+function versionText(node: DerNode, versions: readonly string[]): string {
+  const content = contentOf(node);
+  return versions[content[0] ?? 0] ?? hexValue(content);
+}
+
 const certificateFields: readonly Shape[] = [
-  { label: "version", inside: each({ value: (node) => VERSIONS[node.content[0] ?? 0] ?? hexValue(node.content) }) },
-  { label: "serialNumber", value: (node) => hexValue(node.content) },
+  { label: "version", inside: each({ value: (node) => versionText(node, VERSIONS) }) },
+  { label: "serialNumber", value: (node) => hexValue(contentOf(node)) },
   algorithm("signature algorithm"),
   name("issuer", false),
   { label: "validity", inside: fields({ label: "notBefore" }, { label: "notAfter" }) },
@@ -187,19 +186,18 @@ const certificateFields: readonly Shape[] = [
 const tbsCertificate: Shape = {
   label: "what the CA signs",
   inside: (index, child, before) => {
-    if (child.tagClass === "context" && child.tag === 3) return { inside: each(extensions) };
-    // A v1 certificate has no version: everything moves up by one.
-    const first = index === 0 ? child : before[0];
-    const shift = first?.tagClass === "context" ? 0 : 1;
-    return certificateFields[index + shift];
+    if (isContext(child, 3)) return { inside: each(extensions) };
+    // A v1 certificate has no version field, so its fields come one place earlier.
+    const first = before[0] ?? child;
+    return certificateFields[first.tagClass === asn1.Class.CONTEXT_SPECIFIC ? index : index + 1];
   },
 };
 
 /** An X.509 certificate. */
 export const CERTIFICATE: Shape = signed("Certificate", tbsCertificate);
 
-/** The shape of a PEM block by its type; {} for what this project only shows by its tags. */
+/** The shape of a PEM block by its type; {} for a block that is shown by its tags alone. */
 export function shapeOf(pemType: string): Shape {
-  if (pemType === "CERTIFICATE REQUEST" || pemType === "NEW CERTIFICATE REQUEST") return CERTIFICATION_REQUEST;
+  if (pemType === "CERTIFICATE REQUEST") return CERTIFICATION_REQUEST;
   return pemType === "CERTIFICATE" ? CERTIFICATE : {};
 }

@@ -1,4 +1,19 @@
-import { DerError, type DerNode, oidText, readDer, stringValue, Tag, timeMs } from "./der.js";
+import asn1 from "node-forge/lib/asn1.js";
+import {
+  contentOf,
+  DerError,
+  type DerHeader,
+  type DerNode,
+  expectEnd,
+  isUniversal,
+  MAX_DEPTH,
+  oidOf,
+  readDer,
+  readHeader,
+  stringOf,
+  Tag,
+  timeMs,
+} from "./der.js";
 import { oidName } from "./oids.js";
 
 /** One value of a DER document, with what it means there. */
@@ -13,16 +28,18 @@ export interface DerRow {
   readonly depth: number;
   /** `SEQUENCE`, `OID`, `[0]` */
   readonly tag: string;
-  /** what it is, then its value: `version: 2 (v3)`; may hold any text that the document holds */
+  /** what it is, then its value: `version: 2 (v3)`; may hold any text from the document */
   readonly meaning: string;
 }
 
-/** What a value at some place in a structure is. All of it is optional: an unknown place is shown by its tag alone. */
+/** The meaning of a value at one place in a structure. Everything is optional: an unknown place is shown by its tag alone. */
 export interface Shape {
   readonly label?: string;
-  /** the value in words; default: by its tag */
+  /** the value of a primitive in words; default: by its tag */
   readonly value?: (node: DerNode) => string;
-  /** the shape of the child at `index`; `before` are the children that stand before it */
+  /** shown for a constructed value without children */
+  readonly empty?: string;
+  /** the shape of the child at `index`; `before` are the children to its left */
   readonly inside?: (index: number, child: DerNode, before: readonly DerNode[]) => Shape | undefined;
   /** an OCTET STRING or BIT STRING whose content is DER again */
   readonly wraps?: boolean;
@@ -34,17 +51,17 @@ export interface DerWalk {
   readonly problem?: { readonly offset: number; readonly message: string };
 }
 
-/** Deeper nesting than any X.509 structure has: beyond it, a document is an attack on its reader. */
-const MAX_DEPTH = 32;
-
-/** Reads a DER document value by value, and as far as it can be read. */
+/**
+ * Lists the values of a DER document with their offsets, also of a damaged document up to the damage.
+ *
+ * node-forge keeps no offsets, and refuses a damaged document as a whole: the walk reads the headers, node-forge the values.
+ */
 export function walkDer(der: Buffer, shape: Shape = {}): DerWalk {
   const rows: DerRow[] = [];
   try {
-    const outer = readDer(der);
-    visit(outer, shape, 0, rows);
-    const rest = der.length - outer.whole.length;
-    if (rest > 0) throw new DerError(`${rest} bytes follow after the end`, outer.whole.length);
+    const outer = placeOf(der, 0, Number.POSITIVE_INFINITY);
+    visit(der, outer, shape, 0, rows);
+    expectEnd(readDer(der), der);
     return { rows };
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
@@ -52,95 +69,113 @@ export function walkDer(der: Buffer, shape: Shape = {}): DerWalk {
   }
 }
 
-function visit(node: DerNode, shape: Shape, depth: number, rows: DerRow[]): void {
-  const { offset, headerLength, content } = node;
-  if (depth > MAX_DEPTH) throw new DerError("nested too deeply", offset);
-  const isOpened = node.constructed || shape.wraps === true;
-  const value = shape.value?.(node) ?? (isOpened ? undefined : plainValue(node));
+/** A value and its place in the document. The children of a constructed one are added when they are visited. */
+interface Place {
+  readonly offset: number;
+  readonly header: DerHeader;
+  readonly node: DerNode;
+}
+
+/** @param end of the value around it */
+function placeOf(der: Buffer, offset: number, end: number): Place {
+  const header = readHeader(der, offset);
+  const { tagClass, type, constructed, headerLength, contentLength } = header;
+  const next = offset + headerLength + contentLength;
+  if (constructed && next <= end) return { offset, header, node: asn1.create(tagClass, type, true, []) };
+  if (next > Math.min(end, der.length)) throw new DerError("asn1: syntax error: data truncated", offset);
+  return { offset, header, node: readDer(der.subarray(offset, next), offset) };
+}
+
+function visit(der: Buffer, { offset, header, node }: Place, shape: Shape, depth: number, rows: DerRow[]): void {
+  if (depth > MAX_DEPTH) throw new DerError("asn1: structure error: nested too deeply", offset);
+  const { headerLength, contentLength } = header;
+  const value = node.constructed ? (contentLength === 0 ? shape.empty : undefined) : valueText(node, shape);
   const meaning = [shape.label, value].filter((part) => part !== undefined && part !== "").join(": ");
-  rows.push({ offset, headerLength, length: content.length, depth, tag: tagName(node), meaning });
-  if (!isOpened) return;
-  const before: DerNode[] = [];
-  // A broken child must not hide the sound ones before it: each is shown before the next is read.
-  for (const child of childrenOf(node)) {
-    visit(child, shape.inside?.(before.length, child, before) ?? {}, depth + 1, rows);
-    before.push(child);
+  rows.push({ offset, headerLength, length: contentLength, depth, tag: tagName(node), meaning });
+  if (!node.constructed && shape.wraps !== true) return;
+  const children: DerNode[] = [];
+  if (node.constructed) node.value = children;
+  const end = offset + headerLength + contentLength;
+  // The first byte of a BIT STRING counts unused bits; what it wraps begins after it.
+  let next = offset + headerLength + (isUniversal(node, Tag.BITSTRING) ? 1 : 0);
+  while (next < end) {
+    const child = placeOf(der, next, end);
+    visit(der, child, shape.inside?.(children.length, child.node, children) ?? {}, depth + 1, rows);
+    children.push(child.node);
+    next = child.offset + child.header.headerLength + child.header.contentLength;
   }
 }
 
-function* childrenOf(node: DerNode): Generator<DerNode> {
-  const base = node.offset + node.headerLength;
-  // A BIT STRING's first byte counts unused bits: what it wraps begins after that.
-  let offset = !node.constructed && node.tag === Tag.BIT_STRING ? 1 : 0;
-  while (offset < node.content.length) {
-    const child = readDer(node.content, offset, base);
-    yield child;
-    offset += child.whole.length;
-  }
+/** The value of a primitive in words; "" for a string that wraps other values. */
+function valueText(node: DerNode, shape: Shape): string {
+  return shape.value?.(node) ?? (shape.wraps === true ? "" : plainValue(node));
 }
 
 const TAG_NAMES: Readonly<Record<number, string>> = {
   [Tag.BOOLEAN]: "BOOLEAN",
   [Tag.INTEGER]: "INTEGER",
-  [Tag.BIT_STRING]: "BIT STRING",
-  [Tag.OCTET_STRING]: "OCTET STRING",
+  [Tag.BITSTRING]: "BIT STRING",
+  [Tag.OCTETSTRING]: "OCTET STRING",
   [Tag.NULL]: "NULL",
   [Tag.OID]: "OID",
-  [Tag.UTF8_STRING]: "UTF8String",
+  [Tag.UTF8]: "UTF8String",
   [Tag.SEQUENCE]: "SEQUENCE",
   [Tag.SET]: "SET",
-  [Tag.PRINTABLE_STRING]: "PrintableString",
-  [Tag.T61_STRING]: "T61String",
-  [Tag.IA5_STRING]: "IA5String",
-  [Tag.UTC_TIME]: "UTCTime",
-  [Tag.GENERALIZED_TIME]: "GeneralizedTime",
-  [Tag.UNIVERSAL_STRING]: "UniversalString",
-  [Tag.BMP_STRING]: "BMPString",
+  [Tag.PRINTABLESTRING]: "PrintableString",
+  [Tag.T61STRING]: "T61String",
+  [Tag.IA5STRING]: "IA5String",
+  [Tag.UTCTIME]: "UTCTime",
+  [Tag.GENERALIZEDTIME]: "GeneralizedTime",
+  [Tag.UNIVERSALSTRING]: "UniversalString",
+  [Tag.BMPSTRING]: "BMPString",
 };
 
-function tagName({ tagClass, tag }: DerNode): string {
-  if (tagClass === "universal") return TAG_NAMES[tag] ?? `UNIVERSAL ${tag}`;
-  return tagClass === "context" ? `[${tag}]` : `[${tagClass.toUpperCase()} ${tag}]`;
+function tagName({ tagClass, type }: DerNode): string {
+  switch (tagClass) {
+    case asn1.Class.UNIVERSAL:
+      return TAG_NAMES[type] ?? `UNIVERSAL ${type}`;
+    case asn1.Class.CONTEXT_SPECIFIC:
+      return `[${type}]`;
+    default:
+      return `[${tagClass === asn1.Class.APPLICATION ? "APPLICATION" : "PRIVATE"} ${type}]`;
+  }
 }
 
 /** The value of a primitive in words. */
 function plainValue(node: DerNode): string {
-  if (node.tagClass !== "universal") return hexValue(node.content);
-  const text = stringValue(node);
+  const content = contentOf(node);
+  if (node.tagClass !== asn1.Class.UNIVERSAL) return hexValue(content);
+  const text = stringOf(node);
   if (text !== undefined) return JSON.stringify(text);
-  switch (node.tag) {
+  switch (node.type) {
     case Tag.BOOLEAN:
-      return node.content[0] === 0 ? "FALSE" : "TRUE";
+      return content[0] === 0 ? "FALSE" : "TRUE";
     case Tag.INTEGER:
-      return integerValue(node.content);
-    case Tag.NULL:
-      return "";
+      return integerValue(content);
     case Tag.OID:
       return oidValue(node);
-    case Tag.UTC_TIME:
-    case Tag.GENERALIZED_TIME:
+    case Tag.UTCTIME:
+    case Tag.GENERALIZEDTIME:
       return timeValue(node);
-    case Tag.BIT_STRING:
-      return hexValue(node.content.subarray(1));
+    case Tag.BITSTRING:
+      return hexValue(content.subarray(1));
     default:
-      return hexValue(node.content);
+      return hexValue(content);
   }
 }
 
 function oidValue(node: DerNode): string {
-  const dotted = oidText(node.content);
+  const dotted = oidOf(node);
   const name = oidName(dotted);
   return name === undefined ? dotted : `${name} (${dotted})`;
 }
 
 function timeValue(node: DerNode): string {
   const ms = timeMs(node);
-  return ms === undefined
-    ? JSON.stringify(node.content.toString("latin1"))
-    : `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  return ms === undefined ? JSON.stringify(node.value) : `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** Small numbers as numbers, big ones by their first bytes. */
+/** Small numbers in decimal, others by their first bytes. */
 function integerValue(content: Buffer): string {
   if (content.length > 4) return hexValue(content);
   return content.length === 0 ? "0" : String(content.readIntBE(0, content.length));
@@ -148,7 +183,7 @@ function integerValue(content: Buffer): string {
 
 const SHOWN_BYTES = 20;
 
-/** `0883432e…` with the count of bytes when not all are shown. */
+/** `0883432e…` with the number of bytes when not all are shown. */
 export function hexValue(bytes: Buffer): string {
   if (bytes.length === 0) return "";
   if (bytes.length <= SHOWN_BYTES) return bytes.toString("hex");

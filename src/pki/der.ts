@@ -1,199 +1,200 @@
+import type { asn1 as forge } from "node-forge";
+import asn1 from "node-forge/lib/asn1.js";
+import util from "node-forge/lib/util.js";
+
 /**
- * Reading and writing DER, the byte form of everything in X.509: each value is a tag, a length and its content.
+ * Reads DER, the byte form of everything in X.509, with node-forge. `der-write.ts` creates values.
  *
- * A small codec of our own rather than a library's, for two reasons: `csr inspect` needs the offset of every value, and
- * certificates must carry a request's public key byte for byte as it came.
+ * A value that was read encodes to the same bytes again, so each part of a document can be copied or verified by itself.
  */
 
+/** One ASN.1 value: `value` is a list of children, or the content with one character per byte (per two in a BMPString). */
+export type DerNode = forge.Asn1;
+
 /** Universal tag numbers (X.680). */
-export const Tag = {
-  BOOLEAN: 1,
-  INTEGER: 2,
-  BIT_STRING: 3,
-  OCTET_STRING: 4,
-  NULL: 5,
-  OID: 6,
-  UTF8_STRING: 12,
-  SEQUENCE: 16,
-  SET: 17,
-  PRINTABLE_STRING: 19,
-  T61_STRING: 20,
-  IA5_STRING: 22,
-  UTC_TIME: 23,
-  GENERALIZED_TIME: 24,
-  UNIVERSAL_STRING: 28,
-  BMP_STRING: 30,
-} as const;
+export const Tag = { ...asn1.Type, T61STRING: 20, UNIVERSALSTRING: 28 } as const;
 
-export type TagClass = "universal" | "application" | "context" | "private";
-const TAG_CLASSES: readonly TagClass[] = ["universal", "application", "context", "private"];
+/** More than any X.509 structure needs. The limits bound the work that a client's document can cause. */
+export const MAX_DEPTH = 32;
+const MAX_DER_BYTES = 131_072;
 
-/** One value inside a DER document. */
-export interface DerNode {
-  readonly tagClass: TagClass;
-  readonly tag: number;
-  readonly constructed: boolean;
-  /** of the tag's first byte, from the beginning of the document that was read */
-  readonly offset: number;
-  /** bytes of tag and length together */
-  readonly headerLength: number;
-  readonly content: Buffer;
-  /** header and content: what to copy when the value must stay unchanged */
-  readonly whole: Buffer;
-}
-
-/** Bytes that are no DER, or not the structure that was expected. Texts are Go's (encoding/asn1): API servers pass them on. */
+/** Bytes that are not DER, or not the expected structure. The texts are those of Go's encoding/asn1: clients see them. */
 export class DerError extends Error {
   override readonly name = "DerError";
   constructor(
     message: string,
-    /** where in the document it went wrong */
+    /** of the problem, in the document that was read */
     readonly offset: number,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }
 
-const syntaxError = (what: string, offset: number) => new DerError(`asn1: syntax error: ${what}`, offset);
+const TRUNCATED = "asn1: syntax error: truncated tag or length";
+const INDEFINITE = "asn1: syntax error: indefinite length found (not DER)";
+const TOO_LONG = "asn1: structure error: length too large";
+
+/** What node-forge's messages begin with, and Go's texts for the same. */
+const GO_TEXTS: readonly (readonly [start: string, text: string])[] = [
+  ["Too few bytes to parse DER", TRUNCATED],
+  ["Too few bytes to read ASN.1 value", "asn1: syntax error: data truncated"],
+  ["Non-constructed ASN.1 object of indefinite length", INDEFINITE],
+  ["ASN.1 parsing error: Max depth exceeded", "asn1: structure error: nested too deeply"],
+  ["Negative length", TOO_LONG],
+  ["Only 8, 16, 24, or 32 bits supported", TOO_LONG],
+  ["OID value too large", "asn1: structure error: base 128 integer too large"],
+];
 
 /**
- * Reads one value at `offset`; what follows it is the caller's business.
+ * Runs a function of node-forge.
+ * @param offset of the problem where the error has no place
+ * @throws DerError in place of node-forge's errors
+ */
+function withGoTexts<T>(offset: number, byteCount: number, call: () => T): T {
+  try {
+    return call();
+  } catch (cause) {
+    const { message, available } = cause as Error & { readonly available?: number };
+    const text = GO_TEXTS.find(([start]) => message.startsWith(start))?.[1] ?? `asn1: structure error: ${message}`;
+    throw new DerError(text, available === undefined ? offset : byteCount - available, { cause });
+  }
+}
+
+/**
+ * Reads the value at the beginning of `bytes`; see `expectEnd` for what may follow it.
  *
- * Strict as Go is: no indefinite lengths, no padded lengths.
- * @param base offset of `bytes` in the whole document, for `offset` and error places
+ * Differs: encoding/asn1 checks each length; here the value is encoded again, which must give the same bytes.
+ * @param base offset of `bytes` in the whole document, for errors
  * @throws DerError
  */
-export function readDer(bytes: Buffer, offset = 0, base = 0): DerNode {
-  const place = base + offset;
-  const first = bytes[offset];
-  if (first === undefined) throw syntaxError("sequence truncated", place);
-  let position = offset + 1;
-  let tag = first & 0x1f;
-  if (tag === 0x1f) {
-    tag = 0;
-    for (;;) {
-      const byte = bytes[position++];
-      if (byte === undefined) throw syntaxError("truncated base 128 integer", place);
-      tag = tag * 128 + (byte & 0x7f);
-      if (tag > 0x7fffffff) throw syntaxError("base 128 integer too large", place);
-      if ((byte & 0x80) === 0) break;
-    }
+export function readDer(bytes: Buffer, base = 0): DerNode {
+  if (bytes.length === 0) throw new DerError("asn1: syntax error: sequence truncated", base);
+  if (bytes.length > MAX_DER_BYTES) {
+    throw new DerError(`asn1: structure error: longer than ${MAX_DER_BYTES} bytes`, base + MAX_DER_BYTES);
   }
-  const { length, next } = readLength(bytes, position, place);
-  if (next + length > bytes.length) throw syntaxError("data truncated", place);
+  const options = { strict: true, parseAllBytes: false, decodeBitStrings: false, maxDepth: MAX_DEPTH + 1 };
+  const node = withGoTexts(base, base + bytes.length, () => asn1.fromDer(bytes.toString("latin1"), options));
+  const encoded = encodeDer(node);
+  if (!bytes.subarray(0, encoded.length).equals(encoded)) {
+    const offset = encoded.findIndex((byte, index) => byte !== bytes[index]);
+    throw new DerError("asn1: structure error: a length or an integer is not minimal (not DER)", base + offset);
+  }
+  return node;
+}
+
+/** The bytes of a value: tag, length and content. */
+export function encodeDer(node: DerNode): Buffer {
+  return Buffer.from(asn1.toDer(node).getBytes(), "latin1");
+}
+
+/** @throws DerError when bytes follow the value in the document that it was read from */
+export function expectEnd(node: DerNode, bytes: Buffer): void {
+  const { length } = encodeDer(node);
+  if (length !== bytes.length) throw new DerError("asn1: syntax error: trailing data", length);
+}
+
+/** Tag and length of one value. */
+export interface DerHeader {
+  readonly tagClass: forge.Class;
+  readonly type: number;
+  readonly constructed: boolean;
+  readonly headerLength: number;
+  readonly contentLength: number;
+}
+
+/**
+ * Reads the tag and the length at `offset` and nothing else: for documents that node-forge refuses as a whole.
+ * @throws DerError
+ */
+export function readHeader(bytes: Buffer, offset: number): DerHeader {
+  const first = bytes[offset];
+  const length = bytes.subarray(offset + 1, offset + 6);
+  const lengthBytes = (length[0] ?? 0) > 0x80 ? (length[0] ?? 0) - 0x7f : 1;
+  if (first === undefined || length.length < Math.min(lengthBytes, 5)) throw new DerError(TRUNCATED, offset);
+  const contentLength = withGoTexts(offset, 0, () =>
+    asn1.getBerValueLength(util.createBuffer(length.toString("latin1"))),
+  );
+  if (contentLength === undefined) throw new DerError(INDEFINITE, offset);
+  if (contentLength < 0) throw new DerError(TOO_LONG, offset);
   return {
-    tagClass: TAG_CLASSES[first >> 6] ?? "universal",
-    tag,
+    tagClass: first & 0xc0,
+    type: first & 0x1f,
     constructed: (first & 0x20) !== 0,
-    offset: place,
-    headerLength: next - offset,
-    content: bytes.subarray(next, next + length),
-    whole: bytes.subarray(offset, next + length),
+    headerLength: 1 + lengthBytes,
+    contentLength,
   };
 }
 
-function readLength(bytes: Buffer, start: number, place: number): { length: number; next: number } {
-  const first = bytes[start];
-  if (first === undefined) throw syntaxError("truncated tag or length", place);
-  if (first < 0x80) return { length: first, next: start + 1 };
-  const count = first & 0x7f;
-  if (count === 0) throw syntaxError("indefinite length found (not DER)", place);
-  if (count > 4) throw new DerError("asn1: structure error: length too large", place);
-  let length = 0;
-  for (let i = 0; i < count; i++) {
-    const byte = bytes[start + 1 + i];
-    if (byte === undefined) throw syntaxError("truncated tag or length", place);
-    length = length * 256 + byte;
-    if (length === 0) throw new DerError("asn1: structure error: superfluous leading zeros in length", place);
-  }
-  if (length < 0x80) throw new DerError("asn1: structure error: non-minimal length", place);
-  return { length, next: start + 1 + count };
+/** The values inside a constructed one; none inside a primitive. */
+export function childrenOf(node: DerNode | undefined): readonly DerNode[] {
+  return Array.isArray(node?.value) ? node.value : [];
 }
 
-/** The values inside a constructed one (or inside a string whose content is DER itself). */
-export function derChildren(node: DerNode): DerNode[] {
-  const children: DerNode[] = [];
-  const base = node.offset + node.headerLength;
-  for (let offset = 0; offset < node.content.length; ) {
-    const child = readDer(node.content, offset, base);
-    children.push(child);
-    offset += child.whole.length;
-  }
-  return children;
+/** The content of a primitive, one character per byte; "" for a constructed value. */
+export function latin1Of(node: DerNode): string {
+  return typeof node.value === "string" ? node.value : "";
 }
 
-/** True for a value with this universal tag; SEQUENCE and SET must be constructed, the others must not (DER). */
-export function isUniversal(node: DerNode | undefined, tag: number): node is DerNode {
-  if (node === undefined || node.tagClass !== "universal" || node.tag !== tag) return false;
-  return node.constructed === (tag === Tag.SEQUENCE || tag === Tag.SET);
+/** The content of a primitive. */
+export function contentOf(node: DerNode): Buffer {
+  if (node.type === Tag.BMPSTRING) return Buffer.from(latin1Of(node), "utf16le").swap16();
+  return Buffer.from(latin1Of(node), "latin1");
+}
+
+/** True for a value with this universal tag. In DER, SEQUENCE and SET are constructed and the others are not. */
+export function isUniversal(node: DerNode | undefined, type: number): node is DerNode {
+  if (node === undefined || node.tagClass !== asn1.Class.UNIVERSAL || node.type !== type) return false;
+  return node.constructed === (type === Tag.SEQUENCE || type === Tag.SET);
 }
 
 /** True for `[tag]`, implicit or explicit. */
 export function isContext(node: DerNode | undefined, tag: number): node is DerNode {
-  return node !== undefined && node.tagClass === "context" && node.tag === tag;
+  return node !== undefined && node.tagClass === asn1.Class.CONTEXT_SPECIFIC && node.type === tag;
 }
 
-/** An arc may hold a UUID (128 bits) and no more: numbers without end are work without end. */
-const MAX_ARC_BYTES = 19;
-
-/** The content of an OBJECT IDENTIFIER as `1.2.840.10045.2.1`. @throws DerError */
-export function oidText(content: Buffer): string {
-  const parts: bigint[] = [];
-  let value = 0n;
-  let first = true;
-  let arcBytes = 0;
-  for (const byte of content) {
-    if (++arcBytes > MAX_ARC_BYTES) throw new DerError("asn1: structure error: base 128 integer too large", 0);
-    value = (value << 7n) | BigInt(byte & 0x7f);
-    if ((byte & 0x80) !== 0) continue;
-    arcBytes = 0;
-    if (first) {
-      const top = value < 40n ? 0n : value < 80n ? 1n : 2n;
-      parts.push(top, value - top * 40n);
-      first = false;
-    } else {
-      parts.push(value);
-    }
-    value = 0n;
-  }
-  return parts.join(".");
+/**
+ * The dotted form of an OBJECT IDENTIFIER: `1.2.840.10045.2.1`; "" for any other value.
+ * @throws DerError for an arc over 53 bits (31 bits in Go)
+ */
+export function oidOf(node: DerNode | undefined): string {
+  if (!isUniversal(node, Tag.OID)) return "";
+  return withGoTexts(0, 0, () => asn1.derToOid(latin1Of(node))) ?? "";
 }
 
-/** Unix ms of a UTCTime or GeneralizedTime; undefined when the text is no such time. */
+/** Unix ms of a UTCTime or GeneralizedTime in the form that X.509 allows; undefined for any other value. */
 export function timeMs(node: DerNode): number | undefined {
-  const match = /^(\d{2}|\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})Z$/.exec(node.content.toString("latin1"));
-  if (match === null) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
-  const isUtc = isUniversal(node, Tag.UTC_TIME);
-  if (isUtc !== (match[1]?.length === 2)) return undefined;
-  // X.509: two-digit years from 50 on belong to the last century.
-  const fullYear = isUtc ? (year < 50 ? 2000 + year : 1900 + year) : year;
-  return Date.UTC(fullYear, month - 1, day, hour, minute, second);
+  const text = latin1Of(node);
+  if (isUniversal(node, Tag.UTCTIME) && /^\d{12}Z$/.test(text)) return asn1.utcTimeToDate(text).getTime();
+  if (isUniversal(node, Tag.GENERALIZEDTIME) && /^\d{14}Z$/.test(text)) {
+    return asn1.generalizedTimeToDate(text).getTime();
+  }
+  return undefined;
 }
 
 /** The characters of any of the string types; undefined for other values. */
-export function stringValue(node: DerNode): string | undefined {
-  if (node.tagClass !== "universal") return undefined;
-  switch (node.tag) {
-    case Tag.UTF8_STRING:
-      return node.content.toString("utf8");
-    case Tag.PRINTABLE_STRING:
-    case Tag.IA5_STRING:
-    case Tag.T61_STRING:
-      return node.content.toString("latin1");
-    case Tag.BMP_STRING:
-      if (node.content.length % 2 !== 0) return undefined;
-      return Buffer.from(node.content).swap16().toString("utf16le");
+export function stringOf(node: DerNode): string | undefined {
+  if (node.tagClass !== asn1.Class.UNIVERSAL || node.constructed) return undefined;
+  const type: number = node.type;
+  switch (type) {
+    case Tag.UTF8:
+      return contentOf(node).toString("utf8");
+    case Tag.PRINTABLESTRING:
+    case Tag.IA5STRING:
+    case Tag.T61STRING:
+    case Tag.BMPSTRING:
+      return latin1Of(node);
     default:
       return undefined;
   }
 }
 
 /**
- * The bytes of a BIT STRING whose length is a multiple of eight: keys and signatures.
+ * The bytes of a BIT STRING whose length is a multiple of eight: a key or a signature.
  * @throws DerError for any other
  */
 export function bitStringBytes(node: DerNode): Buffer {
-  if (node.content[0] !== 0) throw syntaxError("invalid padding bits in BIT STRING", node.offset);
-  return node.content.subarray(1);
+  const content = contentOf(node);
+  if (content[0] !== 0) throw new DerError("asn1: syntax error: invalid padding bits in BIT STRING", 0);
+  return content.subarray(1);
 }

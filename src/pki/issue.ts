@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, type KeyObject } from "node:crypto";
 import type { Random } from "../util/random.js";
 import type { CertificateAuthority } from "./authority.js";
 import { type Certificate, parseCertificatePem } from "./certificate.js";
-import { bitStringBytes, derChildren, readDer } from "./der.js";
+import { bitStringBytes, childrenOf, type DerNode, encodeDer, readDer } from "./der.js";
 import { bitString, boolean, context, contextString, integer, octetString, sequence, time } from "./der-write.js";
 import { type Extension, encodeExtension } from "./extensions.js";
 import { type DistinguishedName, encodeName } from "./name.js";
@@ -12,7 +12,7 @@ import { encodeSans, isEmptySans, NO_SANS, type SubjectAltNames } from "./sans.j
 import { algorithmIdentifier, signatureAlgorithmFor, signBytes } from "./signature.js";
 import { encodeExtendedKeyUsage, encodeKeyUsage, splitUsages } from "./usages.js";
 
-/** What a certificate shall say. */
+/** The contents of a certificate to issue. */
 export interface CertificateTemplate {
   readonly subject: DistinguishedName;
   /** SubjectPublicKeyInfo, copied unchanged */
@@ -26,13 +26,13 @@ export interface CertificateTemplate {
   readonly isCa?: boolean;
 }
 
-/** The CA's pair, parsed once: for whoever signs often. */
+/** A CA's parsed certificate and key, for callers that sign often. */
 export interface SigningPair {
   readonly certificate: Certificate;
   readonly privateKey: KeyObject;
 }
 
-/** @throws DerError, or node:crypto's error, when the PEM is damaged */
+/** @throws DerError, or an error of node:crypto, when the PEM is damaged */
 export function loadAuthority(ca: CertificateAuthority): SigningPair {
   return { certificate: parseCertificatePem(ca.certificatePem), privateKey: createPrivateKey(ca.privateKeyPem) };
 }
@@ -40,12 +40,12 @@ export function loadAuthority(ca: CertificateAuthority): SigningPair {
 /**
  * Signs a certificate.
  *
- * Mirrors CreateCertificate of Go's crypto/x509 with the template that pkg/controller/certificates/authority builds:
- * the same extensions in the same order (key usage, extended key usage, basic constraints, key ids, alternative names),
- * no subject key id for a leaf, a random serial number below 2^128.
+ * Mirrors CreateCertificate of Go's crypto/x509 with the template of pkg/controller/certificates/authority: the same
+ * extensions in the same order (key usage, extended key usage, basic constraints, key IDs, alternative names), no subject
+ * key ID for a leaf, a random serial number below 2^128.
  * @param random for the serial number
  * @returns PEM of one certificate, ending with a newline
- * @throws TypeError for a usage that the certificates API does not know
+ * @throws TypeError for a usage outside the certificates API
  */
 export function issueCertificate(
   issuer: CertificateAuthority | SigningPair,
@@ -54,18 +54,18 @@ export function issueCertificate(
 ): string {
   const { certificate, privateKey } = "privateKey" in issuer ? issuer : loadAuthority(issuer);
   return sign(template, privateKey, random, {
-    issuerDer: certificate.subjectDer,
+    name: readDer(certificate.subjectDer),
     authorityKeyId: certificate.subjectKeyId,
   });
 }
 
-/** A certificate whose subject signs it itself: a CA's own. */
+/** Signs a certificate with its own key, as a root CA does. */
 export function issueSelfSigned(privateKey: KeyObject, template: CertificateTemplate, random: Random): string {
-  return sign(template, privateKey, random, { issuerDer: encodeName(template.subject), authorityKeyId: undefined });
+  return sign(template, privateKey, random, { name: encodeName(template.subject), authorityKeyId: undefined });
 }
 
 interface Issuer {
-  readonly issuerDer: Buffer;
+  readonly name: DerNode;
   readonly authorityKeyId: Buffer | undefined;
 }
 
@@ -75,14 +75,14 @@ function sign(template: CertificateTemplate, key: KeyObject, random: Random, iss
     context(0, integer(2)), // version 3
     integer(random.bytes(16)),
     algorithmIdentifier(algorithm),
-    issuer.issuerDer,
+    issuer.name,
     sequence(time(template.notBeforeMs), time(template.notAfterMs)),
     encodeName(template.subject),
-    template.spkiDer,
+    readDer(template.spkiDer),
     context(3, sequence(...extensionsOf(template, issuer.authorityKeyId).map(encodeExtension))),
   );
-  const der = sequence(signed, algorithmIdentifier(algorithm), bitString(signBytes(algorithm, signed, key)));
-  return encodePem("CERTIFICATE", der);
+  const signature = bitString(signBytes(algorithm, encodeDer(signed), key));
+  return encodePem("CERTIFICATE", encodeDer(sequence(signed, algorithmIdentifier(algorithm), signature)));
 }
 
 function extensionsOf(template: CertificateTemplate, authorityKeyId: Buffer | undefined): Extension[] {
@@ -92,23 +92,25 @@ function extensionsOf(template: CertificateTemplate, authorityKeyId: Buffer | un
   }
   const { isCa = false, sans = NO_SANS } = template;
   const extensions: Extension[] = [];
-  const add = (dotted: string, critical: boolean, value: Buffer) => extensions.push({ oid: dotted, critical, value });
+  const add = (dotted: string, critical: boolean, value: DerNode) => {
+    extensions.push({ oid: dotted, critical, value: encodeDer(value) });
+  };
   if (keyUsageBits.length > 0) add(OID.keyUsage, true, encodeKeyUsage(keyUsageBits));
   if (extendedKeyUsageOids.length > 0) add(OID.extKeyUsage, false, encodeExtendedKeyUsage(extendedKeyUsageOids));
-  // CA:FALSE is an empty SEQUENCE: false is the default.
+  // FALSE is the default, so CA:FALSE is an empty SEQUENCE.
   add(OID.basicConstraints, true, isCa ? sequence(boolean(true)) : sequence());
   if (isCa) add(OID.subjectKeyIdentifier, false, octetString(keyIdentifier(template.spkiDer)));
   if (authorityKeyId !== undefined) {
     add(OID.authorityKeyIdentifier, false, sequence(contextString(0, authorityKeyId)));
   }
-  const isSubjectEmpty = encodeName(template.subject).length === 2;
+  const isSubjectEmpty = childrenOf(encodeName(template.subject)).length === 0;
   if (!isEmptySans(sans)) add(OID.subjectAltName, isSubjectEmpty, encodeSans(sans));
   return extensions;
 }
 
-/** SHA-1 of the public key's bits (RFC 5280, 4.2.1.2, method 1), as Go does for a CA. */
+/** SHA-1 of the public key's bits (RFC 5280, 4.2.1.2, method 1), Go's key ID for a CA. */
 function keyIdentifier(spkiDer: Buffer): Buffer {
-  const bits = derChildren(readDer(spkiDer))[1];
+  const bits = childrenOf(readDer(spkiDer))[1];
   return createHash("sha1")
     .update(bits === undefined ? spkiDer : bitStringBytes(bits))
     .digest();

@@ -4,10 +4,10 @@ import { decodePem } from "./pem.js";
 
 const generate = promisify(generateKeyPair);
 
-/** What kubelab makes: ECDSA on P-256 as the kubelet does, or RSA 2048 as kubeadm did for the cluster's own. */
+/** The keys that kubelab creates: ECDSA P-256 like the kubelet, or RSA 2048 like kubeadm. */
 export type KeyType = "ec" | "rsa";
 
-/** A new private key, from the operating system's randomness. RSA takes some 0.1 s of another thread. */
+/** Generates a private key. RSA takes about 0.1 s in a thread of its own. */
 export async function generatePrivateKey(type: KeyType): Promise<KeyObject> {
   const pair =
     type === "ec"
@@ -31,7 +31,7 @@ export function parsePrivateKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    return undefined; // Not a key, damaged or encrypted: the caller says which file that was.
+    return undefined; // Not a key, damaged or encrypted: the caller knows the file's name.
   }
 }
 
@@ -40,7 +40,7 @@ export function publicKeyDer(privateKey: KeyObject): Buffer {
   return createPublicKey(privateKey).export({ format: "der", type: "spki" });
 }
 
-/** A public key in words, for people and rules. */
+/** A description of a public key. */
 export interface PublicKeyFacts {
   readonly algorithm: "RSA" | "ECDSA" | "Ed25519" | "other";
   /** `ECDSA P-256`, `RSA 2048`, `Ed25519` */
@@ -49,7 +49,7 @@ export interface PublicKeyFacts {
 
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "P-256", secp384r1: "P-384", secp521r1: "P-521" };
 
-/** @param spkiDer a SubjectPublicKeyInfo; one that cannot be read is `other` */
+/** @param spkiDer a SubjectPublicKeyInfo; `other` when it cannot be read */
 export function publicKeyFacts(spkiDer: Buffer): PublicKeyFacts {
   const key = readPublicKey(spkiDer);
   const details = key?.asymmetricKeyDetails;
@@ -72,14 +72,14 @@ export function readPublicKey(spkiDer: Buffer): KeyObject | undefined {
   try {
     return createPublicKey({ key: spkiDer, format: "der", type: "spki" });
   } catch {
-    return undefined; // A key kind that this Node cannot handle is a fact about the request, not a failure.
+    return undefined; // An unsupported kind of key is a fact about the request, not a failure.
   }
 }
 
 /**
- * Does this private key belong to the first certificate of this PEM text?
+ * True when the private key belongs to the first certificate of a PEM text.
  *
- * Mirrors what tls.X509KeyPair in Go's crypto/tls checks before a pair is used.
+ * Mirrors the check of tls.X509KeyPair in Go's crypto/tls.
  */
 export function keyMatchesCertificate(keyPem: string, certificatePem: string): boolean {
   const key = parsePrivateKey(keyPem);

@@ -1,8 +1,8 @@
-import { type DerNode, derChildren, isUniversal, oidText, stringValue, Tag } from "./der.js";
+import { childrenOf, type DerNode, isUniversal, oidOf, stringOf, Tag } from "./der.js";
 import { directoryString, oid, sequence, setOf } from "./der-write.js";
 import { OID } from "./oids.js";
 
-/** A distinguished name. What Kubernetes looks at: CN is the user, O are the groups. Mirrors pkix.Name in Go's crypto/x509. */
+/** A distinguished name. Kubernetes reads CN as the user and O as the groups. Mirrors pkix.Name in Go's crypto/x509. */
 export interface DistinguishedName {
   readonly commonName: string;
   readonly organization: readonly string[];
@@ -15,7 +15,7 @@ export interface DistinguishedName {
   readonly serialNumber?: string;
 }
 
-/** The attributes with many values, in the order in which Go writes them. */
+/** The attributes with several values, in Go's order. */
 const LIST_ATTRIBUTES = [
   ["country", OID.countryName],
   ["organization", OID.organizationName],
@@ -27,13 +27,13 @@ const LIST_ATTRIBUTES = [
 ] as const;
 
 /**
- * The name's DER. O before CN; all values of one attribute share a SET, sorted.
+ * O comes before CN; all values of one attribute share a sorted SET.
  *
- * Mirrors pkix.Name (ToRDNSequence): attributes that it does not know were dropped by `parseName` already, which is why
- * a certificate's subject may hold less than the request's.
+ * Mirrors pkix.Name (ToRDNSequence). `parseName` drops unknown attributes, so a certificate's subject may hold less than
+ * the request's.
  */
-export function encodeName(name: DistinguishedName): Buffer {
-  const sets: Buffer[] = [];
+export function encodeName(name: DistinguishedName): DerNode {
+  const sets: DerNode[] = [];
   const attribute = (dotted: string, value: string) => sequence(oid(dotted), directoryString(value));
   for (const [field, dotted] of LIST_ATTRIBUTES) {
     const values = name[field] ?? [];
@@ -44,24 +44,24 @@ export function encodeName(name: DistinguishedName): Buffer {
   return sequence(...sets);
 }
 
-/** One `attribute = value` of a name, in the order of the bytes. */
-export interface NameAttribute {
+/** One `attribute = value` of a name. */
+interface NameAttribute {
   readonly oid: string;
   readonly value: string;
 }
 
-/** Every attribute, also those that Kubernetes does not look at. */
+/** Every attribute, in the order of the bytes. */
 function nameAttributes(node: DerNode): NameAttribute[] {
-  return derChildren(node)
-    .flatMap((set) => derChildren(set))
+  return childrenOf(node)
+    .flatMap((set) => childrenOf(set))
     .flatMap((pair): NameAttribute[] => {
-      const [type, value] = derChildren(pair);
+      const [type, value] = childrenOf(pair);
       if (!isUniversal(type, Tag.OID) || value === undefined) return [];
-      return [{ oid: oidText(type.content), value: stringValue(value) ?? "" }];
+      return [{ oid: oidOf(type), value: stringOf(value) ?? "" }];
     });
 }
 
-/** Of several CNs the last counts, as in Go. */
+/** The last of several CNs wins, as in Go. */
 export function parseName(node: DerNode): DistinguishedName {
   const attributes = nameAttributes(node);
   const all = (dotted: string) => attributes.filter((one) => one.oid === dotted).map((one) => one.value);

@@ -1,73 +1,35 @@
-/** Object identifiers that this project writes or decides by. */
-export const OID = {
-  commonName: "2.5.4.3",
-  serialNumber: "2.5.4.5",
-  countryName: "2.5.4.6",
-  localityName: "2.5.4.7",
-  stateOrProvinceName: "2.5.4.8",
-  streetAddress: "2.5.4.9",
-  organizationName: "2.5.4.10",
-  organizationalUnitName: "2.5.4.11",
-  postalCode: "2.5.4.17",
-  rsaEncryption: "1.2.840.113549.1.1.1",
+import forge from "node-forge/lib/oids.js";
+
+/** Object identifiers that node-forge does not know by the field's name. */
+const MORE_OIDS = {
   ecPublicKey: "1.2.840.10045.2.1",
   prime256v1: "1.2.840.10045.3.1.7",
   secp384r1: "1.3.132.0.34",
   secp521r1: "1.3.132.0.35",
   ed25519: "1.3.101.112",
-  sha1WithRSA: "1.2.840.113549.1.1.5",
-  sha256WithRSA: "1.2.840.113549.1.1.11",
-  sha384WithRSA: "1.2.840.113549.1.1.12",
-  sha512WithRSA: "1.2.840.113549.1.1.13",
-  ecdsaWithSHA256: "1.2.840.10045.4.3.2",
-  ecdsaWithSHA384: "1.2.840.10045.4.3.3",
-  ecdsaWithSHA512: "1.2.840.10045.4.3.4",
-  extensionRequest: "1.2.840.113549.1.9.14",
-  subjectKeyIdentifier: "2.5.29.14",
-  keyUsage: "2.5.29.15",
-  subjectAltName: "2.5.29.17",
-  basicConstraints: "2.5.29.19",
-  authorityKeyIdentifier: "2.5.29.35",
-  extKeyUsage: "2.5.29.37",
-  serverAuth: "1.3.6.1.5.5.7.3.1",
-  clientAuth: "1.3.6.1.5.5.7.3.2",
+  ed448: "1.3.101.113",
+  "ecdsa-with-SHA256": "1.2.840.10045.4.3.2",
+  "ecdsa-with-SHA384": "1.2.840.10045.4.3.3",
+  "ecdsa-with-SHA512": "1.2.840.10045.4.3.4",
+  rsassaPss: "1.2.840.113549.1.1.10",
+  userId: "0.9.2342.19200300.100.1.1",
+  domainComponent: "0.9.2342.19200300.100.1.25",
+  tlsFeature: "1.3.6.1.5.5.7.1.24",
+  ipsecEndSystem: "1.3.6.1.5.5.7.3.5",
+  ipsecTunnel: "1.3.6.1.5.5.7.3.6",
+  ipsecUser: "1.3.6.1.5.5.7.3.7",
+  OCSPSigning: "1.3.6.1.5.5.7.3.9",
+  microsoftServerGatedCrypto: "1.3.6.1.4.1.311.10.3.3",
+  netscapeServerGatedCrypto: "2.16.840.1.113730.4.1",
+  anyExtendedKeyUsage: "2.5.29.37.0",
 } as const;
 
-/** Names for people, as OpenSSL and the RFCs write them; also of what only other programs put into requests. */
-const OID_NAMES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(Object.entries(OID).map(([name, dotted]) => [dotted, name])),
-  [OID.sha1WithRSA]: "sha1WithRSAEncryption",
-  [OID.sha256WithRSA]: "sha256WithRSAEncryption",
-  [OID.sha384WithRSA]: "sha384WithRSAEncryption",
-  [OID.sha512WithRSA]: "sha512WithRSAEncryption",
-  [OID.ecdsaWithSHA256]: "ecdsa-with-SHA256",
-  [OID.ecdsaWithSHA384]: "ecdsa-with-SHA384",
-  [OID.ecdsaWithSHA512]: "ecdsa-with-SHA512",
-  "1.2.840.113549.1.1.10": "rsassaPss",
-  "1.2.840.113549.1.9.1": "emailAddress",
-  "1.2.840.113549.1.9.2": "unstructuredName",
-  "1.2.840.113549.1.9.7": "challengePassword",
-  "0.9.2342.19200300.100.1.1": "userId",
-  "0.9.2342.19200300.100.1.25": "domainComponent",
-  "1.3.101.113": "ed448",
-  "2.5.29.31": "cRLDistributionPoints",
-  "2.5.29.32": "certificatePolicies",
-  "2.5.29.30": "nameConstraints",
-  "1.3.6.1.5.5.7.1.1": "authorityInfoAccess",
-  "1.3.6.1.5.5.7.1.24": "tlsFeature",
-  "1.3.6.1.5.5.7.3.3": "codeSigning",
-  "1.3.6.1.5.5.7.3.4": "emailProtection",
-  "1.3.6.1.5.5.7.3.5": "ipsecEndSystem",
-  "1.3.6.1.5.5.7.3.6": "ipsecTunnel",
-  "1.3.6.1.5.5.7.3.7": "ipsecUser",
-  "1.3.6.1.5.5.7.3.8": "timeStamping",
-  "1.3.6.1.5.5.7.3.9": "OCSPSigning",
-  "1.3.6.1.4.1.311.10.3.3": "microsoftServerGatedCrypto",
-  "2.16.840.1.113730.4.1": "netscapeServerGatedCrypto",
-  "2.5.29.37.0": "anyExtendedKeyUsage",
-};
+/** Dotted object identifiers by name. */
+export const OID = { ...forge, ...MORE_OIDS } as const;
 
-/** `commonName` for `2.5.4.3`; undefined when nobody here knows it. */
+const MORE_NAMES = new Map<string, string>(Object.entries(MORE_OIDS).map(([name, dotted]) => [dotted, name]));
+
+/** `commonName` for `2.5.4.3`, as OpenSSL and the RFCs spell it; undefined for an unknown one. */
 export function oidName(dotted: string): string | undefined {
-  return OID_NAMES[dotted];
+  return MORE_NAMES.get(dotted) ?? forge[dotted];
 }

@@ -1,3 +1,5 @@
+import forge from "node-forge/lib/pem.js";
+
 /** One block of a PEM file: `-----BEGIN <type>-----`. */
 export interface PemBlock {
   /** `CERTIFICATE`, `CERTIFICATE REQUEST`, `EC PRIVATE KEY`, … */
@@ -5,43 +7,19 @@ export interface PemBlock {
   readonly der: Buffer;
 }
 
-const BEGIN = "-----BEGIN ";
-const BEGIN_LINE = /^-----BEGIN ([^-\r\n]+)-----[ \t]*\r?\n/;
-const MAX_LINE_LENGTH = 256;
-const END = "-----END ";
-/** RFC 1421 headers (`Proc-Type: 4,ENCRYPTED`) stand before an empty line. */
-const HEADERS = /^(?:[A-Za-z-]+: [^\n]*\n)+\r?\n/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-
 /**
- * All well-formed blocks of a text, in order; whatever stands between them is skipped, as Go's encoding/pem does.
- * A block ends at the first END after it, so that each part of the text is searched once, whoever wrote it.
+ * All well-formed blocks of a text, in order. Text between them is skipped. Mirrors encoding/pem in Go.
+ * Differs: node-forge calls a NEW CERTIFICATE REQUEST a CERTIFICATE REQUEST (RFC 7468).
  */
 export function decodePem(text: string): PemBlock[] {
-  const blocks: PemBlock[] = [];
-  let end = 0;
-  for (let begin = text.indexOf(BEGIN); begin >= 0; ) {
-    const line = BEGIN_LINE.exec(text.slice(begin, begin + MAX_LINE_LENGTH));
-    let next = begin + BEGIN.length;
-    if (line !== null) {
-      const start = begin + line[0].length;
-      if (end < start) end = text.indexOf(END, start);
-      if (end < 0) break;
-      const endLine = `${END}${line[1]}-----`;
-      if (text.startsWith(endLine, end)) {
-        const base64 = text.slice(start, end).replace(HEADERS, "").replace(/\s/g, "");
-        const isWhole = BASE64.test(base64) && base64.length % 4 === 0;
-        if (isWhole) blocks.push({ type: line[1] ?? "", der: Buffer.from(base64, "base64") });
-        next = end + endLine.length;
-      }
-    }
-    begin = text.indexOf(BEGIN, next);
+  try {
+    return forge.decode(text).map(({ type, body }) => ({ type, der: Buffer.from(body, "latin1") }));
+  } catch {
+    return []; // node-forge throws when there is no block.
   }
-  return blocks;
 }
 
-/** Lines of 64 characters and a final newline, as Go and OpenSSL write it. */
+/** Lines of 64 characters and a final newline, as Go and OpenSSL write them. */
 export function encodePem(type: string, der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${type}-----\n${lines.map((line) => `${line}\n`).join("")}-----END ${type}-----\n`;
+  return forge.encode({ type, body: der.toString("latin1") }).replace(/\r\n/g, "\n");
 }

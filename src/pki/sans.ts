@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { DerError, type DerNode, derChildren, isContext, readDer } from "./der.js";
+import { childrenOf, contentOf, DerError, type DerNode, isContext, latin1Of } from "./der.js";
 import { contextString, sequence } from "./der-write.js";
 
-/** Subject alternative names: what else a certificate is good for. */
+/** Subject alternative names: the other names that a certificate is valid for. */
 export interface SubjectAltNames {
   readonly dns: readonly string[];
   /** in text form: `127.0.0.1`, `::1` */
@@ -13,7 +13,7 @@ export interface SubjectAltNames {
 
 export const NO_SANS: SubjectAltNames = { dns: [], ip: [], email: [], uri: [] };
 
-/** Whether there is no name at all. */
+/** True when there is no name of any kind. */
 export function isEmptySans(sans: SubjectAltNames): boolean {
   return sans.dns.length + sans.ip.length + sans.email.length + sans.uri.length === 0;
 }
@@ -24,8 +24,8 @@ const DNS = 2;
 const URI = 6;
 const IP = 7;
 
-/** The extension's value, in the order in which Go writes it: DNS names, emails, addresses, URIs. */
-export function encodeSans(sans: SubjectAltNames): Buffer {
+/** The extension's value, in Go's order: DNS names, emails, addresses, URIs. */
+export function encodeSans(sans: SubjectAltNames): DerNode {
   return sequence(
     ...sans.dns.map((name) => contextString(DNS, Buffer.from(name, "latin1"))),
     ...sans.email.map((address) => contextString(EMAIL, Buffer.from(address, "latin1"))),
@@ -38,10 +38,9 @@ export function encodeSans(sans: SubjectAltNames): Buffer {
  * Names of other kinds (directory names, …) are skipped, as in Go.
  * @throws DerError
  */
-export function parseSans(value: Buffer): SubjectAltNames {
-  const names = derChildren(readDer(value));
-  const texts = (tag: number) =>
-    names.filter((name) => isContext(name, tag)).map((name) => name.content.toString("latin1"));
+export function parseSans(node: DerNode): SubjectAltNames {
+  const names = childrenOf(node);
+  const texts = (tag: number) => names.filter((name) => isContext(name, tag)).map(latin1Of);
   return {
     dns: texts(DNS),
     email: texts(EMAIL),
@@ -51,14 +50,14 @@ export function parseSans(value: Buffer): SubjectAltNames {
 }
 
 function ipText(name: DerNode): string {
-  const bytes = name.content;
+  const bytes = contentOf(name);
   if (bytes.length === 4) return [...bytes].join(".");
-  if (bytes.length !== 16) throw new DerError(`x509: cannot parse IP address of length ${bytes.length}`, name.offset);
+  if (bytes.length !== 16) throw new DerError(`x509: cannot parse IP address of length ${bytes.length}`, 0);
   const groups = Array.from({ length: bytes.length / 2 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16));
   return compressIpv6(groups);
 }
 
-/** RFC 5952: the longest run of zero groups (two at least, the first of equals) becomes `::`. */
+/** RFC 5952: the longest run of at least two zero groups becomes `::`; the first one if two are equally long. */
 function compressIpv6(groups: readonly string[]): string {
   let best = { start: 0, length: 0 };
   for (let start = 0; start < groups.length; start++) {
@@ -70,7 +69,7 @@ function compressIpv6(groups: readonly string[]): string {
   return `${groups.slice(0, best.start).join(":")}::${groups.slice(best.start + best.length).join(":")}`;
 }
 
-/** @throws TypeError for what is no IP address: the caller has checked */
+/** @throws TypeError for a text that is not an IP address: the caller has checked it */
 function ipBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
   if (!isIPv6(address)) throw new TypeError(`not an IP address: ${address}`);

@@ -1,5 +1,5 @@
 import { type KeyObject, sign, verify } from "node:crypto";
-import { type DerNode, derChildren, isUniversal, oidText, Tag } from "./der.js";
+import { childrenOf, type DerNode, oidOf } from "./der.js";
 import { nullValue, oid, sequence } from "./der-write.js";
 import { readPublicKey } from "./keys.js";
 import { OID } from "./oids.js";
@@ -10,14 +10,14 @@ interface SignatureScheme {
   readonly keyType: "rsa" | "ec" | "ed25519";
 }
 
-/** The signature algorithms that Kubernetes meets; Go refuses SHA-1 ones as insecure. */
+/** The signature algorithms that Kubernetes supports; Go refuses those with SHA-1 as insecure. */
 const SCHEMES: Readonly<Record<string, SignatureScheme>> = {
-  [OID.sha256WithRSA]: { hash: "sha256", keyType: "rsa" },
-  [OID.sha384WithRSA]: { hash: "sha384", keyType: "rsa" },
-  [OID.sha512WithRSA]: { hash: "sha512", keyType: "rsa" },
-  [OID.ecdsaWithSHA256]: { hash: "sha256", keyType: "ec" },
-  [OID.ecdsaWithSHA384]: { hash: "sha384", keyType: "ec" },
-  [OID.ecdsaWithSHA512]: { hash: "sha512", keyType: "ec" },
+  [OID.sha256WithRSAEncryption]: { hash: "sha256", keyType: "rsa" },
+  [OID.sha384WithRSAEncryption]: { hash: "sha384", keyType: "rsa" },
+  [OID.sha512WithRSAEncryption]: { hash: "sha512", keyType: "rsa" },
+  [OID["ecdsa-with-SHA256"]]: { hash: "sha256", keyType: "ec" },
+  [OID["ecdsa-with-SHA384"]]: { hash: "sha384", keyType: "ec" },
+  [OID["ecdsa-with-SHA512"]]: { hash: "sha512", keyType: "ec" },
   [OID.ed25519]: { hash: undefined, keyType: "ed25519" },
 };
 
@@ -25,36 +25,35 @@ const SCHEMES: Readonly<Record<string, SignatureScheme>> = {
 export function signatureAlgorithmFor(key: KeyObject): string {
   switch (key.asymmetricKeyType) {
     case "rsa":
-      return OID.sha256WithRSA;
+      return OID.sha256WithRSAEncryption;
     case "ed25519":
       return OID.ed25519;
     case "ec": {
       const curve = key.asymmetricKeyDetails?.namedCurve;
-      if (curve === "secp384r1") return OID.ecdsaWithSHA384;
-      return curve === "secp521r1" ? OID.ecdsaWithSHA512 : OID.ecdsaWithSHA256;
+      if (curve === "secp384r1") return OID["ecdsa-with-SHA384"];
+      return curve === "secp521r1" ? OID["ecdsa-with-SHA512"] : OID["ecdsa-with-SHA256"];
     }
     default:
       throw new TypeError(`cannot sign with a key of type ${key.asymmetricKeyType ?? key.type}`);
   }
 }
 
-/** AlgorithmIdentifier: RSA has an explicit NULL for parameters, the others have none (RFC 3279, 5758, 8410). */
-export function algorithmIdentifier(dotted: string): Buffer {
+/** AlgorithmIdentifier: RSA has NULL as its parameters, the others have no parameters (RFC 3279, 5758, 8410). */
+export function algorithmIdentifier(dotted: string): DerNode {
   return SCHEMES[dotted]?.keyType === "rsa" ? sequence(oid(dotted), nullValue()) : sequence(oid(dotted));
 }
 
-/** @returns the dotted OID of an AlgorithmIdentifier; "" when it is none */
+/** @returns the dotted OID of an AlgorithmIdentifier; "" for any other value */
 export function algorithmOid(node: DerNode | undefined): string {
-  const first = isUniversal(node, Tag.SEQUENCE) ? derChildren(node)[0] : undefined;
-  return isUniversal(first, Tag.OID) ? oidText(first.content) : "";
+  return oidOf(childrenOf(node)[0]);
 }
 
-/** Signs with the hash that belongs to the algorithm. @param algorithm its dotted OID */
+/** Signs with the hash of the algorithm. @param algorithm its dotted OID */
 export function signBytes(algorithm: string, bytes: Buffer, key: KeyObject): Buffer {
   return sign(SCHEMES[algorithm]?.hash, bytes, key);
 }
 
-/** @returns undefined when the signature is good, or why it is not, in Go's words */
+/** @returns undefined for a valid signature, otherwise Go's error text */
 export function signatureProblem(
   algorithm: string,
   signed: Buffer,

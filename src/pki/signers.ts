@@ -1,44 +1,44 @@
 import type { DistinguishedName } from "./name.js";
 import type { SubjectAltNames } from "./sans.js";
 
-/** What the rules look at: a parsed request (`CertificateRequest` fits) and the usages that the object asks for. */
+/** What the rules are evaluated on: a parsed request (such as `CertificateRequest`) and the usages of the object. */
 export interface SignerQuestion {
   readonly request: { readonly subject: DistinguishedName; readonly sans: SubjectAltNames };
   readonly usages: readonly string[];
 }
 
 export interface SignerRule {
-  /** what must hold, for people: `O is exactly system:nodes` */
+  /** the condition, for people: `O is system:nodes and nothing else` */
   readonly name: string;
-  /** what the request says about it, for people: `O=devs` */
+  /** the value in the request, for people: `O=devs` */
   seen(question: SignerQuestion): string;
-  /** @returns undefined when it holds, else upstream's text, which becomes the Failed condition's message */
+  /** @returns undefined when the rule holds, otherwise upstream's text, which becomes the Failed condition's message */
   problem(question: SignerQuestion): string | undefined;
 }
 
-/** One rule, asked. */
+/** The result of one rule. */
 export interface RuleOutcome {
   readonly rule: string;
   readonly seen: string;
   readonly ok: boolean;
-  /** upstream's text; only when it does not hold */
+  /** upstream's text; only for a rule that does not hold */
   readonly message?: string;
 }
 
 export interface Signer {
   /** spec.signerName */
   readonly name: string;
-  /** what its certificates are for, in a sentence */
+  /** the use of its certificates */
   readonly purpose: string;
-  /** who approves, in a sentence */
+  /** who approves its requests */
   readonly approval: string;
   /** the function that the rules mirror */
   readonly upstream: { readonly file: string; readonly func: string };
-  /** in the order in which upstream asks: the first that fails gives the message */
+  /** in upstream's order: the message is that of the first rule that fails */
   readonly rules: readonly SignerRule[];
-  /** what the API server's admission refuses before there is an object: the signer never sees it */
+  /** enforced by admission when the object is created, so that the signer never sees a violation */
   readonly creationRules: readonly SignerRule[];
-  /** usages that a well-made request has; key encipherment may be added for each */
+  /** the usual usages of a request; key encipherment may be added */
   readonly typicalUsages: readonly string[];
 }
 
@@ -84,11 +84,11 @@ const dnsOrIpRequired: SignerRule = {
     request.sans.dns.length + request.sans.ip.length > 0 ? undefined : "DNS or IP subjectAltName is required",
 };
 
-/** Exactly these usages as a set, with or without key encipherment, whatever the kind of key. */
+/** Exactly these usages as a set, with or without key encipherment, for any kind of key. */
 function usagesAre(purpose: "client auth" | "server auth"): SignerRule {
   const full = ["digital signature", "key encipherment", purpose].sort();
   return {
-    name: `usages are digital signature and ${purpose}, maybe key encipherment`,
+    name: `usages are digital signature and ${purpose}, optionally key encipherment`,
     seen: ({ usages }) => list(usages),
     problem: ({ usages }) => {
       const asked = new Set(usages);
@@ -102,7 +102,7 @@ function usagesAre(purpose: "client auth" | "server auth"): SignerRule {
 const OPTIONAL_CLIENT_USAGES = new Set(["digital signature", "key encipherment", "client auth"]);
 
 const onlyClientUsages: SignerRule = {
-  name: "no usages but client auth, digital signature, key encipherment",
+  name: "only the usages client auth, digital signature, key encipherment",
   seen: ({ usages }) => list(usages),
   problem: ({ usages }) => {
     const other = usages.find((usage) => !OPTIONAL_CLIENT_USAGES.has(usage));
@@ -111,15 +111,15 @@ const onlyClientUsages: SignerRule = {
 };
 
 const hasClientAuth: SignerRule = {
-  name: "usage client auth is among them",
+  name: "usages include client auth",
   seen: ({ usages }) => list(usages),
   problem: ({ usages }) =>
     usages.includes("client auth") ? undefined : "missing required usage for client certificate: client auth",
 };
 
-/** Whoever is in this group may do everything, and RBAC cannot take it back. */
+/** Members of this group may do everything, and RBAC cannot revoke it. */
 const notSystemMasters: SignerRule = {
-  name: "O is not system:masters (asked when the object is created)",
+  name: "O is not system:masters (checked when the object is created)",
   seen: ({ request }) => list(request.subject.organization.map((one) => `O=${one}`)),
   problem: ({ request }) =>
     request.subject.organization.includes("system:masters")
@@ -127,15 +127,12 @@ const notSystemMasters: SignerRule = {
       : undefined,
 };
 
-/**
- * The signers that a cluster's own CA serves, each with all its rules: the signing controller, the approver and
- * `csr inspect` ask the same ones.
- */
+/** The signers of the cluster's own CA with their rules, which the signing controller, the approver and `csr inspect` share. */
 export const SIGNERS: readonly Signer[] = [
   {
     name: KUBE_APISERVER_CLIENT_KUBELET,
-    purpose: "a kubelet's client certificate: how a node speaks to the API server",
-    approval: "csrapproving, when the requester has the right to create .../nodeclient or .../selfnodeclient",
+    purpose: "a kubelet's client certificate, with which a node authenticates to the API server",
+    approval: "csrapproving, if the requester may create .../nodeclient or .../selfnodeclient",
     upstream: { file: HELPERS, func: "ValidateKubeletClientCSR" },
     rules: [
       organizationIsNodes,
@@ -151,8 +148,8 @@ export const SIGNERS: readonly Signer[] = [
   },
   {
     name: KUBELET_SERVING,
-    purpose: "a kubelet's serving certificate: what it shows on port 10250",
-    approval: "by hand: no controller of Kubernetes approves it",
+    purpose: "a kubelet's serving certificate, which it presents on port 10250",
+    approval: "by hand: Kubernetes has no controller that approves it",
     upstream: { file: HELPERS, func: "ValidateKubeletServingCSR" },
     rules: [
       organizationIsNodes,
@@ -176,17 +173,17 @@ export const SIGNERS: readonly Signer[] = [
   },
 ];
 
-/** @returns undefined for a signer that the cluster's CA does not serve */
+/** @returns undefined for a signer of another CA */
 export function findSigner(signerName: string): Signer | undefined {
   return SIGNERS.find((signer) => signer.name === signerName);
 }
 
-/** Asks every rule, also after one that failed: a learner wants to see all that is wrong. */
+/** Evaluates every rule, also after a failure, so that a learner sees all problems. */
 export function evaluateSigner(signer: Signer, question: SignerQuestion): RuleOutcome[] {
   return evaluateRules(signer.rules, question);
 }
 
-/** Asks each of the rules, in their order. */
+/** Evaluates the rules in their order. */
 export function evaluateRules(rules: readonly SignerRule[], question: SignerQuestion): RuleOutcome[] {
   return rules.map((rule) => {
     const message = rule.problem(question);

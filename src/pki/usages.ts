@@ -1,7 +1,8 @@
-import { type DerNode, derChildren, oidText } from "./der.js";
+import { childrenOf, contentOf, type DerNode, oidOf } from "./der.js";
 import { bitString, oid, sequence } from "./der-write.js";
+import { OID } from "./oids.js";
 
-/** The usages that a CertificateSigningRequest may ask for and that become bits of the key usage extension. */
+/** Usages of a CertificateSigningRequest that become bits of the key usage extension. */
 const KEY_USAGE_BITS: Readonly<Record<string, number>> = {
   signing: 0,
   "digital signature": 0,
@@ -15,30 +16,30 @@ const KEY_USAGE_BITS: Readonly<Record<string, number>> = {
   "decipher only": 8,
 };
 
-/** Those that become extended key usages, in the order in which Go numbers (and so writes) them. */
+/** Usages that become extended key usages, in the order of Go's constants. */
 const EXTENDED_KEY_USAGE_OIDS: Readonly<Record<string, string>> = {
-  any: "2.5.29.37.0",
-  "server auth": "1.3.6.1.5.5.7.3.1",
-  "client auth": "1.3.6.1.5.5.7.3.2",
-  "code signing": "1.3.6.1.5.5.7.3.3",
-  "email protection": "1.3.6.1.5.5.7.3.4",
-  "s/mime": "1.3.6.1.5.5.7.3.4",
-  "ipsec end system": "1.3.6.1.5.5.7.3.5",
-  "ipsec tunnel": "1.3.6.1.5.5.7.3.6",
-  "ipsec user": "1.3.6.1.5.5.7.3.7",
-  timestamping: "1.3.6.1.5.5.7.3.8",
-  "ocsp signing": "1.3.6.1.5.5.7.3.9",
-  "microsoft sgc": "1.3.6.1.4.1.311.10.3.3",
-  "netscape sgc": "2.16.840.1.113730.4.1",
+  any: OID.anyExtendedKeyUsage,
+  "server auth": OID.serverAuth,
+  "client auth": OID.clientAuth,
+  "code signing": OID.codeSigning,
+  "email protection": OID.emailProtection,
+  "s/mime": OID.emailProtection,
+  "ipsec end system": OID.ipsecEndSystem,
+  "ipsec tunnel": OID.ipsecTunnel,
+  "ipsec user": OID.ipsecUser,
+  timestamping: OID.timeStamping,
+  "ocsp signing": OID.OCSPSigning,
+  "microsoft sgc": OID.microsoftServerGatedCrypto,
+  "netscape sgc": OID.netscapeServerGatedCrypto,
 };
 
-/** Every usage of the certificates API, sorted as its error texts list them. */
+/** Every usage of the certificates API, in the order of its error texts. */
 export const ALL_USAGES: readonly string[] = [
   ...Object.keys(KEY_USAGE_BITS),
   ...Object.keys(EXTENDED_KEY_USAGE_OIDS),
 ].sort();
 
-/** Usages of the API, split into what the two extensions of a certificate hold. */
+/** Usages of the API, split by the extension of a certificate that holds them. */
 export interface SplitUsages {
   /** bit numbers of the key usage extension, ascending */
   readonly keyUsageBits: readonly number[];
@@ -68,7 +69,7 @@ export function splitUsages(usages: readonly string[]): SplitUsages {
 }
 
 /** The key usage extension's value: a BIT STRING without trailing zero bits. */
-export function encodeKeyUsage(bits: readonly number[]): Buffer {
+export function encodeKeyUsage(bits: readonly number[]): DerNode {
   const highest = Math.max(...bits);
   const bytes = Buffer.alloc(Math.floor(highest / 8) + 1);
   for (const bit of bits) {
@@ -78,14 +79,14 @@ export function encodeKeyUsage(bits: readonly number[]): Buffer {
   return bitString(bytes, 7 - (highest % 8));
 }
 
-/** The DER value of the extension. @param oids dotted */
-export function encodeExtendedKeyUsage(oids: readonly string[]): Buffer {
+/** The extended key usage extension's value. @param oids dotted */
+export function encodeExtendedKeyUsage(oids: readonly string[]): DerNode {
   return sequence(...oids.map((dotted) => oid(dotted)));
 }
 
 /** Names of the set bits of a key usage BIT STRING: `digital signature`, … */
 export function keyUsageNames(node: DerNode): string[] {
-  const bytes = node.content.subarray(1);
+  const bytes = contentOf(node).subarray(1);
   const names = Object.entries(KEY_USAGE_BITS).filter(([name]) => name !== "signing");
   return names
     .filter(([, bit]) => ((bytes[Math.floor(bit / 8)] ?? 0) & (0x80 >> (bit % 8))) !== 0)
@@ -94,8 +95,8 @@ export function keyUsageNames(node: DerNode): string[] {
 
 /** Names of the members of an extended key usage SEQUENCE; an unknown one stays an OID. */
 export function extendedKeyUsageNames(node: DerNode): string[] {
-  return derChildren(node).map((child) => {
-    const dotted = oidText(child.content);
+  return childrenOf(node).map((child) => {
+    const dotted = oidOf(child);
     return Object.entries(EXTENDED_KEY_USAGE_OIDS).find(([, known]) => known === dotted)?.[0] ?? dotted;
   });
 }

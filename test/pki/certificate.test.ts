@@ -15,7 +15,7 @@ import {
   parseCertificateRequestPem,
   requestSignatureProblem,
 } from "../../src/pki/csr.js";
-import { readDer } from "../../src/pki/der.js";
+import { encodeDer, readDer } from "../../src/pki/der.js";
 import { issueCertificate } from "../../src/pki/issue.js";
 import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../src/pki/keys.js";
 import { encodeName, parseName } from "../../src/pki/name.js";
@@ -149,6 +149,7 @@ describe("requests", () => {
       ["hello", "PEM block type must be CERTIFICATE REQUEST"],
       ["", "PEM block type must be CERTIFICATE REQUEST"],
       [ca.certificatePem, "PEM block type must be CERTIFICATE REQUEST"],
+      [encodePem("NEW CERTIFICATE REQUEST", Buffer.alloc(3)), "PEM block type must be CERTIFICATE REQUEST"],
       [
         rubbish,
         "asn1: structure error: tags don't match (16 vs {class:0 tag:0 length:0 isCompound:false}) {optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false} certificateRequest @2",
@@ -173,7 +174,7 @@ describe("names", () => {
   test("are read back as written, groups in the order of their encodings", () => {
     fc.assert(
       fc.property(text, fc.uniqueArray(text, { maxLength: 4 }), (commonName, organization) => {
-        const parsed = parseName(readDer(encodeName({ commonName, organization })));
+        const parsed = parseName(readDer(encodeDer(encodeName({ commonName, organization }))));
         assert.equal(parsed.commonName, commonName);
         assert.deepEqual([...parsed.organization].sort(), [...organization].sort());
       }),

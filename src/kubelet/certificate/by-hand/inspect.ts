@@ -11,18 +11,18 @@ import type { SubjectAltNames } from "../../../pki/sans.js";
 import { evaluateRules, evaluateSigner, type RuleOutcome, SIGNERS } from "../../../pki/signers.js";
 import type { InspectSource } from "./source.js";
 
-/** What one signer would say to a request. */
+/** How one signer judges a request. */
 export interface SignerVerdict {
   readonly signerName: string;
   readonly purpose: string;
   readonly approval: string;
-  /** true: it is the one that the object names */
+  /** true for the signer that the object names */
   readonly isAsked: boolean;
   readonly accepts: boolean;
   readonly outcomes: readonly RuleOutcome[];
-  /** the usages that the rules were asked with */
+  /** that the rules were evaluated with */
   readonly usages: readonly string[];
-  /** where they come from: the object, a flag, or what this signer's requests usually have */
+  /** assumed: the typical usages of this signer's requests */
   readonly usagesFrom: "object" | "flag" | "assumed";
 }
 
@@ -33,7 +33,7 @@ export interface Inspection {
   readonly walk: DerWalk;
   /** label and value, in the order to show them */
   readonly facts: readonly (readonly [string, string])[];
-  /** why it cannot be read to its end, in words */
+  /** why it cannot be read to its end */
   readonly broken?: string;
   /** of a request only */
   readonly verdicts: readonly SignerVerdict[];
@@ -42,7 +42,7 @@ export interface Inspection {
 export interface InspectOptions {
   /** Unix ms */
   readonly nowMs: number;
-  /** for a request without an object around it */
+  /** for a request outside an object */
   readonly usages?: readonly string[];
   /** a certificate is verified against it */
   readonly ca?: Certificate;
@@ -51,7 +51,7 @@ export interface InspectOptions {
 /** Reads a request or certificate as far as it can be read. Pure. */
 export function inspect(source: InspectSource, options: InspectOptions): Inspection {
   const { kind, title, der, csr } = source;
-  const walk = walkAsFarAsItGoes(der, shapeOf(kind === "request" ? "CERTIFICATE REQUEST" : "CERTIFICATE"));
+  const walk = walkDer(der, shapeOf(kind === "request" ? "CERTIFICATE REQUEST" : "CERTIFICATE"));
   const { problem } = source;
   const around: Facts = problem === undefined ? [] : [["broken", problem]];
   const objectFacts = [...around, ...(csr === undefined ? [] : factsOfObject(csr))];
@@ -69,31 +69,6 @@ export function inspect(source: InspectSource, options: InspectOptions): Inspect
     const broken = `${error.message} (at offset ${error.offset})`;
     return { title, kind, walk, broken, facts: [...objectFacts, ["broken", broken]], verdicts: [] };
   }
-}
-
-/** Longer than any request or certificate: a longer length is a damaged one. */
-const MAX_DER_BYTES = 65_536;
-
-/** As walkDer, also into a document that is cut off: its values are shown as far as they are whole. */
-function walkAsFarAsItGoes(der: Buffer, shape: ReturnType<typeof shapeOf>): DerWalk {
-  const walk = walkDer(der, shape);
-  const wholeBytes = declaredBytes(der);
-  if (walk.rows.length > 0 || wholeBytes <= der.length || wholeBytes > MAX_DER_BYTES) return walk;
-  // With zeros for what is missing the outer lengths are right; what reaches into the zeros is left out again.
-  const { rows } = walkDer(Buffer.concat([der], wholeBytes), shape);
-  const seen = rows.filter(({ offset, headerLength, length, depth }, index) => {
-    const isOpened = (rows[index + 1]?.depth ?? 0) > depth;
-    return offset + headerLength + (isOpened ? 0 : length) <= der.length;
-  });
-  return { ...walk, rows: seen };
-}
-
-/** What the first value says of its length, header included; 0 when it says nothing. */
-function declaredBytes(der: Buffer): number {
-  const first = der[1] ?? 0;
-  if (first <= 0x80) return first + 2;
-  const count = first & 0x7f;
-  return count > 3 || der.length < 2 + count ? 0 : 2 + count + der.readUIntBE(2, count);
 }
 
 function verdict(
@@ -172,7 +147,7 @@ function factsOfCertificate(certificate: Certificate, options: InspectOptions): 
   return facts;
 }
 
-/** Which part of its life is over: the kubelet renews between 70 and 90 %. */
+/** How much of its lifetime has passed: the kubelet renews between 70 and 90 %. */
 function ageText({ notBeforeMs, notAfterMs }: Certificate, nowMs: number): string {
   if (nowMs < notBeforeMs) return "not valid yet";
   if (nowMs >= notAfterMs + 1000) return "EXPIRED";

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { base64Text, type CertificateSigningRequest } from "../../../apimachinery/api/certificates.js";
 import { parseCertificateRequest } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
+import { walkDer } from "../../../pki/der-walk.js";
 import { decodePem } from "../../../pki/pem.js";
 import { LabError } from "../../../util/errors.js";
 import { describeFileError } from "../../../util/files.js";
@@ -37,7 +38,7 @@ export async function sourceFromFile(bytes: Buffer, title: string): Promise<Insp
   const text = bytes.toString("utf8").trim();
   const blocks = decodePem(/^[A-Za-z0-9+/=\s]+$/.test(text) ? base64Text(text) : text);
   for (const { type, der } of blocks) {
-    if (/^(NEW )?CERTIFICATE REQUEST$/.test(type)) return { kind: "request", title, der };
+    if (type === "CERTIFICATE REQUEST") return { kind: "request", title, der };
     if (type === "CERTIFICATE") return { kind: "certificate", title, der };
   }
   const key = blocks.find(({ type }) => type.endsWith("PRIVATE KEY"));
@@ -81,16 +82,10 @@ function isRequest(der: Buffer): boolean {
   }
 }
 
-/** A damaged one, by its beginning: SEQUENCE { SEQUENCE { [0] version, only a certificate has this tag there. */
+/** SEQUENCE { SEQUENCE { [0] version …: only a certificate has this tag there. */
 function beginsAsCertificate(der: Buffer): boolean {
-  const outer = contentOffset(der, 0);
-  return der[outer] === 0x30 && der[contentOffset(der, outer)] === 0xa0;
-}
-
-/** Behind tag and length: a length of 128 and more says first in how many bytes it is. */
-function contentOffset(der: Buffer, offset: number): number {
-  const length = der[offset + 1] ?? 0;
-  return offset + 2 + (length > 0x80 ? length & 0x7f : 0);
+  const [, signed, version] = walkDer(der).rows;
+  return signed?.tag === "SEQUENCE" && version?.tag === "[0]";
 }
 
 /** A PEM block without its last line. */
