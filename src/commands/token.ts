@@ -2,26 +2,15 @@ import { type Command, Option } from "commander";
 import type { CliContext, Target, TargetOptions } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
 import { createClient } from "../client-go/rest/create-client.js";
-import {
-  createToken,
-  deleteToken,
-  explainRights,
-  listTokens,
-  type TokenDeps,
-} from "../kubelet/bootstraptoken/admin.js";
-import {
-  checkGroup,
-  DEFAULT_NODE_TOKEN_GROUP,
-  TOKEN_USAGES,
-  type TokenUsage,
-} from "../kubelet/bootstraptoken/secret.js";
+import { createToken, deleteToken, explainRights, listTokens, type TokenDeps } from "../cluster-bootstrap/admin.js";
+import { checkGroup, DEFAULT_NODE_TOKEN_GROUP, TOKEN_USAGES, type TokenUsage } from "../cluster-bootstrap/secret.js";
 import {
   type BootstrapToken,
   formatToken,
   generateToken,
   parseToken,
   parseTokenId,
-} from "../kubelet/bootstraptoken/token.js";
+} from "../cluster-bootstrap/token.js";
 import { publicKeyHash } from "../pki/authority.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";

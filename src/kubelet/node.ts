@@ -2,10 +2,9 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { SwitchingClient } from "../client-go/rest/switching-client.js";
 import { constantsFor } from "../release/facts.js";
-import type { Trace } from "../trace/trace.js";
-import type { Clock } from "../util/clock.js";
+import type { Ctx } from "../trace/ctx.js";
+import { defined } from "../util/defined.js";
 import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
-import type { Random } from "../util/random.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { rotateCertificates } from "./certificate/rotation.js";
 import { NodeEventRecorder } from "./events/recorder.js";
@@ -28,12 +27,6 @@ import {
 const START_ATTEMPTS = 6;
 /** How long an end waits for events that are not written yet. */
 const FLUSH_PATIENCE_MS = 2_000;
-
-export interface NodeDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
-}
 
 export interface NodeOptions {
   readonly nodeName: string;
@@ -67,7 +60,7 @@ export class NodeAgent {
 
   constructor(
     config: RestConfig,
-    readonly deps: NodeDeps,
+    readonly deps: Ctx,
     readonly options: NodeOptions,
   ) {
     const { nodeName, kubeVersion, resources } = options;
@@ -119,7 +112,7 @@ export class NodeAgent {
 
   #inputsNow(health: NodeHealth, nowMs: number): StatusInputs {
     const kubelet = this.#source?.facts();
-    return { ...this.#inputs, health, nowMs, ...(kubelet === undefined ? {} : { kubelet }) };
+    return { ...this.#inputs, health, nowMs, ...defined({ kubelet }) };
   }
 
   /**

@@ -1,3 +1,4 @@
+import { ChildAbort, onAbort } from "./abort.js";
 import type { Clock } from "./clock.js";
 
 /** Runs loops side by side; the first that ends, or fails, ends the others. */
@@ -5,20 +6,13 @@ export async function allUntilOneEnds(
   signal: AbortSignal,
   loops: readonly ((signal: AbortSignal) => Promise<void>)[],
 ): Promise<void> {
-  const inner = new AbortController();
-  const stop = () => inner.abort(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
+  using inner = new ChildAbort(signal);
+  const running = loops.map((loop) => loop(inner.signal));
   try {
-    const running = loops.map((loop) => loop(inner.signal));
-    try {
-      await Promise.race(running);
-    } finally {
-      inner.abort();
-      await Promise.allSettled(running);
-    }
+    await Promise.race(running);
   } finally {
-    signal.removeEventListener("abort", stop);
+    inner.abort();
+    await Promise.allSettled(running);
   }
 }
 
@@ -44,9 +38,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 /** What `work` comes to, unless the signal aborts first; the work itself goes on. @throws the signal's reason */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const listener = onAbort(signal, () => reject(signal.reason));
+    work.then(resolve, reject).finally(() => listener[Symbol.dispose]());
   });
 }

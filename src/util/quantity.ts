@@ -1,7 +1,7 @@
 /** Sign, whole part, fraction, suffix, decimal exponent. Mirrors parseQuantityString. */
-export const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d+))?$/;
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d+))?$/;
 /** `m`: 10^-3. Mirrors newSuffixer in k8s.io/apimachinery/pkg/api/resource/suffix.go. */
-export const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
+const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
   n: -9,
   u: -6,
   m: -3,
@@ -13,7 +13,7 @@ export const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
   E: 18,
 };
 /** `Ki`: 2^10. */
-export const BINARY_SHIFTS: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+const BINARY_SHIFTS: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 /** 10^-9 is the finest unit that a quantity can hold. */
 const NANO_DIGITS = 9;
 /** Far more than any quantity has: what is longer is none. */

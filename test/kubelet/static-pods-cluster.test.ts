@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import type { V1Pod } from "../../src/apimachinery/api/pod.js";
+import { issuedCertificate, requestCertificate } from "../../src/client-go/certificate/csr.js";
 import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
-import { issuedCertificate, requestCertificate } from "../../src/kubelet/certificate/csr.js";
 import { runApiserverSource } from "../../src/kubelet/config/apiserver.js";
 import { decodeSinglePod } from "../../src/kubelet/config/decode.js";
 import { PodConfig } from "../../src/kubelet/config/pod-config.js";
@@ -63,7 +63,7 @@ describe("a node's pods on a real API server, as the node itself", () => {
   const getPod = (name: string) =>
     client.request<V1Pod>({ method: "GET", path: `/api/v1/namespaces/default/pods/${name}` });
   const staticPod = async (image: string) => {
-    const origin = { source: "/m/web.yaml", isFile: true, nodeName: "n1", kubeVersion: "1.25" };
+    const origin = { source: "/m/web.yaml", isFile: true, nodeName: "n1" };
     const pod = await decodeSinglePod(MANIFEST.replace("IMAGE", image), origin);
     const annotations = { ...pod.metadata.annotations, "kubernetes.io/config.source": "file" };
     return { ...pod, metadata: { ...pod.metadata, annotations } };

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { tokenSecret } from "../../src/kubelet/bootstraptoken/secret.js";
+import { tokenSecret } from "../../src/cluster-bootstrap/secret.js";
 import { createCertificateRequest } from "../../src/pki/csr.js";
 import { generatePrivateKey } from "../../src/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";

@@ -1,8 +1,8 @@
 import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
+import { tokenSecret } from "../../src/cluster-bootstrap/secret.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
-import { tokenSecret } from "../../src/kubelet/bootstraptoken/secret.js";
 import { createCertificateRequest } from "../../src/pki/csr.js";
 import { generatePrivateKey } from "../../src/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";

@@ -1,7 +1,7 @@
+import { issuedCertificate, requestCertificate } from "../../src/client-go/certificate/csr.js";
 import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { type ClientDeps, createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { issuedCertificate, requestCertificate } from "../../src/kubelet/certificate/csr.js";
 import { generatePrivateKey, privateKeyPem } from "../../src/pki/keys.js";
 
 /** A client with a certificate of the node, as the cluster's own signer gives it: NodeRestriction watches over it. */

@@ -4,7 +4,7 @@ import type { CertificateSigningRequest } from "../../apimachinery/api/certifica
 import type { CliContext, Target } from "../../cli/context.js";
 import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
-import type { BootstrapToken } from "../../kubelet/bootstraptoken/token.js";
+import type { BootstrapToken } from "../../cluster-bootstrap/token.js";
 import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
 import {
   ADMIN_KUBECONFIG,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TargetOptions } from "../../cli/context.js";
 import { pathFrom } from "../../cli/paths.js";
-import { type BootstrapToken, parseToken } from "../../kubelet/bootstraptoken/token.js";
+import { type BootstrapToken, parseToken } from "../../cluster-bootstrap/token.js";
 import { parseCaCertHash } from "../../kubelet/certificate/discovery.js";
 import { checkNodeName } from "../../kubelet/certificate/node-identity.js";
 import type { Taint } from "../../kubelet/nodestatus/node.js";

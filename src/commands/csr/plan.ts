@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { RequestPlan } from "../../kubelet/certificate/by-hand/create.js";
+import type { RequestPlan } from "../../csr/create.js";
 import { checkNodeName, nodeSubject } from "../../kubelet/certificate/node-identity.js";
 import type { KeyType } from "../../pki/keys.js";
 import type { DistinguishedName } from "../../pki/name.js";

@@ -3,21 +3,16 @@ import { addAbortSignal, PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
+import type { WaitDeps } from "../../client-go/certificate/wait.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
-import { prepareRequest, submitRequest } from "../../kubelet/certificate/by-hand/create.js";
-import { type Decision, decide, getCsr } from "../../kubelet/certificate/by-hand/decide.js";
-import { fetchCertificate } from "../../kubelet/certificate/by-hand/fetch.js";
-import { type RequestFiles, requestFiles } from "../../kubelet/certificate/by-hand/files.js";
-import { inspect } from "../../kubelet/certificate/by-hand/inspect.js";
-import { inspectionText } from "../../kubelet/certificate/by-hand/report.js";
-import {
-  type InspectSource,
-  readSourceFile,
-  sourceFromFile,
-  sourceFromObject,
-} from "../../kubelet/certificate/by-hand/source.js";
-import type { WaitDeps } from "../../kubelet/certificate/wait.js";
+import { prepareRequest, submitRequest } from "../../csr/create.js";
+import { type Decision, decide, getCsr } from "../../csr/decide.js";
+import { fetchCertificate } from "../../csr/fetch.js";
+import { type RequestFiles, requestFiles } from "../../csr/files.js";
+import { inspect } from "../../csr/inspect.js";
+import { inspectionText } from "../../csr/report.js";
+import { type InspectSource, readSourceFile, sourceFromFile, sourceFromObject } from "../../csr/source.js";
 import { parseCertificatePem } from "../../pki/certificate.js";
 import { KUBE_APISERVER_CLIENT_KUBELET } from "../../pki/signers.js";
 import type { Trace } from "../../trace/trace.js";

@@ -1,10 +1,10 @@
 import { isAbsolute, join } from "node:path";
 import type { CliContext } from "../../cli/context.js";
-import type { PodHandler } from "../../kubelet/virtual/handler.js";
-import type { VirtualRuntime } from "../../kubelet/virtual/virtual-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import type { PodHandler } from "../../virtual/handler.js";
+import type { VirtualRuntime } from "../../virtual/virtual-runtime.js";
 import type { NodeCommandOptions } from "./options.js";
 
 /** What of the flags is about virtual pods. */
@@ -15,7 +15,7 @@ const PASSED_ON = ["PATH", "HOME", "LANG", "TMPDIR"] as const;
 
 /** Ends what the node's last kubelet has left, if it was killed: there must not be two at work for one pod. */
 export async function endLeftWork(trace: Trace, nodeFolder: string): Promise<void> {
-  const { endLeftCommands } = await import("../../kubelet/virtual/command-notes.js");
+  const { endLeftCommands } = await import("../../virtual/command-notes.js");
   const ended = await endLeftCommands(nodeFolder);
   if (ended.length === 0) return;
   const text = `Ended the commands of a kubelet that was killed (process groups ${ended.join(", ")}).`;
@@ -38,7 +38,7 @@ export async function openHandler(
   if (handler === undefined) return undefined;
   const text = `Virtual pods: each pod of this node is one call of ${handler.description}.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
-  const { startVirtualRuntime } = await import("../../kubelet/virtual/virtual-runtime.js");
+  const { startVirtualRuntime } = await import("../../virtual/virtual-runtime.js");
   const deps = { handler, clock, trace, random: context.random };
   const runtime = await startVirtualRuntime(deps, { timeoutMs: options.handlerTimeout });
   return { ...runtime, description: handler.description };
@@ -76,14 +76,14 @@ async function handlerOf(
   nodeFolder: string,
 ): Promise<PodHandler | undefined> {
   if (handler !== undefined) {
-    const { ModuleHandler } = await import("../../kubelet/virtual/module-handler.js");
+    const { ModuleHandler } = await import("../../virtual/module-handler.js");
     const found = new ModuleHandler(isAbsolute(handler) ? handler : join(cwd, handler), handler);
     await found.check(clock, signal);
     return found;
   }
   if (handlerCommand === undefined) return undefined;
-  const { CommandHandler } = await import("../../kubelet/virtual/command-handler.js");
-  const { CommandNotes } = await import("../../kubelet/virtual/command-notes.js");
+  const { CommandHandler } = await import("../../virtual/command-handler.js");
+  const { CommandNotes } = await import("../../virtual/command-notes.js");
   const passedOn = Object.fromEntries(PASSED_ON.map((name) => [name, env[name]]));
   return new CommandHandler(handlerCommand, passedOn, new CommandNotes(nodeFolder));
 }

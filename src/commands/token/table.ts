@@ -1,4 +1,4 @@
-import type { TokenSummary } from "../../kubelet/bootstraptoken/secret.js";
+import type { TokenSummary } from "../../cluster-bootstrap/secret.js";
 
 const MAX_WIDTH = 80;
 

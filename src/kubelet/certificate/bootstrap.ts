@@ -1,28 +1,25 @@
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
+import { type RequestResult, requestCertificate } from "../../client-go/certificate/csr.js";
+import { type WaitHints, waitForCertificate } from "../../client-go/certificate/wait.js";
 import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
+import { type BootstrapToken, formatToken } from "../../cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
+import { ChildAbort } from "../../util/abort.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
-import { type BootstrapToken, formatToken } from "../bootstraptoken/token.js";
 import type { CertificateStore, PendingKey } from "./certificate-store.js";
-import { type RequestResult, requestCertificate } from "./csr.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { writeNodeKubeconfig } from "./node-kubeconfig.js";
 import { certificateLeftBehind, hasBeenThisNode } from "./own-certificate.js";
 import { checkNameIsFree } from "./taken-name.js";
-import { type WaitHints, waitForCertificate } from "./wait.js";
 
-export interface BootstrapDeps {
+export interface BootstrapDeps extends Ctx {
   readonly store: CertificateStore;
-  readonly trace: Trace;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 export interface BootstrapOptions {
@@ -90,9 +87,7 @@ export async function loadClientCert(
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
   const lowPrivilege: RestConfig = {
     server,
-    ...(caPem === undefined ? {} : { caPem }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
-    ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
+    ...defined({ caPem, tlsServerName, insecureSkipTlsVerify }),
     token: formatToken(options.token),
   };
   await using client = createClient(lowPrivilege, { ...deps, actor: "kubelet" });
@@ -186,7 +181,7 @@ async function sendOnce(
           name,
           signerName: KUBELET_CLIENT_SIGNER,
           nowMs: clock.now(),
-          ...(options.expirationSeconds === undefined ? {} : { expirationSeconds: options.expirationSeconds }),
+          ...defined({ expirationSeconds: options.expirationSeconds }),
         },
         signal,
       );
@@ -206,10 +201,7 @@ async function waitWithApprover(
   csr: CertificateSigningRequest,
   signal: AbortSignal,
 ): Promise<string> {
-  const ours = new AbortController();
-  const stop = () => ours.abort(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
+  using ours = new ChildAbort(signal);
   const approver = options.whileWaiting?.(csr, ours.signal).catch((error: unknown) => ours.abort(error));
   try {
     const { timeoutMs, kubeVersion } = options;
@@ -222,7 +214,6 @@ async function waitWithApprover(
     deps.trace.emit({ kind: "decision", what: "wait by watch, without polling", why, constants }, { actor: "kubelet" });
     return await waitForCertificate(deps, csr, { timeoutMs, hints: hintsFor(options) }, ours.signal);
   } finally {
-    signal.removeEventListener("abort", stop);
     ours.abort();
     await approver;
   }
@@ -232,7 +223,7 @@ function hintsFor({ timedOutHint }: BootstrapOptions): WaitHints {
   return {
     denied: "Ask who denied it. Running the same command again makes a new key and a new request.",
     deleted: "Run the same command again: it makes a new request with the same key.",
-    ...(timedOutHint === undefined ? {} : { timedOut: timedOutHint }),
+    ...defined({ timedOut: timedOutHint }),
   };
 }
 
@@ -268,9 +259,7 @@ async function writeKubeconfig(
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
   const config: RestConfig = {
     server,
-    ...(caPem === undefined ? {} : { caPem }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
-    ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
+    ...defined({ caPem, tlsServerName, insecureSkipTlsVerify }),
     clientCertificatePem: pair.certificatePem,
     clientKeyPem: pair.keyPem,
   };

@@ -4,12 +4,12 @@ import { refusal } from "../../client-go/rest/answers.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
 import { type ClientDeps, createClient } from "../../client-go/rest/create-client.js";
 import { objectPath, PUBLIC_CONFIG_MAPS } from "../../client-go/rest/paths.js";
+import { detachedJwsIsValid } from "../../cluster-bootstrap/jws.js";
+import type { BootstrapToken } from "../../cluster-bootstrap/token.js";
 import { publicKeyHash } from "../../pki/authority.js";
 import { parseCertificate } from "../../pki/certificate.js";
 import { decodePem } from "../../pki/pem.js";
 import { LabError } from "../../util/errors.js";
-import type { BootstrapToken } from "../bootstraptoken/token.js";
-import { detachedJwsIsValid } from "./jws.js";
 
 const UPSTREAM_FILE = "cmd/kubeadm/app/discovery/token/token.go";
 /** The signer signs a moment after the token is made. kubeadm asks every 5 s. */

@@ -1,6 +1,7 @@
 import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import type { CertificateStore } from "./certificate-store.js";
 
 /**
@@ -38,7 +39,7 @@ export function movedTo(own: RestConfig, cluster: RestConfig): RestConfig | unde
   if (plain(own) === plain(cluster)) return undefined;
   const { tlsServerName: _, ...rest } = own;
   const { server, tlsServerName } = cluster;
-  return { ...rest, server, ...(tlsServerName === undefined ? {} : { tlsServerName }) };
+  return { ...rest, server, ...defined({ tlsServerName }) };
 }
 
 /** Writes the new address down, if the kubeconfig is one that was written here: one of another make is left alone. */

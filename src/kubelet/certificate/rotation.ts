@@ -1,25 +1,22 @@
 import type { KeyObject } from "node:crypto";
+import { requestCertificate } from "../../client-go/certificate/csr.js";
+import { waitForCertificate } from "../../client-go/certificate/wait.js";
 import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { checkIssued } from "./bootstrap.js";
 import type { CertificateStore } from "./certificate-store.js";
-import { requestCertificate } from "./csr.js";
 import { clientUsages, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
-import { waitForCertificate } from "./wait.js";
 
-export interface RotationDeps {
+export interface RotationDeps extends Ctx {
   /** asks with the certificate in use */
   readonly client: KubeClient;
   readonly store: CertificateStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 export interface RotationOptions {
@@ -158,6 +155,6 @@ function requestOptions(options: RotationOptions, key: KeyObject, nowMs: number)
     usages: clientUsages(options.kubeVersion, key),
     signerName: KUBELET_CLIENT_SIGNER,
     nowMs,
-    ...(options.expirationSeconds === undefined ? {} : { expirationSeconds: options.expirationSeconds }),
+    ...defined({ expirationSeconds: options.expirationSeconds }),
   };
 }

@@ -1,30 +1,27 @@
 import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
+import { requestCertificate } from "../../client-go/certificate/csr.js";
+import { waitForCertificate } from "../../client-go/certificate/wait.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
 import { KUBELET_SERVING } from "../../pki/signers.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
+import type { Ctx } from "../../trace/ctx.js";
 import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 import { checkIssued } from "./bootstrap.js";
 import type { CertificateStore, KeyPair } from "./certificate-store.js";
-import { requestCertificate } from "./csr.js";
 import { clientUsages, nodeSubject } from "./node-identity.js";
 import { nextRotationDeadline, rotationRetryMs, roughly } from "./rotation.js";
-import { waitForCertificate } from "./wait.js";
 
-export interface ServingRotationDeps {
+export interface ServingRotationDeps extends Ctx {
   /** asks as the node */
   readonly client: KubeClient;
   /** of a folder of its own: `kubelet.key` and `kubelet.pem` of the client are another pair */
   readonly store: CertificateStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 export interface ServingRotationOptions {
@@ -139,7 +136,7 @@ function rotateOnce(
       usages: servingUsages(kubeVersion, pending.key),
       signerName: KUBELET_SERVING,
       nowMs: clock.now(),
-      ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+      ...defined({ expirationSeconds }),
     };
     const result = await requestCertificate(client, request, signal);
     // Without a name of our own, no other request can be in the way.

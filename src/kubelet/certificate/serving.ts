@@ -5,18 +5,10 @@ import { parseCertificatePem } from "../../pki/certificate.js";
 import { issueCertificate, issueSelfSigned } from "../../pki/issue.js";
 import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../pki/keys.js";
 import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
-import type { Random } from "../../util/random.js";
 import type { KeyPair } from "./certificate-store.js";
-
-export interface SelfSignedDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
-}
 
 export interface SelfSignedOptions {
   /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the folder of the client's certificate, whose key has that name too */
@@ -43,7 +35,7 @@ const UPSTREAM = { file: "cmd/kubelet/app/server.go", func: "InitializeTLS" };
  *
  * @throws LabError BAD_FILE
  */
-export async function selfSignedServingPair(deps: SelfSignedDeps, options: SelfSignedOptions): Promise<KeyPair> {
+export async function selfSignedServingPair(deps: Ctx, options: SelfSignedOptions): Promise<KeyPair> {
   const { certDirectory, host } = options;
   const certificatePath = join(certDirectory, "kubelet.crt");
   const keyPath = join(certDirectory, "kubelet.key");
@@ -73,10 +65,7 @@ export async function selfSignedServingPair(deps: SelfSignedDeps, options: SelfS
 }
 
 /** Mirrors k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey). */
-async function generateSelfSignedCertKey(
-  { clock, random }: SelfSignedDeps,
-  options: SelfSignedOptions,
-): Promise<KeyPair> {
+async function generateSelfSignedCertKey({ clock, random }: Ctx, options: SelfSignedOptions): Promise<KeyPair> {
   const { host } = options;
   const notBeforeMs = clock.now() - HOUR_MS;
   const seconds = Math.floor(clock.now() / 1000);

@@ -2,13 +2,12 @@ import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
 import { setPodDefaults } from "./defaults.js";
 import { POD_SHAPE } from "./pod-shape.js";
 import { shapeProblems } from "./shape.js";
-import { applyDefaults } from "./static-pod.js";
-import type { PodOrigin } from "./static-pod-uid.js";
+import { applyDefaults, type PodOrigin } from "./static-pod.js";
 import { validatePod } from "./validation.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A manifest that cannot be used; the message says why, for the one who wrote it. */
+/** A manifest that cannot be used; the message says why, for its author. */
 class ManifestError extends Error {
   override readonly name = "ManifestError";
 }

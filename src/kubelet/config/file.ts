@@ -29,7 +29,6 @@ export interface FileSourceOptions {
   /** a folder of manifests, or one manifest */
   readonly path: string;
   readonly nodeName: string;
-  readonly kubeVersion: string;
   /** default: 20 s */
   readonly periodMs?: number;
 }
@@ -155,8 +154,8 @@ export class FileSource {
       const found = await stat(file);
       if (found.isDirectory()) throw new Error("it is a folder, and folders in the manifest folder are not read");
       if (!found.isFile()) throw new Error("it is not a regular file");
-      const { nodeName, kubeVersion } = this.options;
-      const origin = { source: file, isFile: true, nodeName, kubeVersion };
+      const { nodeName } = this.options;
+      const origin = { source: file, isFile: true, nodeName };
       const pod = await decodeSinglePod(await readFile(file, "utf8"), origin);
       this.#keep(file, pod);
       this.#problems.delete(file);

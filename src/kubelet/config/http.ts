@@ -1,6 +1,8 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
+import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { decodePods } from "./decode.js";
 import type { SourceChannel } from "./pod-config.js";
 
@@ -21,7 +23,6 @@ export interface HttpSourceDeps {
 export interface HttpSourceOptions {
   readonly url: string;
   readonly nodeName: string;
-  readonly kubeVersion: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** default: 20 s */
   readonly periodMs?: number;
@@ -66,10 +67,10 @@ export async function runHttpSource(
 
 /** Bad content is complained of once: it counts as read. */
 async function podsFrom(text: string, options: HttpSourceOptions, onRead: () => void): Promise<V1Pod[]> {
-  const { url, nodeName, kubeVersion } = options;
+  const { url, nodeName } = options;
   if (text === "") throw new Error(`zero-length data received from ${url}`);
   onRead();
-  return decodePods(text, { source: url, isFile: false, nodeName, kubeVersion });
+  return decodePods(text, { source: url, isFile: false, nodeName });
 }
 
 async function getText(
@@ -77,17 +78,15 @@ async function getText(
   { url, headers }: HttpSourceOptions,
   signal: AbortSignal,
 ): Promise<string> {
-  const request = new AbortController();
-  const stop = () => request.abort(signal.reason);
   signal.throwIfAborted();
-  signal.addEventListener("abort", stop, { once: true });
+  using request = new ChildAbort(signal);
   const timer = new AbortController();
   const late = clock.sleep(HTTP_TIMEOUT_MS, timer.signal).then(
     () => request.abort(new Error(`${url}: no answer within ${HTTP_TIMEOUT_MS / 1000} s`)),
     () => {}, // answered in time
   );
   try {
-    const answer = await get(url, { signal: request.signal, ...(headers === undefined ? {} : { headers }) });
+    const answer = await get(url, { signal: request.signal, ...defined({ headers }) });
     const text = await answer.text();
     if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.statusText}`.trimEnd());
     return text;
@@ -97,7 +96,6 @@ async function getText(
     throw cause instanceof Error ? new Error(`${url}: ${cause.message}`, { cause: error }) : error;
   } finally {
     timer.abort();
-    signal.removeEventListener("abort", stop);
     await late;
   }
 }

@@ -1,16 +1,25 @@
+import { createHash } from "node:crypto";
 import type { V1Pod, V1Toleration } from "../../apimachinery/api/pod.js";
+import { defined } from "../../util/defined.js";
 import { CONFIG_HASH_ANNOTATION } from "../types/pod-update.js";
-import { type PodOrigin, staticPodUid } from "./static-pod-uid.js";
+
+/** The file or URL that a manifest came from, and the node that reads it. */
+export interface PodOrigin {
+  /** path of the file, or the URL */
+  readonly source: string;
+  readonly isFile: boolean;
+  readonly nodeName: string;
+}
 
 /**
- * Makes a pod of this node out of what a manifest says: a uid that follows from its content, a name that is unique in the
- * cluster, the node, and (from a file) a toleration of everything that would evict it.
+ * Completes a pod that was read from a manifest: sets its UID, a name that is unique in the cluster, its node, and (for a
+ * pod from a file) a toleration of every NoExecute taint.
  *
  * Mirrors applyDefaults in pkg/kubelet/config/common.go. Pure.
  */
 export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
   const { nodeName, isFile } = origin;
-  const uid = pod.metadata.uid === "" ? staticPodUid(pod, origin) : pod.metadata.uid;
+  const uid = pod.metadata.uid === "" ? hashPod(pod, origin) : pod.metadata.uid;
   const tolerations = isFile ? tolerated(pod.spec.tolerations ?? []) : pod.spec.tolerations;
   return {
     ...pod,
@@ -21,9 +30,33 @@ export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
       namespace: pod.metadata.namespace === "" ? "default" : pod.metadata.namespace,
       annotations: { ...pod.metadata.annotations, [CONFIG_HASH_ANNOTATION]: uid },
     },
-    spec: { ...pod.spec, nodeName, ...(tolerations === undefined ? {} : { tolerations }) },
+    spec: { ...pod.spec, nodeName, ...defined({ tolerations }) },
     status: { ...pod.status, phase: "Pending" },
   };
+}
+
+/**
+ * 32 hexadecimal digits that depend on the pod's content, its source and the node: a changed manifest is another pod.
+ * Mirrors applyDefaults in pkg/kubelet/config/common.go (hasher).
+ * Differs: hashes JSON with sorted keys. Upstream hashes Go's dump of its internal types, which each release changes; so
+ * a static pod has another UID here than under a real kubelet.
+ */
+function hashPod(pod: V1Pod, { source, isFile, nodeName }: PodOrigin): string {
+  const place = isFile ? `host:${nodeName}file:${source}` : `url:${source}`;
+  return createHash("md5")
+    .update(JSON.stringify(canonical(pod)))
+    .update(place)
+    .digest("hex");
+}
+
+/** Sorts keys and drops null members, which mean the same as absent ones. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(
+    members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, canonical(member)]),
+  );
 }
 
 /** `web` on node `N1` is `web-n1`. Mirrors generatePodName. */

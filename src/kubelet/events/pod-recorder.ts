@@ -2,6 +2,7 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isSuccess } from "../../client-go/rest/answers.js";
 import { collectionPath, EVENTS, objectPath } from "../../client-go/rest/paths.js";
 import { factFor } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { podText } from "../types/pod-update.js";
 import { type Correlated, EventCorrelator, remember } from "./correlator.js";
@@ -124,7 +125,7 @@ export class ApiPodEventRecorder implements PodEventRecorder {
         name,
         uid,
         apiVersion: "v1",
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...defined({ resourceVersion }),
         ...(fieldPath === "" ? {} : { fieldPath }),
       },
       reason,

@@ -1,4 +1,5 @@
 import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from "../../apimachinery/api/pod.js";
+import { defined } from "../../util/defined.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
 import { buildContainerId, type ContainerStatus, type PodStatus } from "../container/runtime.js";
 import { rfc3339 } from "../status/normalize.js";
@@ -68,8 +69,7 @@ function draft({ name, image = "" }: V1Container, old: ReadonlyMap<string, V1Con
 
 function keptOf({ restartCount, lastState }: V1ContainerStatus) {
   return {
-    ...(restartCount === undefined ? {} : { restartCount }),
-    ...(lastState === undefined ? {} : { lastState }),
+    ...defined({ restartCount, lastState }),
   };
 }
 
@@ -132,7 +132,7 @@ function convertContainerStatus(
     case "running":
       return { ...base, state: { running: { startedAt } } };
     case "exited": {
-      const said = { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+      const said = { ...defined({ reason, message }) };
       const finishedAt = timeOf(status.finishedAtMs);
       return { ...base, state: { terminated: { exitCode, ...said, startedAt, finishedAt, containerID } } };
     }

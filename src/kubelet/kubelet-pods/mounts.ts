@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import { defined } from "../../util/defined.js";
 import { expand } from "../container/expansion.js";
 import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";
 import { ensureHostsFile } from "../network/hosts-file.js";
@@ -68,7 +69,7 @@ async function makeMount(request: MountsRequest, mount: VolumeMount, index: numb
     containerPath: isAbsolute(mountPath) ? mountPath : `/${mountPath}`,
     hostPath,
     readOnly: readOnly || volume.readOnly,
-    ...(propagation === undefined ? {} : { propagation }),
+    ...defined({ propagation }),
   };
 }
 

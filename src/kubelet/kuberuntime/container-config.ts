@@ -6,6 +6,7 @@ import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerConfig } from "../../cri/messages/container.js";
 import { MountPropagation } from "../../cri/messages/enums.js";
 import type { Mount } from "../../cri/messages/values.js";
+import { defined } from "../../util/defined.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { hashContainer } from "../container/hash.js";
 import { expandContainerCommandAndArgs } from "../container/helpers.js";
@@ -114,7 +115,7 @@ function toConfig(
     annotations: newContainerAnnotations(toLabelled(container), pod, {
       restartCount,
       hash,
-      ...(annotations === undefined ? {} : { annotations }),
+      ...defined({ annotations }),
     }),
     logPath: buildContainerLogsPath(container.name, restartCount),
     stdin: container.stdin === true,
@@ -125,7 +126,7 @@ function toConfig(
       securityContext: containerSecurityContext(pod, container, user, {
         seccompProfileRoot,
         extraGroups: context.runtimeHelper.getExtraSupplementalGroupsForPod(pod),
-        ...(targetId === undefined ? {} : { targetId }),
+        ...defined({ targetId }),
       }),
     },
   };
@@ -136,8 +137,7 @@ function toLabelled({ name, terminationMessagePath, terminationMessagePolicy, li
   const preStop = lifecycle?.preStop ?? undefined;
   return {
     name,
-    ...(terminationMessagePath === undefined ? {} : { terminationMessagePath }),
-    ...(terminationMessagePolicy === undefined ? {} : { terminationMessagePolicy }),
+    ...defined({ terminationMessagePath, terminationMessagePolicy }),
     ...(preStop === undefined ? {} : { lifecycle: { preStop } }),
     ports: ports ?? [],
   };

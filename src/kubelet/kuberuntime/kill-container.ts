@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { constantsFor, factFor } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
 import type { Pod } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, getContainerSpec, type LifecycleHandler } from "../container/spec.js";
 import type { SyncResult } from "../container/sync-result.js";
@@ -167,11 +168,11 @@ async function restoreSpecs(
     name: labels[POD_NAME_LABEL] ?? "",
     namespace: labels[POD_NAMESPACE_LABEL] ?? "",
     uid: labels[POD_UID_LABEL] ?? "",
-    ...(deletion === undefined ? {} : { deletionGracePeriodSeconds: deletion }),
+    ...defined({ deletionGracePeriodSeconds: deletion }),
   };
   const spec = {
     containers: [container],
-    ...(termination === undefined ? {} : { terminationGracePeriodSeconds: termination }),
+    ...defined({ terminationGracePeriodSeconds: termination }),
   };
   return { pod: { apiVersion: "v1", kind: "Pod", metadata, spec, status: {} }, container };
 }
@@ -217,8 +218,7 @@ export async function killPodWithSyncResult(
         name,
         message: "",
         reason: "Unknown",
-        ...(gracePeriodOverride === undefined ? {} : { gracePeriodOverride }),
-        ...(ordering === undefined ? {} : { ordering }),
+        ...defined({ gracePeriodOverride, ordering }),
       },
       signal,
     );

@@ -4,6 +4,7 @@ import { PodSandboxState } from "../../cri/messages/enums.js";
 import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
 import type { RpcResult } from "../../cri/status.js";
+import { defined } from "../../util/defined.js";
 import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import { IMAGE_BACK_OFF, ImageManager } from "../images/image-manager.js";
@@ -56,7 +57,7 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
           runInContainer: (containerId, cmd, timeoutMs, signal) => this.#execSync(containerId, cmd, timeoutMs, signal),
           getPodStatus: (pod, signal) => this.getPodStatus(pod, signal),
           clock,
-          ...(hookHttpClient === undefined ? {} : { httpClient: hookHttpClient }),
+          ...defined({ httpClient: hookHttpClient }),
         },
         options,
       ),

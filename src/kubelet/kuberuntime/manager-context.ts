@@ -1,8 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
 import type { RemoteImageService } from "../cri/remote-image.js";
 import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
@@ -11,7 +9,7 @@ import type { ImageManager } from "../images/image-manager.js";
 import type { HandlerRunner, HookHttpClient } from "../lifecycle/handlers.js";
 import type { PodStateProvider, ProbeResults, RuntimeHelper } from "./runtime-helper.js";
 
-export interface KubeRuntimeManagerDeps {
+export interface KubeRuntimeManagerDeps extends Ctx {
   readonly runtimeService: RemoteRuntimeService;
   readonly imageService: RemoteImageService;
   readonly runtimeHelper: RuntimeHelper;
@@ -19,9 +17,6 @@ export interface KubeRuntimeManagerDeps {
   readonly startupManager: ProbeResults;
   readonly podStateProvider: PodStateProvider;
   readonly recorder: PodEventRecorder;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   /** default: httpGet hooks fail with a text that says so */
   readonly hookHttpClient?: HookHttpClient;
 }

@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
 import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
@@ -60,7 +61,7 @@ export function computePodActions(pod: V1Pod, podStatus: PodStatus, deps: PodAct
   const actions: PodActions = {
     killPod: isChanged,
     createSandbox: isChanged,
-    ...(sandboxId === undefined ? {} : { sandboxId }),
+    ...defined({ sandboxId }),
     attempt,
     initContainersToStart: [],
     containersToStart: [],

@@ -4,6 +4,7 @@ import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { Protocol } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { PortMapping } from "../../cri/messages/values.js";
+import { defined } from "../../util/defined.js";
 import { type ContainerPort, containersOf, podSpec } from "../container/spec.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
@@ -55,7 +56,7 @@ export async function generatePodSandboxConfig(
       securityContext: sandboxSecurityContext(pod, helper.getExtraSupplementalGroupsForPod(pod)),
       sysctls: sysctlsOf(pod),
       resources: calculateSandboxResources(pod, options.cpuCfsQuota),
-      ...(overhead === undefined ? {} : { overhead }),
+      ...defined({ overhead }),
     },
   };
   return { outcome: "ok", config, logDirectory };

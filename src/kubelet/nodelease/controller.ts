@@ -4,10 +4,8 @@ import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
 import { durationText } from "../../release/fact-table.js";
 import { factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 
 /** coordination.k8s.io/v1 Lease */
 export interface LeaseObject extends KubeObject {
@@ -21,11 +19,8 @@ export interface LeaseObject extends KubeObject {
   };
 }
 
-export interface LeaseDeps {
+export interface LeaseDeps extends Ctx {
   readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 export interface LeaseOptions {

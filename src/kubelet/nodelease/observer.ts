@@ -2,17 +2,14 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { type ReflectEvent, reflect } from "../../client-go/cache/reflect.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, EVENTS, NODES, PODS } from "../../client-go/rest/paths.js";
-import type { Level, Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
+import type { Ctx } from "../../trace/ctx.js";
+import type { Level } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { conditionOf, type NodeObject, type Taint, taintText } from "../nodestatus/node.js";
 
-export interface ObserverDeps {
+export interface ObserverDeps extends Ctx {
   /** somebody who may watch nodes, pods and events: an administrator, not the node */
   readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 export interface PodObject extends KubeObject {
@@ -186,7 +183,7 @@ export class NodeObserver {
   }
 
   #state(subject: string, what: string, to: string, from?: string, level: Level = 1): void {
-    const fact = { kind: "state", subject, what, to, ...(from === undefined ? {} : { from }) } as const;
+    const fact = { kind: "state", subject, what, to, ...defined({ from }) } as const;
     this.deps.trace.emit(fact, { actor: "apiserver", level });
   }
 }

@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { podText } from "../types/pod-update.js";
 import { killPodTimeoutSeconds } from "./grace-period.js";
@@ -41,8 +42,7 @@ export async function killPodNow(
     killPodOptions: {
       completedCh,
       evict: isEvicted,
-      ...(statusFunc === undefined ? {} : { podStatusFunc: statusFunc }),
-      ...(override === undefined ? {} : { podTerminationGracePeriodSecondsOverride: override }),
+      ...defined({ podStatusFunc: statusFunc, podTerminationGracePeriodSecondsOverride: override }),
     },
   });
   if (await closesWithin(completedCh, deps.clock, killPodTimeoutSeconds(graceSeconds) * 1000, signal)) return;

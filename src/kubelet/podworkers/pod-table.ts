@@ -3,6 +3,7 @@ import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { podText } from "../types/pod-update.js";
 import { StaticPodOrder } from "./static-order.js";
 import { isTerminated, isTerminationRequested, type PodSyncStatus, phaseOf } from "./sync-status.js";
@@ -146,7 +147,7 @@ export class PodTable {
     const upstream = { file: FILE, func };
     const subject = `pod ${podText(pod)}`;
     this.deps.trace.emit(
-      { kind: "state", subject, what: "worker", ...(from === undefined ? {} : { from }), to, upstream },
+      { kind: "state", subject, what: "worker", ...defined({ from }), to, upstream },
       { actor: "kubelet" },
     );
   }

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { isPodPhaseTerminal, type V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
 import { calculateEffectiveGracePeriod } from "./grace-period.js";
 import { PodTable, type WorkerActivity } from "./pod-table.js";
@@ -236,8 +237,7 @@ export class PodWorkers {
       updateType,
       pod,
       merged: 1,
-      ...(mirrorPod === undefined ? {} : { mirrorPod }),
-      ...(startTimeMs === undefined ? {} : { startTimeMs }),
+      ...defined({ mirrorPod, startTimeMs }),
       ...(isRuntimePod && options.runningPod !== undefined ? { runningPod: options.runningPod } : {}),
     };
     if (isTerminated(status)) {
@@ -274,7 +274,7 @@ export class PodWorkers {
     const waiting = worker.undelivered;
     const startTimeMs = minOf(waiting?.startTimeMs, work.startTimeMs);
     const merged = (waiting?.merged ?? 0) + 1;
-    worker.undelivered = { ...work, merged, ...(startTimeMs === undefined ? {} : { startTimeMs }) };
+    worker.undelivered = { ...work, merged, ...defined({ startTimeMs }) };
     if (waiting !== undefined) {
       const why = `its worker is busy; of ${merged} updates that wait it will be told of the newest only`;
       this.#table.decided(`merge the update of ${podText(pod)} (${work.updateType})`, why, "UpdatePod", 2);

@@ -1,6 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import type { PodCache } from "../container/cache.js";
@@ -145,10 +146,7 @@ async function callSyncer(
   if (workType === "terminating") {
     const podStatusFunc = table.acknowledgeTerminating(pod);
     const optional = {
-      ...(podStatus === undefined ? {} : { podStatus }),
-      ...(runningPod === undefined ? {} : { runningPod }),
-      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-      ...(podStatusFunc === undefined ? {} : { podStatusFunc }),
+      ...defined({ podStatus, runningPod, gracePeriodSeconds, podStatusFunc }),
     };
     await syncer.syncTerminatingPod({ pod, ...optional }, signal);
     return false;

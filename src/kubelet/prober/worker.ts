@@ -1,8 +1,6 @@
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { Waker } from "../../util/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
@@ -20,13 +18,10 @@ const INITIAL_RESULTS: Readonly<Record<ProbeType, ProbeResult>> = {
   startup: "unknown",
 };
 
-export interface ProbeWorkerDeps {
+export interface ProbeWorkerDeps extends Ctx {
   readonly prober: Pick<Prober, "probe">;
   readonly results: ProbeResultsManager;
   readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 export interface ProbeWorkerOptions {

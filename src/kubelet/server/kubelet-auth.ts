@@ -4,6 +4,7 @@ import type { KubeClient } from "../../client-go/rest/client.js";
 import type { Constant } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { getRequestAttributes, type NodeAttributes } from "./attributes.js";
 import { Authenticator } from "./authenticate.js";
 import { ExpiringCache } from "./expiring-cache.js";
@@ -63,7 +64,7 @@ export class KubeletAuth {
         clock,
         ...(client === undefined ? {} : { reviewToken: (token) => reviewToken({ client, clock }, token, signal) }),
       },
-      { anonymous, tokenTtlMs: WEBHOOK_TOKEN_TTL_MS, ...(clientCaPem === undefined ? {} : { clientCaPem }) },
+      { anonymous, tokenTtlMs: WEBHOOK_TOKEN_TTL_MS, ...defined({ clientCaPem }) },
     );
     this.#decisions = new ExpiringCache(clock, ({ allowed }) =>
       allowed ? WEBHOOK_AUTHORIZED_TTL_MS : WEBHOOK_UNAUTHORIZED_TTL_MS,

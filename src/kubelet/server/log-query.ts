@@ -1,3 +1,4 @@
+import { defined } from "../../util/defined.js";
 import type { PodLogOptions } from "../kuberuntime/logs/options.js";
 
 /** A question that is no good, and the status it is answered with. */
@@ -39,10 +40,7 @@ export function decodeLogQuery(query: URLSearchParams): PodLogOptions | BadLogQu
     follow: flag(query.get("follow")),
     previous: flag(query.get("previous")),
     timestamps: flag(query.get("timestamps")),
-    ...(tailLines === undefined ? {} : { tailLines }),
-    ...(limitBytes === undefined ? {} : { limitBytes }),
-    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
-    ...(sinceTimeMs === undefined ? {} : { sinceTimeMs }),
+    ...defined({ tailLines, limitBytes, sinceSeconds, sinceTimeMs }),
   };
 }
 

@@ -2,6 +2,7 @@ import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath } from "../../client-go/rest/paths.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import type { NodeAttributes } from "./attributes.js";
 
@@ -81,8 +82,7 @@ export async function reviewAccess(
     resourceAttributes: { verb, version: "v1", resource: "nodes", subresource, name: nodeName },
     user: username,
     groups,
-    ...(uid === undefined ? {} : { uid }),
-    ...(extra === undefined ? {} : { extra }),
+    ...defined({ uid, extra }),
   };
   const { allowed, reason } = await review(deps, ACCESS_REVIEWS, "SubjectAccessReview", spec, signal);
   return { allowed: allowed === true, reason: typeof reason === "string" ? reason : "" };

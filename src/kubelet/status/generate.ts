@@ -5,6 +5,7 @@ import {
   type V1PodSpec,
   type V1PodStatus,
 } from "../../apimachinery/api/pod.js";
+import { defined } from "../../util/defined.js";
 import { hasAnyRegularContainerStarted, isRestartableInitContainer, statusOf } from "./phase.js";
 
 /**
@@ -104,9 +105,9 @@ function joined(parts: readonly (readonly [what: string, containers: readonly { 
 }
 
 function isTrue(type: string, reason?: string): V1PodCondition {
-  return { type, status: "True", ...(reason === undefined ? {} : { reason }) };
+  return { type, status: "True", ...defined({ reason }) };
 }
 
 function isFalse(type: string, reason: string, message?: string): V1PodCondition {
-  return { type, status: "False", reason, ...(message === undefined ? {} : { message }) };
+  return { type, status: "False", reason, ...defined({ message }) };
 }

@@ -1,5 +1,6 @@
 import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { forTerminalPhase } from "../status/generate.js";
 import { replaceOrAppend } from "../status/merge.js";
@@ -43,7 +44,7 @@ export class ActiveDeadline {
       (all, type) => replaceOrAppend(all, forTerminalPhase(type, phase)),
       status.conditions ?? [],
     );
-    return { ...status, ...(phase === undefined ? {} : { phase }), reason, message, conditions };
+    return { ...status, ...defined({ phase }), reason, message, conditions };
   }
 
   /** Mirrors pastActiveDeadline. */

@@ -2,9 +2,7 @@ import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { Backoff } from "../../client-go/backoff.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, NODES, SERVICES } from "../../client-go/rest/paths.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { PodConfig } from "../config/pod-config.js";
 import { SourcesReady } from "../config/sources.js";
 import type { PodCache } from "../container/cache.js";
@@ -66,15 +64,12 @@ const NO_HOOKS: Required<Pick<PartsHooks, "podCache" | "podStatus">> = {
   podStatus: (_pod, status) => status,
 };
 
-export interface KubeletPartsDeps {
+export interface KubeletPartsDeps extends Ctx {
   /** as the node */
   readonly client: KubeClient;
   readonly cri: CriClient;
   /** for what PLEG asks every second; default: the same */
   readonly polling?: CriClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   readonly hooks?: PartsHooks;
 }
 

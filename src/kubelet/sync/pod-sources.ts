@@ -5,7 +5,6 @@ import type { KubeletParts } from "./parts.js";
 
 export interface PodSourceOptions {
   readonly nodeName: string;
-  readonly kubeVersion: string;
   /** a folder of manifests, or one manifest */
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
@@ -21,15 +20,15 @@ export function podSources(
   { deps, podConfig, nodes }: KubeletParts,
   options: PodSourceOptions,
 ): ((signal: AbortSignal) => Promise<never>)[] {
-  const { nodeName, kubeVersion, manifestDir, manifestUrl } = options;
+  const { nodeName, manifestDir, manifestUrl } = options;
   const loops: ((signal: AbortSignal) => Promise<never>)[] = [];
   if (manifestDir !== undefined) {
-    const source = new FileSource(deps, { path: manifestDir, nodeName, kubeVersion }, podConfig.channel("file"));
+    const source = new FileSource(deps, { path: manifestDir, nodeName }, podConfig.channel("file"));
     loops.push((signal) => source.run(signal));
   }
   if (manifestUrl !== undefined) {
     const channel = podConfig.channel("http");
-    loops.push((signal) => runHttpSource(deps, { url: manifestUrl, nodeName, kubeVersion }, channel, signal));
+    loops.push((signal) => runHttpSource(deps, { url: manifestUrl, nodeName }, channel, signal));
   }
   const api = podConfig.channel("api");
   loops.push(async (signal) => {

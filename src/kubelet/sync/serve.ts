@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
@@ -69,10 +70,7 @@ export async function openServer(parts: KubeletParts, options: ServeOptions): Pr
     { nodeName, configuration: configurationOf(options) },
   );
   const { caPem } = client.config;
-  const auth = new KubeletAuth(
-    { client, clock, trace },
-    { nodeName, ...(caPem === undefined ? {} : { clientCaPem: caPem }) },
-  );
+  const auth = new KubeletAuth({ client, clock, trace }, { nodeName, ...defined({ clientCaPem: caPem }) });
   const listen = (port: number) =>
     KubeletServer.listen(
       { host, auth, clock, trace },
@@ -111,7 +109,7 @@ function configurationOf(options: ServeOptions): Readonly<Record<string, unknown
   const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };
   return {
     address: nodeIp,
-    ...(port === undefined ? {} : { port }),
+    ...defined({ port }),
     ...(rotateServerCertificates === true ? { serverTLSBootstrap: true } : {}),
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: "2m0s" } },
     authorization: { mode: "Webhook", webhook: { cacheAuthorizedTTL: "5m0s", cacheUnauthorizedTTL: "30s" } },

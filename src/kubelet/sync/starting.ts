@@ -1,8 +1,6 @@
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { isAbortError } from "../../util/errors.js";
 import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/loops.js";
-import type { Random } from "../../util/random.js";
 import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { CriClient } from "../cri/create-cri-client.js";
 import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "../logs/container-log-manager.js";
@@ -26,7 +24,7 @@ const START_PATIENCE_MS = 2_000;
 /** How long its end waits for events that an API server does not take. */
 const END_PATIENCE_MS = 2_000;
 
-export interface KubeletDeps {
+export interface KubeletDeps extends Ctx {
   /** with the node's own certificate; nothing of it has been started */
   readonly agent: NodeAgent;
   readonly cri: CriClient;
@@ -34,9 +32,6 @@ export interface KubeletDeps {
   readonly polling?: CriClient;
   /** where the node's certificate is rotated; undefined: it is left alone */
   readonly store?: CertificateStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   readonly hooks?: PartsHooks;
 }
 

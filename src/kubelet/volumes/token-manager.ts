@@ -3,10 +3,8 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { objectPath } from "../../client-go/rest/paths.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 import { podText } from "../types/pod-update.js";
 
 const FILE = "pkg/kubelet/token/token_manager.go";
@@ -17,11 +15,8 @@ const MAX_JITTER_MS = 10_000;
 /** Tokens that are over are forgotten so often. */
 const GC_PERIOD_MS = 60_000;
 
-export interface TokenManagerDeps {
+export interface TokenManagerDeps extends Ctx {
   readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 export interface TokenWish {

@@ -14,7 +14,7 @@ import { planJoin } from "../../../src/commands/bootstrap/plan.js";
 import { startNode } from "../../../src/commands/node/start-node.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../../src/controlplane/start.js";
-import { decide } from "../../../src/kubelet/certificate/by-hand/decide.js";
+import { decide } from "../../../src/csr/decide.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { decodePods, decodeSinglePod } from "../../../src/kubelet/config/decode.js";
 import { imagePullPolicy } from "../../../src/kubelet/config/defaults.js";
 
-const ORIGIN = { source: "/m/web.yaml", isFile: true, nodeName: "N1", kubeVersion: "1.25" };
+const ORIGIN = { source: "/m/web.yaml", isFile: true, nodeName: "N1" };
 const WEB = `apiVersion: v1
 kind: Pod
 metadata:
@@ -178,7 +178,7 @@ describe("fields of another type: one line each, with the path", () => {
 describe("lists", () => {
   const list = (items: unknown) => JSON.stringify({ apiVersion: "v1", kind: "PodList", items });
   const item = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: "app", image: "x" }] } });
-  const origin = { source: "http://x", isFile: false, nodeName: "n1", kubeVersion: "1.25" };
+  const origin = { source: "http://x", isFile: false, nodeName: "n1" };
 
   test("a list of pods, or a pod by itself", async () => {
     const names = async (text: string) => (await decodePods(text, origin)).map(({ metadata }) => metadata.name);

@@ -42,7 +42,7 @@ describe("file", () => {
     const { trace, events } = recordingTrace(clock);
     const { channel, take } = recorded();
     const { signal } = new AbortController();
-    const source = new FileSource({ clock, trace }, { path, nodeName: "n1", kubeVersion: "1.25" }, channel);
+    const source = new FileSource({ clock, trace }, { path, nodeName: "n1" }, channel);
     const write = async (name: string, text: string) => {
       await writeFile(join(folder, name), text);
       await source.consumeWatchEvent(join(folder, name), signal);
@@ -136,11 +136,7 @@ describe("file", () => {
       return queue.iterate(inner);
     };
     const stop = new AbortController();
-    const done = new FileSource(
-      { clock, trace, watch },
-      { path: folder, nodeName: "n1", kubeVersion: "1.25" },
-      channel,
-    ).run(stop.signal);
+    const done = new FileSource({ clock, trace, watch }, { path: folder, nodeName: "n1" }, channel).run(stop.signal);
     const until = (count: number) => untilTrue(() => updates.length >= count);
     await until(1);
     await writeFile(join(folder, "a.yaml"), manifest("a"));
@@ -163,9 +159,7 @@ describe("file", () => {
     const { trace } = recordingTrace(clock);
     const stop = new AbortController();
     const { channel, updates } = recorded();
-    const done = new FileSource({ clock, trace }, { path: folder, nodeName: "n1", kubeVersion: "1.25" }, channel).run(
-      stop.signal,
-    );
+    const done = new FileSource({ clock, trace }, { path: folder, nodeName: "n1" }, channel).run(stop.signal);
     // A change that comes before the watch has begun is read 20 s later only: so change until it is seen.
     while (updates.at(-1) !== "SET a-n1=busybox") {
       await writeFile(join(folder, ".new"), manifest("a"));
@@ -233,7 +227,7 @@ describe("http", () => {
     };
     const done = runHttpSource(
       { clock, trace, fetch: get as typeof fetch },
-      { url: "http://x/pods", nodeName: "n1", kubeVersion: "1.25" },
+      { url: "http://x/pods", nodeName: "n1" },
       channel,
       stop.signal,
     );

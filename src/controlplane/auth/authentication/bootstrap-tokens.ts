@@ -1,18 +1,21 @@
 import { timingSafeEqual } from "node:crypto";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { StatusError } from "../../../apimachinery/errors.js";
+import {
+  expirationMs,
+  GROUP_PATTERN,
+  TOKEN_NAMESPACE,
+  TOKEN_SECRET_TYPE,
+  tokenField,
+  tokenSecretName,
+} from "../../../cluster-bootstrap/secret.js";
+import { TOKEN_PATTERN } from "../../../cluster-bootstrap/token.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Registry } from "../../registry/registry.js";
-import { fieldOf, textOf } from "../reading.js";
 import { asAuthenticated } from "./groups.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
-const TOKEN_NAMESPACE = "kube-system";
-const TOKEN_SECRET_TYPE = "bootstrap.kubernetes.io/token";
-const TOKEN_PATTERN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const BOOTSTRAP_GROUP = "system:bootstrappers";
-const BOOTSTRAP_GROUP_PATTERN = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
-const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 export interface BootstrapTokenDeps {
   readonly registry: () => Registry;
@@ -44,7 +47,7 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
 
   async #secret(id: string): Promise<KubeObject | undefined> {
     try {
-      return await this.deps.registry().store("secrets").get(TOKEN_NAMESPACE, `bootstrap-token-${id}`);
+      return await this.deps.registry().store("secrets").get(TOKEN_NAMESPACE, tokenSecretName(id));
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return undefined;
       throw error;
@@ -60,34 +63,27 @@ function unknown(id: string, problem: string): TokenResult {
 function tokenProblem(secret: KubeObject, id: string, tokenSecret: string, nowMs: number): string | undefined {
   if (secret.metadata.deletionTimestamp !== undefined) return "its secret is being deleted";
   if (secret["type"] !== TOKEN_SECRET_TYPE) return `its secret is not of type ${TOKEN_SECRET_TYPE}`;
-  if (!isEqualInConstantTime(dataOf(secret, "token-secret"), tokenSecret)) return "the part after the dot is wrong";
-  if (dataOf(secret, "token-id") !== id) return "its secret holds another token-id";
-  const expiration = dataOf(secret, "expiration");
-  if (expiration !== "") {
-    const expiresAtMs = RFC3339.test(expiration) ? Date.parse(expiration) : Number.NaN;
-    if (Number.isNaN(expiresAtMs)) return "its expiration is no RFC 3339 time";
-    if (nowMs > expiresAtMs) return `it expired at ${expiration}`;
-  }
-  if (dataOf(secret, "usage-bootstrap-authentication") !== "true") return "usage-bootstrap-authentication is not true";
+  if (!isEqualInConstantTime(tokenField(secret, "token-secret"), tokenSecret)) return "the part after the dot is wrong";
+  if (tokenField(secret, "token-id") !== id) return "its secret holds another token-id";
+  const expiresAtMs = expirationMs(secret);
+  if (Number.isNaN(expiresAtMs)) return "its expiration is not an RFC 3339 time";
+  if (expiresAtMs !== undefined && nowMs > expiresAtMs) return `it expired at ${tokenField(secret, "expiration")}`;
+  if (tokenField(secret, "usage-bootstrap-authentication") !== "true")
+    return "usage-bootstrap-authentication is not true";
   return undefined;
 }
 
 /** Mirrors k8s.io/cluster-bootstrap/token/util/helpers.go (GetGroups). @returns undefined when one is not allowed */
 function bootstrapGroups(secret: KubeObject): string[] | undefined {
   const groups = new Set([BOOTSTRAP_GROUP]);
-  const extra = dataOf(secret, "auth-extra-groups");
+  const extra = tokenField(secret, "auth-extra-groups");
   if (extra !== "") {
     for (const group of extra.split(",")) {
-      if (!BOOTSTRAP_GROUP_PATTERN.test(group)) return undefined;
+      if (!GROUP_PATTERN.test(group)) return undefined;
       groups.add(group);
     }
   }
   return [...groups].sort();
-}
-
-/** @returns the decoded value of one key of the secret, "" when it is missing */
-function dataOf(secret: KubeObject, key: string): string {
-  return Buffer.from(textOf(fieldOf(secret["data"], key)), "base64").toString("utf8");
 }
 
 /** Only the length can be learned from how long this takes, and all token secrets have the same. */

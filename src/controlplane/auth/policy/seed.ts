@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { DEFAULT_NODE_TOKEN_GROUP } from "../../../cluster-bootstrap/secret.js";
 import { isAtLeast } from "../../../release/facts.js";
 import { type PolicyRule, rulesOf } from "../authorization/rbac-types.js";
 import {
@@ -133,8 +134,6 @@ const NAMESPACE_ROLE_BINDINGS: readonly (readonly [
   ],
 ];
 
-/** The group that `kubeadm token create` gives to tokens. */
-const DEFAULT_NODE_TOKEN_GROUP = "system:bootstrappers:kubeadm:default-node-token";
 const CSR_ROLE_PREFIX = "system:certificates.k8s.io:certificatesigningrequests";
 
 const KUBEADM_BINDINGS: readonly (readonly [name: string, role: string, group: string])[] = [

@@ -1,10 +1,10 @@
 import { WorkQueue } from "../../../client-go/workqueue.js";
+import { detachedSignature } from "../../../cluster-bootstrap/jws.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { type ConfigMapObject, isTerminating, type SecretObject } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { detachedSignature } from "./jws.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";
 
 const NAMESPACE = "kube-public";

@@ -1,9 +1,10 @@
 import { WorkQueue } from "../../../client-go/workqueue.js";
+import { expirationMs } from "../../../cluster-bootstrap/secret.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { keyOf, nameOf, rfc3339, type SecretObject } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
-import { expirationMs, isBootstrapToken } from "./tokens.js";
+import { isBootstrapToken } from "./tokens.js";
 
 /**
  * Deletes bootstrap tokens when they expire, at once and not by polling.
@@ -47,7 +48,7 @@ export class TokenCleaner implements Controller {
       {
         kind: "decision",
         what: `delete the bootstrap token ${nameOf(secret)}`,
-        why: endMs === 0 ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
+        why: Number.isNaN(endMs) ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
         upstream: { file: "pkg/controller/bootstrap/tokencleaner.go", func: "evalSecret" },
       },
       AS_CONTROLLER,

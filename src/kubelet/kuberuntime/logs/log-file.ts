@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { constants, type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { ChildAbort } from "../../../util/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { LogError } from "./options.js";
 import { findTailLineStart } from "./tail.js";
@@ -143,14 +144,11 @@ export class LogWatcher implements Disposable {
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!this.#hasChanged) {
-      const period = new AbortController();
+      using period = new ChildAbort(signal);
       this.#wake = () => period.abort();
-      const onAbort = () => period.abort();
-      signal.addEventListener("abort", onAbort, { once: true });
       await this.clock.sleep(LOG_FORCE_CHECK_PERIOD_MS, period.signal).catch(() => {
         // Something happened first.
       });
-      signal.removeEventListener("abort", onAbort);
       this.#wake = undefined;
     }
     this.#hasChanged = false;

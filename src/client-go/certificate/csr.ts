@@ -1,0 +1,99 @@
+import type { KeyObject } from "node:crypto";
+import { base64Text, type CertificateSigningRequest, isIssued } from "../../apimachinery/api/certificates.js";
+import { parseCertificatePem } from "../../pki/certificate.js";
+import { createCertificateRequest, parseCertificateRequestPem, requestSignatureProblem } from "../../pki/csr.js";
+import { DerError } from "../../pki/der.js";
+import { publicKeyDer } from "../../pki/keys.js";
+import { type DistinguishedName, nameText } from "../../pki/name.js";
+import type { SubjectAltNames } from "../../pki/sans.js";
+import { defined } from "../../util/defined.js";
+import { isSuccess, refusal } from "../rest/answers.js";
+import type { KubeClient } from "../rest/client.js";
+import { identityInWords } from "../rest/identity.js";
+import { CSRS, collectionPath, objectPath } from "../rest/paths.js";
+
+export interface RequestOptions {
+  readonly key: KeyObject;
+  readonly subject: DistinguishedName;
+  /** of a server's certificate: the names and addresses it is called at */
+  readonly sans?: SubjectAltNames;
+  readonly usages: readonly string[];
+  readonly signerName: string;
+  /** undefined: the server makes one up from `csr-`, as the certificate manager of upstream has it */
+  readonly name?: string;
+  readonly expirationSeconds?: number;
+  /** Unix ms */
+  readonly nowMs: number;
+}
+
+export type RequestResult =
+  | { readonly outcome: "created" | "reused"; readonly csr: CertificateSigningRequest }
+  /** there is a request of this name that is of no use */
+  | { readonly outcome: "unusable"; readonly name: string; readonly why: string };
+
+/**
+ * Sends a CertificateSigningRequest, or finds the one of the same name that an earlier run sent.
+ *
+ * Mirrors k8s.io/client-go/util/certificate/csr/csr.go (RequestCertificate, ensureCompatible).
+ * Differs: an existing request that was denied, has failed or brought a certificate that has expired is reported as
+ * unusable, so that the caller can make another; upstream stops until somebody deletes it.
+ *
+ * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED
+ */
+export async function requestCertificate(
+  client: KubeClient,
+  options: RequestOptions,
+  signal: AbortSignal,
+): Promise<RequestResult> {
+  const { name, subject, sans, usages, signerName, expirationSeconds } = options;
+  const path = collectionPath(CSRS);
+  const pem = createCertificateRequest(options.key, sans === undefined ? { subject } : { subject, sans });
+  const body = {
+    kind: "CertificateSigningRequest",
+    apiVersion: CSRS.apiVersion,
+    metadata: name === undefined ? { generateName: "csr-" } : { name },
+    spec: {
+      request: Buffer.from(pem).toString("base64"),
+      signerName,
+      ...defined({ expirationSeconds }),
+      usages,
+    },
+  };
+  const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
+  if (isSuccess(answer)) return { outcome: "created", csr: answer.body };
+  if (answer.status !== 409 || name === undefined) {
+    throw refusal(answer, `POST ${path}`, identityInWords(client.config));
+  }
+  const existing = await client.expect<CertificateSigningRequest>({
+    method: "GET",
+    path: objectPath(CSRS, name),
+    signal,
+  });
+  const why = whyUnusable(existing, options);
+  return why === undefined ? { outcome: "reused", csr: existing } : { outcome: "unusable", name, why };
+}
+
+function whyUnusable(existing: CertificateSigningRequest, options: RequestOptions): string | undefined {
+  try {
+    const request = parseCertificateRequestPem(base64Text(existing.spec.request));
+    if (nameText(request.subject) !== nameText(options.subject)) return "it is for another subject";
+    if (existing.spec.signerName !== options.signerName) return "it is for another signer";
+    if (!request.spkiDer.equals(publicKeyDer(options.key))) return "it is for another key";
+    if (requestSignatureProblem(request) !== undefined) return "its signature is not good";
+    const ended = existing.status?.conditions?.find(({ type }) => type === "Denied" || type === "Failed");
+    if (ended !== undefined) return `it was ${ended.type === "Denied" ? "denied" : "failed"} before`;
+    const certificate = issuedCertificate(existing);
+    if (certificate !== undefined && options.nowMs > parseCertificatePem(certificate).notAfterMs) {
+      return "its certificate has expired";
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof DerError) return `it cannot be read: ${error.message}`;
+    throw error;
+  }
+}
+
+/** PEM; undefined while none was issued */
+export function issuedCertificate(csr: CertificateSigningRequest): string | undefined {
+  return isIssued(csr) ? base64Text(csr.status?.certificate ?? "") : undefined;
+}

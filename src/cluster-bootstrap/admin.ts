@@ -1,0 +1,137 @@
+import type { KubeList, KubeObject } from "../apimachinery/api/meta.js";
+import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { identityInWords } from "../client-go/rest/identity.js";
+import type { Trace } from "../trace/trace.js";
+import { LabError } from "../util/errors.js";
+import {
+  SECRETS_PATH,
+  summarizeToken,
+  TOKEN_SECRET_TYPE,
+  type TokenSettings,
+  type TokenSummary,
+  tokenSecret,
+  tokenSecretName,
+} from "./secret.js";
+
+/** The administrator's side of bootstrap tokens: a client that may write Secrets in kube-system. */
+export interface TokenDeps {
+  readonly client: KubeClient;
+  readonly trace: Trace;
+  /** Unix ms */
+  readonly nowMs: number;
+}
+
+/**
+ * Stores the Secret that makes the token valid.
+ *
+ * Mirrors cmd/kubeadm/app/phases/bootstraptoken/node/token.go (CreateNewTokens).
+ *
+ * @throws LabError REFUSED when a token of this id exists; as KubeClient.expect
+ */
+export async function createToken(deps: TokenDeps, settings: TokenSettings): Promise<void> {
+  const name = tokenSecretName(settings.token.id);
+  const upstream = { file: "cmd/kubeadm/app/phases/bootstraptoken/node/token.go", func: "CreateNewTokens" };
+  await deps.trace.step("user", `Store the token as Secret kube-system/${name}`, { upstream }, async () => {
+    const answer = await deps.client.request({ method: "POST", path: SECRETS_PATH, body: tokenSecret(settings) });
+    if (answer.status === 409) {
+      throw new LabError(
+        "REFUSED",
+        `a token with the id ${settings.token.id} exists already`,
+        `Take another one, or delete it first: kubelab token delete ${settings.token.id}`,
+      );
+    }
+    if (!isSuccess(answer)) throw refusal(answer, `POST ${SECRETS_PATH}`, identityInWords(deps.client.config));
+  });
+}
+
+/** All token Secrets, invalid ones included, by id. */
+export async function listTokens(deps: TokenDeps): Promise<TokenSummary[]> {
+  const list = await deps.client.expect<KubeList>({
+    method: "GET",
+    path: SECRETS_PATH,
+    query: { fieldSelector: `type=${TOKEN_SECRET_TYPE}` },
+  });
+  return list.items.map((secret) => summarizeToken(secret, deps.nowMs)).sort((a, b) => a.id.localeCompare(b.id));
+}
+
+/** @throws LabError REFUSED when there is none of this id */
+export async function deleteToken(deps: TokenDeps, tokenId: string): Promise<void> {
+  const name = tokenSecretName(tokenId);
+  await deps.trace.step("user", `Delete Secret kube-system/${name}`, {}, async () => {
+    const answer = await deps.client.request({ method: "DELETE", path: `${SECRETS_PATH}/${name}` });
+    if (answer.status === 404) {
+      throw new LabError(
+        "REFUSED",
+        `there is no token with the id ${tokenId}`,
+        "See which there are: kubelab token list",
+      );
+    }
+    if (!isSuccess(answer))
+      throw refusal(answer, `DELETE ${SECRETS_PATH}/${name}`, identityInWords(deps.client.config));
+  });
+}
+
+interface Subject {
+  readonly kind?: string;
+  readonly name?: string;
+}
+
+interface PolicyRule {
+  readonly verbs?: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+}
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+
+/**
+ * Says where a token's rights come from: not from the token but from the ClusterRoleBindings of its groups.
+ * Reads the bindings and roles of this very cluster; reports one decision per binding found.
+ */
+export async function explainRights(deps: TokenDeps, groups: readonly string[]): Promise<void> {
+  const { client, trace } = deps;
+  await trace.step("user", "Where the token's rights come from: the bindings of its groups", {}, async () => {
+    const bindings = await client.expect<KubeList>({ method: "GET", path: `${RBAC}/clusterrolebindings` });
+    // What everybody who is authenticated may do (discovery, self reviews) would hide what is special about a token.
+    const mine = bindings.items.filter((binding) => subjectsOf(binding).some((one) => isGroup(one, groups)));
+    for (const binding of mine) {
+      const role = (binding["roleRef"] as { readonly name?: string } | undefined)?.name ?? "";
+      const answer = await client.request<KubeObject>({
+        method: "GET",
+        path: `${RBAC}/clusterroles/${encodeURIComponent(role)}`,
+      });
+      const rules =
+        (answer.status === 200 ? (answer.body["rules"] as readonly PolicyRule[] | undefined) : undefined) ?? [];
+      trace.emit(
+        {
+          kind: "decision",
+          what: rules.map(ruleInWords).join("; ") || `nothing: ClusterRole ${role} has no rules`,
+          why: `ClusterRoleBinding ${binding.metadata.name} gives ClusterRole ${role} to ${groups.join(", ")}`,
+        },
+        { actor: "apiserver" },
+      );
+    }
+    if (mine.length === 0) {
+      trace.emit(
+        {
+          kind: "note",
+          text: `No ClusterRoleBinding names ${groups.join(", ") || "a group of it"}: the token proves who asks, and may do nothing.`,
+        },
+        { actor: "apiserver" },
+      );
+    }
+  });
+}
+
+function subjectsOf(binding: KubeObject): readonly Subject[] {
+  return (binding["subjects"] as readonly Subject[] | undefined) ?? [];
+}
+
+function isGroup(subject: Subject, groups: readonly string[]): boolean {
+  return subject.kind === "Group" && subject.name !== undefined && groups.includes(subject.name);
+}
+
+function ruleInWords(rule: PolicyRule): string {
+  return `may ${(rule.verbs ?? []).join(", ")} ${(rule.resources ?? []).join(", ")}`;
+}

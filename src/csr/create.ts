@@ -1,0 +1,224 @@
+import type { KeyObject } from "node:crypto";
+import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { identityInWords } from "../client-go/rest/identity.js";
+import { CSRS, collectionPath, objectPath } from "../client-go/rest/paths.js";
+import { createCertificateRequest, parseCertificateRequestPem } from "../pki/csr.js";
+import { generatePrivateKey, type KeyType, publicKeyDer, publicKeyFacts } from "../pki/keys.js";
+import type { DistinguishedName } from "../pki/name.js";
+import type { SubjectAltNames } from "../pki/sans.js";
+import { evaluateRules, evaluateSigner, findSigner, outcomesText } from "../pki/signers.js";
+import type { Trace } from "../trace/trace.js";
+import { defined } from "../util/defined.js";
+import { LabError } from "../util/errors.js";
+import { writeFileAtomic } from "../util/files.js";
+import { keyFromFile, type RequestFiles } from "./files.js";
+
+export interface RequestPlan {
+  /** undefined: the server makes one up from `csr-` */
+  readonly name?: string;
+  readonly subject: DistinguishedName;
+  readonly sans: SubjectAltNames;
+  readonly signerName: string;
+  /** undefined: what this signer's requests usually have */
+  readonly usages?: readonly string[];
+  readonly keyType?: KeyType;
+  readonly expirationSeconds?: number;
+}
+
+export interface PreparedRequest {
+  readonly key: KeyObject;
+  /** PKCS#10, PEM */
+  readonly requestPem: string;
+  /** as it is sent */
+  readonly object: CertificateSigningRequest;
+  /** where the request is, for what is said; not there in a dry run */
+  readonly requestPath: string;
+}
+
+interface LocalDeps {
+  readonly trace: Trace;
+}
+
+/**
+ * Does on this machine what comes before the cluster is asked: key, PKCS#10, base64, the object. Each step names the
+ * openssl command that does the same.
+ * @param files undefined: nothing is written, and the key is gone with this process
+ * @throws LabError BAD_FILE
+ */
+export async function prepareRequest(
+  deps: LocalDeps,
+  plan: RequestPlan,
+  files: RequestFiles | undefined,
+): Promise<PreparedRequest> {
+  const { trace } = deps;
+  if (plan.usages === undefined && findSigner(plan.signerName) === undefined) throw unknownUsages(plan.signerName);
+  const key = await trace.step("user", "Make a private key: it never leaves this machine", {}, () =>
+    makeKey(trace, plan.keyType, files),
+  );
+  const requestPem = await trace.step(
+    "user",
+    "Write the certificate request (PKCS#10): who I want to be, signed with the key",
+    { upstream: { file: "staging/src/k8s.io/client-go/util/cert/csr.go", func: "MakeCSRFromTemplate" } },
+    async () => {
+      const pem = createCertificateRequest(key, plan);
+      if (files !== undefined) await writeFileAtomic(files.request, pem);
+      byHand(trace, opensslRequest(plan, files));
+      return pem;
+    },
+  );
+  const object = trace.step("user", "Wrap it into a CertificateSigningRequest object", {}, () => {
+    byHand(trace, `base64 -w0 ${files?.request ?? "kubelet.csr"}   # is spec.request`);
+    const wrapped = csrObject(plan, requestPem, plan.usages ?? usualUsages(plan.signerName, key));
+    explainSigner(trace, wrapped);
+    return wrapped;
+  });
+  return { key, requestPem, object, requestPath: files?.request ?? "kubelet.csr" };
+}
+
+async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFiles | undefined): Promise<KeyObject> {
+  if (files === undefined) return generatePrivateKey(type ?? "ec");
+  const { key, isReused } = await keyFromFile(files.key, type);
+  const kind = publicKeyFacts(publicKeyDer(key)).text;
+  trace.emit(
+    { kind: "state", subject: files.key, what: kind, to: isReused ? "there already, used again" : "written (0600)" },
+    { actor: "user" },
+  );
+  const command = key.asymmetricKeyType === "rsa" ? "genrsa 2048" : "ecparam -genkey -name prime256v1 -noout";
+  if (!isReused) byHand(trace, `openssl ${command} > ${files.key}`);
+  return key;
+}
+
+/** Says which command line does the same. */
+export function byHand(trace: Trace, command: string): void {
+  trace.emit({ kind: "note", text: `by hand: ${command}` }, { actor: "user" });
+}
+
+/** The openssl command line that makes the same request. */
+function opensslRequest({ subject, sans }: RequestPlan, files: RequestFiles | undefined): string {
+  const names = [...subject.organization.map((one) => `/O=${one}`), `/CN=${subject.commonName}`].join("");
+  const alternative = [
+    ...sans.dns.map((one) => `DNS:${one}`),
+    ...sans.ip.map((one) => `IP:${one}`),
+    ...sans.email.map((one) => `email:${one}`),
+    ...sans.uri.map((one) => `URI:${one}`),
+  ].join(",");
+  const extension = alternative === "" ? "" : ` -addext subjectAltName=${alternative}`;
+  const { key = "kubelet.key", request = "kubelet.csr" } = files ?? {};
+  return `openssl req -new -key ${key} -subj ${names}${extension} -out ${request}`;
+}
+
+/** A signer's usual usages; an RSA key can also encipher, and says so. */
+function usualUsages(signerName: string, key: KeyObject): readonly string[] {
+  const [first = "", ...rest] = findSigner(signerName)?.typicalUsages ?? [];
+  return key.asymmetricKeyType === "rsa" ? [first, "key encipherment", ...rest] : [first, ...rest];
+}
+
+function unknownUsages(signerName: string): LabError {
+  return new LabError(
+    "USAGE",
+    `nobody here knows which usages ${signerName} wants`,
+    "Name them, for example: --usages 'digital signature,client auth'",
+  );
+}
+
+function csrObject(plan: RequestPlan, requestPem: string, usages: readonly string[]): CertificateSigningRequest {
+  const { name, signerName, expirationSeconds } = plan;
+  return {
+    apiVersion: CSRS.apiVersion,
+    kind: "CertificateSigningRequest",
+    metadata: name === undefined ? { generateName: "csr-" } : { name },
+    spec: {
+      request: Buffer.from(requestPem).toString("base64"),
+      signerName,
+      ...defined({ expirationSeconds }),
+      usages,
+    },
+  };
+}
+
+/** Says before the cluster does what the signer will say. */
+export function explainSigner(trace: Trace, csr: CertificateSigningRequest): void {
+  const signer = findSigner(csr.spec.signerName);
+  if (signer === undefined) {
+    const text = `${csr.spec.signerName} is no signer of the cluster's own CA: somebody else must sign this.`;
+    trace.emit({ kind: "note", text }, { actor: "user" });
+    return;
+  }
+  const request = parseCertificateRequestPem(base64Text(csr.spec.request));
+  const question = { request, usages: csr.spec.usages ?? [] };
+  const atCreation = evaluateRules(signer.creationRules, question);
+  const outcomes = [...atCreation, ...evaluateSigner(signer, question)];
+  const isGood = outcomes.every((one) => one.ok);
+  const what = !atCreation.every((one) => one.ok)
+    ? "the API server's admission will refuse this: no such object can be made"
+    : isGood
+      ? `${signer.name} would sign this once it is approved`
+      : `${signer.name} would refuse this, also when it is approved`;
+  trace.emit({ kind: "decision", what, why: outcomesText(outcomes), upstream: signer.upstream }, { actor: "user" });
+  if (isGood) trace.emit({ kind: "note", text: `Approved: ${signer.approval}.` }, { actor: "user" });
+}
+
+/**
+ * Sends the object, or finds the one of the same name that asks for the same key and signer.
+ * @throws LabError REFUSED when the name is taken by another request; as KubeClient.expect
+ */
+export async function submitRequest(
+  deps: { readonly client: KubeClient; readonly trace: Trace },
+  prepared: PreparedRequest,
+  signal: AbortSignal,
+): Promise<CertificateSigningRequest> {
+  const { client, trace } = deps;
+  const path = collectionPath(CSRS);
+  const { name } = prepared.object.metadata;
+  return trace.step("user", "Send it: the API server adds who is asking, and stores it", {}, async () => {
+    byHand(trace, kubectlCreate(prepared));
+    const body = prepared.object;
+    const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
+    if (isSuccess(answer)) return answer.body;
+    if (answer.status !== 409 || name === undefined) {
+      throw refusal(answer, `POST ${path}`, identityInWords(client.config));
+    }
+    const existing = await client.expect<CertificateSigningRequest>({
+      method: "GET",
+      path: objectPath(CSRS, name),
+      signal,
+    });
+    if (isSameRequest(existing, prepared)) {
+      const text = `CSR ${name} is there already, for the same key and signer: going on with it.`;
+      trace.emit({ kind: "note", text }, { actor: "user" });
+      return existing;
+    }
+    throw new LabError(
+      "REFUSED",
+      `CSR ${name} exists already, and it asks for something else`,
+      `Take another --name, or look at it: kubelab csr inspect ${name}`,
+    );
+  });
+}
+
+/** The object as one would type it, the request put in by the shell. */
+function kubectlCreate({ object, requestPath }: PreparedRequest): string {
+  const { metadata, spec } = object;
+  const { expirationSeconds, usages = [] } = spec;
+  return [
+    "kubectl create -f - <<EOF",
+    `apiVersion: ${object.apiVersion}`,
+    `kind: ${object.kind}`,
+    metadata.name === undefined
+      ? `metadata: {generateName: ${metadata.generateName}}`
+      : `metadata: {name: ${metadata.name}}`,
+    "spec:",
+    `  request: $(base64 -w0 ${requestPath})`,
+    `  signerName: ${spec.signerName}`,
+    ...(expirationSeconds === undefined ? [] : [`  expirationSeconds: ${expirationSeconds}`]),
+    `  usages: [${usages.join(", ")}]`,
+    "EOF",
+  ].join("\n");
+}
+
+function isSameRequest(existing: CertificateSigningRequest, { key, object }: PreparedRequest): boolean {
+  const request = parseCertificateRequestPem(base64Text(existing.spec.request));
+  return existing.spec.signerName === object.spec.signerName && request.spkiDer.equals(publicKeyDer(key));
+}

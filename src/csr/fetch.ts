@@ -1,0 +1,65 @@
+import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import { type WaitDeps, type WaitOptions, waitForCertificate } from "../client-go/certificate/wait.js";
+import { parseCertificatePem } from "../pki/certificate.js";
+import { parseCertificateRequestPem } from "../pki/csr.js";
+import { publicKeyDer } from "../pki/keys.js";
+import { nameText } from "../pki/name.js";
+import { LabError } from "../util/errors.js";
+import { byHand } from "./create.js";
+import { type RequestFiles, readKeyFile, writeCertificate } from "./files.js";
+
+/**
+ * Waits for a request's certificate and writes it beside its key.
+ *
+ * The key is compared with the request before anything is waited for.
+ * @returns PEM
+ * @throws LabError BAD_FILE when the key is another one; CSR_DENIED, CSR_FAILED, TIMED_OUT
+ */
+export async function fetchCertificate(
+  deps: WaitDeps,
+  csr: CertificateSigningRequest,
+  files: RequestFiles,
+  options: WaitOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const name = csr.metadata.name ?? "";
+  const key = await readKeyFile(files.key);
+  if (key !== undefined) {
+    const { spkiDer } = parseCertificateRequestPem(base64Text(csr.spec.request));
+    if (!spkiDer.equals(publicKeyDer(key))) {
+      throw new LabError(
+        "BAD_FILE",
+        `the key ${files.key} is not the one that CSR ${name} was made with`,
+        "Name the file of its key: its folder with --out-dir, the beginning of its name with --prefix.",
+      );
+    }
+  }
+  const upstream = { file: "staging/src/k8s.io/client-go/util/certificate/csr/csr.go", func: "WaitForCertificate" };
+  const certificatePem = await deps.trace.step("user", `Wait for the certificate of CSR ${name}`, { upstream }, () =>
+    waitForCertificate(deps, csr, options, signal),
+  );
+  await deps.trace.step("user", "Write the certificate", {}, async () => {
+    byHand(
+      deps.trace,
+      `kubectl get csr ${name} -o jsonpath='{.status.certificate}' | base64 -d > ${files.certificate}`,
+    );
+    await writeCertificate(files, certificatePem);
+    const { subject, notAfterMs } = parseCertificatePem(certificatePem);
+    const until = `${new Date(notAfterMs).toISOString().slice(0, 19)}Z`;
+    const what = `${nameText(subject)}, until ${until}`;
+    deps.trace.emit(
+      {
+        kind: "state",
+        subject: files.certificate,
+        what,
+        to: key === undefined ? "written" : "written, matches the key",
+      },
+      { actor: "user" },
+    );
+    if (key === undefined) {
+      const text = `There is no ${files.key}: the certificate is of use only where its key is.`;
+      deps.trace.emit({ kind: "note", text }, { actor: "user" });
+    }
+  });
+  return certificatePem;
+}

@@ -1,0 +1,81 @@
+import type { KeyObject } from "node:crypto";
+import { join } from "node:path";
+import {
+  generatePrivateKey,
+  type KeyType,
+  keyMatchesCertificate,
+  parsePrivateKey,
+  privateKeyPem,
+} from "../pki/keys.js";
+import { LabError } from "../util/errors.js";
+import { readIfThere, writeFileAtomic } from "../util/files.js";
+
+/** The three files of one request: `kubelet.key` (0600), `kubelet.csr`, `kubelet.pem`. */
+export interface RequestFiles {
+  readonly key: string;
+  readonly request: string;
+  readonly certificate: string;
+}
+
+export function requestFiles(folder: string, prefix: string): RequestFiles {
+  const path = (ending: string) => join(folder, `${prefix}.${ending}`);
+  return { key: path("key"), request: path("csr"), certificate: path("pem") };
+}
+
+export interface LocalKey {
+  readonly key: KeyObject;
+  /** true: it was there already */
+  readonly isReused: boolean;
+}
+
+/**
+ * The key of this file, or a new one written to it (0600): before anything is sent, so that no certificate is ever issued
+ * for a key that is lost.
+ * @param type undefined: any kind will do, a new one is ECDSA P-256
+ * @throws LabError BAD_FILE when the file holds something else, or a key of another kind than asked for
+ */
+export async function keyFromFile(path: string, type: KeyType | undefined): Promise<LocalKey> {
+  const existing = await readKeyFile(path);
+  if (existing === undefined) {
+    const key = await generatePrivateKey(type ?? "ec");
+    await writeFileAtomic(path, privateKeyPem(key), { mode: 0o600 });
+    return { key, isReused: false };
+  }
+  if (type !== undefined && existing.asymmetricKeyType !== type) {
+    throw new LabError(
+      "BAD_FILE",
+      `${path} holds a key of type ${existing.asymmetricKeyType}, and --key-type asks for ${type}`,
+      "Name another folder with --out-dir, or move the old key away.",
+    );
+  }
+  return { key: existing, isReused: true };
+}
+
+/** @returns undefined when there is no such file. @throws LabError BAD_FILE when it holds no readable key */
+export async function readKeyFile(path: string): Promise<KeyObject | undefined> {
+  const pem = await readIfThere(path);
+  if (pem === undefined) return undefined;
+  const key = parsePrivateKey(pem);
+  if (key !== undefined) return key;
+  throw new LabError(
+    "BAD_FILE",
+    `${path} holds no private key that can be read`,
+    "It is damaged, encrypted or half-written: move it away, or name another with --out-dir or --prefix.",
+  );
+}
+
+/**
+ * Writes the certificate beside its key.
+ * @throws LabError BAD_FILE when the key is there and is not its key: nothing is written then
+ */
+export async function writeCertificate(files: RequestFiles, certificatePem: string): Promise<void> {
+  const keyPem = await readIfThere(files.key);
+  if (keyPem !== undefined && !keyMatchesCertificate(keyPem, certificatePem)) {
+    throw new LabError(
+      "BAD_FILE",
+      `the key ${files.key} does not belong to the issued certificate`,
+      "Name the key that the request was made with: its folder with --out-dir, its name's beginning with --prefix.",
+    );
+  }
+  await writeFileAtomic(files.certificate, certificatePem);
+}

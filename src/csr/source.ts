@@ -1,0 +1,119 @@
+import { readFile } from "node:fs/promises";
+import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import { parseCertificateRequest } from "../pki/csr.js";
+import { DerError } from "../pki/der.js";
+import { walkDer } from "../pki/der-walk.js";
+import { decodePem } from "../pki/pem.js";
+import { LabError } from "../util/errors.js";
+import { describeFileError } from "../util/files.js";
+
+/** The DER to look at, and where it came from. */
+export interface InspectSource {
+  readonly kind: "request" | "certificate";
+  /** `kubelet.pem`, or `CSR csr-abc12` */
+  readonly title: string;
+  readonly der: Buffer;
+  /** the object around a request, when there is one */
+  readonly csr?: CertificateSigningRequest;
+  /** what is wrong with what is around the DER */
+  readonly problem?: string;
+}
+
+/** @returns undefined when there is no such file: then it may be an object's name */
+export async function readSourceFile(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check the path.", { cause });
+  }
+}
+
+/**
+ * Finds the request or certificate in a file: PEM (other blocks are skipped), plain DER, base64 of PEM as it stands in an
+ * object, or a CertificateSigningRequest as YAML or JSON.
+ * @throws LabError BAD_FILE
+ */
+export async function sourceFromFile(bytes: Buffer, title: string): Promise<InspectSource> {
+  const text = bytes.toString("utf8").trim();
+  const blocks = decodePem(/^[A-Za-z0-9+/=\s]+$/.test(text) ? base64Text(text) : text);
+  for (const { type, der } of blocks) {
+    if (type === "CERTIFICATE REQUEST") return { kind: "request", title, der };
+    if (type === "CERTIFICATE") return { kind: "certificate", title, der };
+  }
+  const key = blocks.find(({ type }) => type.endsWith("PRIVATE KEY"));
+  if (key !== undefined) {
+    const hint = "Inspect the request or the certificate that belongs to it, and keep the key to yourself.";
+    throw new LabError("BAD_FILE", `${title} holds a private key, which is not shown`, hint);
+  }
+  const cut = cutOffBlock(text);
+  if (cut !== undefined) return { ...cut, title };
+  if (bytes[0] === 0x30) return { kind: isRequest(bytes) ? "request" : "certificate", title, der: bytes };
+  const csr = await parseObject(text);
+  if (csr !== undefined) return sourceFromObject(csr);
+  throw new LabError(
+    "BAD_FILE",
+    `${title} holds neither a certificate request nor a certificate`,
+    "Expected is a PEM block CERTIFICATE REQUEST or CERTIFICATE, or a CertificateSigningRequest as YAML.",
+  );
+}
+
+/** The request inside an object. */
+export function sourceFromObject(csr: CertificateSigningRequest): InspectSource {
+  const title = `CSR ${csr.metadata.name ?? csr.metadata.generateName ?? "(no name)"}`;
+  const block = decodePem(base64Text(csr.spec.request)).find(({ type }) => type === "CERTIFICATE REQUEST");
+  if (block === undefined) {
+    throw new LabError(
+      "BAD_FILE",
+      `spec.request of ${title} is no base64 of a PEM block CERTIFICATE REQUEST`,
+      "Make it with: base64 -w0 kubelet.csr",
+    );
+  }
+  return { kind: "request", title, der: block.der, csr };
+}
+
+function isRequest(der: Buffer): boolean {
+  try {
+    parseCertificateRequest(der);
+    return true;
+  } catch (error) {
+    if (error instanceof DerError) return !beginsAsCertificate(der);
+    throw error;
+  }
+}
+
+/** SEQUENCE { SEQUENCE { [0] version …: only a certificate has this tag there. */
+function beginsAsCertificate(der: Buffer): boolean {
+  const [, signed, version] = walkDer(der).rows;
+  return signed?.tag === "SEQUENCE" && version?.tag === "[0]";
+}
+
+/** A PEM block without its last line. */
+function cutOffBlock(text: string): Omit<InspectSource, "title"> | undefined {
+  const begin = /-----BEGIN ((?:NEW )?CERTIFICATE REQUEST|CERTIFICATE)-----\s/.exec(text);
+  if (begin === null || text.includes("-----END ")) return undefined;
+  const der = Buffer.from(text.slice(begin.index + begin[0].length), "base64");
+  const kind = begin[1] === "CERTIFICATE" ? "certificate" : "request";
+  return { kind, der, problem: "the file is cut off: its END line is missing" };
+}
+
+async function parseObject(text: string): Promise<CertificateSigningRequest | undefined> {
+  const { parse } = await import("../util/yaml.js");
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch {
+    return undefined; // Not YAML either: the caller says what was expected.
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { kind, metadata, spec } = value as {
+    kind?: unknown;
+    metadata?: unknown;
+    spec?: { request?: unknown; signerName?: unknown };
+  };
+  const isCsr =
+    kind === "CertificateSigningRequest" && typeof spec?.request === "string" && typeof spec.signerName === "string";
+  return isCsr
+    ? ({ metadata: {}, ...value, ...(metadata ? { metadata } : {}) } as CertificateSigningRequest)
+    : undefined;
+}

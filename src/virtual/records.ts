@@ -1,0 +1,68 @@
+import type { ContainerConfig } from "../cri/messages/container.js";
+import type { PodSandboxConfig } from "../cri/messages/sandbox.js";
+import { RpcError } from "../cri/status.js";
+import type { HandlerLog } from "./log-file.js";
+import type { VirtualPod } from "./virtual-pod.js";
+
+/** A pod as the kubelet asked for it. */
+export interface VirtualSandbox {
+  readonly sandboxId: string;
+  readonly config: PodSandboxConfig;
+  /** ns since 1970 */
+  readonly createdAt: bigint;
+  isReady: boolean;
+  readonly containers: Map<string, VirtualContainer>;
+  /** undefined: not all of its containers have been started */
+  work: VirtualPod | undefined;
+}
+
+/** A name of a pod's spec with a state: the work is the whole pod's. Times in ns since 1970; 0: not yet. */
+export interface VirtualContainer {
+  readonly containerId: string;
+  readonly sandbox: VirtualSandbox;
+  readonly config: ContainerConfig;
+  readonly logPath: string;
+  readonly createdAt: bigint;
+  startedAt: bigint;
+  finishedAt: bigint;
+  state: "created" | "running" | "exited";
+  exitCode: number;
+  reason: string;
+  message: string;
+  log: HandlerLog | undefined;
+}
+
+/** What the runtime holds, by ID. */
+export class Records {
+  readonly sandboxes = new Map<string, VirtualSandbox>();
+  readonly containers = new Map<string, VirtualContainer>();
+
+  sandbox(sandboxId: string): VirtualSandbox {
+    const found = this.sandboxes.get(sandboxId);
+    if (found === undefined) throw new RpcError("NotFound", `there is no sandbox ${JSON.stringify(sandboxId)}`);
+    return found;
+  }
+
+  container(containerId: string): VirtualContainer {
+    const found = this.containers.get(containerId);
+    if (found === undefined) throw new RpcError("NotFound", `there is no container ${JSON.stringify(containerId)}`);
+    return found;
+  }
+
+  /** The newest of the pod. */
+  sandboxOfPod(podUid: string): VirtualSandbox | undefined {
+    return [...this.sandboxes.values()].filter(({ config }) => config.metadata?.uid === podUid).at(-1);
+  }
+
+  remove(sandbox: VirtualSandbox): void {
+    for (const containerId of sandbox.containers.keys()) this.containers.delete(containerId);
+    this.sandboxes.delete(sandbox.sandboxId);
+  }
+}
+
+export function hasLabels(
+  labels: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string>> | undefined,
+): boolean {
+  return Object.entries(wanted ?? {}).every(([name, value]) => labels[name] === value);
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+import { isAlive } from "../../src/util/processes.js";
+import { CommandHandler } from "../../src/virtual/command-handler.js";
+import { CommandNotes, endLeftCommands } from "../../src/virtual/command-notes.js";
+import { hear, taskOf } from "./tasks.js";
+
+const PATH = process.env["PATH"];
+const nodeFolder = () => mkdtempSync(join(tmpdir(), "kubelab-commands-"));
+
+describe.skipIf(process.platform !== "linux")("commands that outlive their kubelet", () => {
+  test("what works is noted, with all that it has started it is ended", async () => {
+    const folder = nodeFolder();
+    const handler = new CommandHandler("sleep 1000 & echo $!; wait", { PATH }, new CommandNotes(folder));
+    let child = 0;
+    let ended: Promise<readonly number[]> | undefined;
+    const { outcome } = await hear(handler, taskOf("p"), {
+      onEvent: (event) => {
+        if (event.kind !== "log" || ended !== undefined) return;
+        child = Number(Buffer.from(event.bytes).toString());
+        ended = endLeftCommands(folder);
+      },
+    });
+    assert.equal(outcome?.message, "the command was ended by SIGKILL");
+    assert.equal((await ended)?.length, 1);
+    assert.equal(await isAlive(child), false);
+  });
+
+  test("what has ended is noted no more", async () => {
+    const folder = nodeFolder();
+    await hear(new CommandHandler("true", { PATH }, new CommandNotes(folder)), taskOf("p"));
+    assert.deepEqual(readdirSync(join(folder, "commands")), []);
+    assert.deepEqual(await endLeftCommands(folder), []);
+    assert.equal(existsSync(join(folder, "commands")), false);
+  });
+
+  test("a later process of the same number is let be, and so is what is no note", async () => {
+    const folder = nodeFolder();
+    mkdirSync(join(folder, "commands"));
+    // If one of these were taken for a command, this process would end.
+    for (const name of [`${process.pid}-1`, `${process.pid}-`, `${process.pid}`, "0-0", "1-1", "-5-5", "a"]) {
+      writeFileSync(join(folder, "commands", name), "");
+    }
+    assert.deepEqual(await endLeftCommands(folder), []);
+  });
+});
