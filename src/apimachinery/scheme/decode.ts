@@ -1,11 +1,11 @@
 import type { KubeObject } from "../api/meta.js";
 import { setOwnValue } from "../own.js";
+import { canonicalResourceQuantity, storedQuantity } from "../quantity.js";
 import { canonicalBase64 } from "./base64.js";
 import { jsonFields } from "./catalogue.js";
 import { typeDefaults } from "./defaults/defaults.js";
 import type { MutableStruct } from "./defaults/struct.js";
 import { canonicalTime, RFC3339, RFC3339_MICRO } from "./go-time.js";
-import { canonicalQuantity, canonicalResourceQuantity } from "./quantity.js";
 import type { Field, FieldType, ScalarType } from "./schema.js";
 
 /**
@@ -293,7 +293,7 @@ const SCALARS: Readonly<Record<ScalarType, Decoder>> = {
   },
   time: (value) => canonicalTime(text(value), RFC3339),
   microtime: (value) => canonicalTime(text(value), RFC3339_MICRO),
-  quantity: (value) => canonicalQuantity(quantityText(value)),
+  quantity: (value) => storedQuantity(quantityText(value)),
   resourceQuantity: (value) => canonicalResourceQuantity(quantityText(value)),
   intOrString: (value, walk) => (typeof value === "string" ? value : int32(value, walk)),
   any: (value, walk) => {

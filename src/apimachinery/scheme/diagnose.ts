@@ -1,8 +1,8 @@
+import { QuantityError, storedQuantity } from "../quantity.js";
 import { base64Error, canonicalBase64 } from "./base64.js";
 import { jsonFields, typeSchema } from "./catalogue.js";
 import { goQuote } from "./go-text.js";
 import { canonicalTime, GoTimeError, RFC3339, RFC3339_MICRO } from "./go-time.js";
-import { canonicalQuantity, QuantityError } from "./quantity.js";
 import type { Field, FieldType } from "./schema.js";
 
 export interface Diagnosis {
@@ -235,7 +235,7 @@ export function selfDecodingProblem(
     return problemOf(() => canonicalTime(String(JSON.parse(raw)), type === "time" ? RFC3339 : RFC3339_MICRO));
   }
   if (type === "quantity" || type === "resourceQuantity") {
-    return problemOf(() => canonicalQuantity(kind === "string" ? raw.slice(1, -1) : raw));
+    return problemOf(() => storedQuantity(kind === "string" ? raw.slice(1, -1) : raw));
   }
   if (type !== "intOrString" || kind === "string") return undefined;
   if (kind !== "number") return { value: kind, goType: "int32" };

@@ -1,11 +1,11 @@
 import type { KubeObject } from "../api/meta.js";
 import { badRequest, internalError } from "../errors.js";
+import { QuantityError } from "../quantity.js";
 import { decodeWalking, ShapeError } from "./decode.js";
 import { diagnose } from "./diagnose.js";
 import { goKind } from "./go-text.js";
 import { GoTimeError } from "./go-time.js";
 import { endOfString, parseJson } from "./json-syntax.js";
-import { QuantityError } from "./quantity.js";
 import type { DecodedBody, FieldValidation, KindRef } from "./schema.js";
 import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
-import { nanoValue } from "../../util/quantity.js";
+import { nanoValue } from "../../apimachinery/quantity.js";
 
 /**
  * What the flags of `kubelab node` mean.

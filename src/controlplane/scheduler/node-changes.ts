@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
+import { matchesRequiredNodeAffinity } from "../../apimachinery/corev1/node-affinity.js";
+import { findUntoleratedTaint } from "../../apimachinery/corev1/tolerations.js";
 import type { ClusterEvent } from "./framework.js";
 import type { NodeInfo, PodInfo } from "./node-info.js";
-import { matchesRequiredNodeAffinity } from "./node-selector.js";
 import type { SchedulableNode } from "./objects.js";
 import { NODE_NAME } from "./plugins/node-name.js";
 import { NODE_PORTS } from "./plugins/node-ports.js";
 import { fits } from "./plugins/node-resources-fit.js";
-import { untoleratedTaint } from "./plugins/taint-toleration.js";
 
 /**
  * What about a node has changed that a pod may profit from. A heartbeat alone is nothing.
@@ -40,7 +40,7 @@ const NO_SCHEDULE = new Set(["NoSchedule"] as const);
  */
 export function isWorthTrying(pod: PodInfo, node: NodeInfo): boolean {
   if (node.node === undefined || !fits(pod, node)) return false;
-  if (!matchesRequiredNodeAffinity(pod.pod, node.node)) return false;
+  if (!matchesRequiredNodeAffinity(pod.pod.spec, node.node)) return false;
   if (NODE_NAME.filter(pod, node) !== undefined || NODE_PORTS.filter(pod, node) !== undefined) return false;
-  return untoleratedTaint(node.node.spec?.taints ?? [], pod.pod, NO_SCHEDULE) === undefined;
+  return findUntoleratedTaint(node.node.spec?.taints ?? [], pod.pod.spec?.tolerations ?? [], NO_SCHEDULE) === undefined;
 }

@@ -1,14 +1,24 @@
+import {
+  addTo,
+  nonZeroRequests,
+  podRequests,
+  type Resource,
+  resourceFrom,
+} from "../../apimachinery/corev1/pod-requests.js";
 import { keyOf } from "../controllers/support/objects.js";
 import { type ContainerPort, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
-import { addTo, type PodRequests, podRequests, type Resource, resourceFrom } from "./resources.js";
 
-/** A pod with what the scheduler would otherwise compute again and again. */
-export interface PodInfo extends PodRequests {
+/** A pod with values that the scheduler needs for each node, computed once. */
+export interface PodInfo {
   readonly pod: SchedulablePod;
   /** `namespace/name` */
   readonly key: string;
   readonly uid: string;
   readonly hostPorts: readonly HostPort[];
+  /** decides whether the pod fits */
+  readonly requests: Resource;
+  /** with a minimum for cpu and memory: scores nodes */
+  readonly nonZero: Resource;
 }
 
 export interface HostPort {
@@ -26,7 +36,9 @@ export interface PodInfoOptions {
 }
 
 export function podInfo(pod: SchedulablePod, options: PodInfoOptions): PodInfo {
-  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts: hostPortsOf(pod), ...podRequests(pod, options) };
+  const requests = podRequests(pod.spec, options);
+  const nonZero = nonZeroRequests(pod.spec, options);
+  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts: hostPortsOf(pod), requests, nonZero };
 }
 
 /** Mirrors getContainerPorts in pkg/scheduler/framework/plugins/nodeports/node_ports.go, and HostPortInfo.sanitize. */
@@ -95,9 +107,8 @@ export class NodeInfo {
     return ip === ANY_IP || ips.has(ANY_IP) || ips.has(ip);
   }
 
-  /** How much of a resource is left. */
-  free(resource: string): number {
-    return (this.allocatable.get(resource) ?? 0) - (this.requested.get(resource) ?? 0);
+  get podCount(): number {
+    return this.pods.size;
   }
 
   /** A copy to try things out on. */

@@ -1,11 +1,9 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { NodeSelectorTerm } from "../../apimachinery/api/node-selector.js";
+import type { NodeSelectorTerm } from "../../apimachinery/corev1/node-affinity.js";
+import type { ResourceList } from "../../apimachinery/quantity.js";
 import type { NodeObject, PodObject } from "../controllers/support/objects.js";
 
 /** The parts of Pod and Node that a scheduler reads. Mirrors k8s.io/api/core/v1/types.go. */
-
-/** Resource names with quantities: `{ cpu: "100m" }`. */
-export type ResourceList = Readonly<Record<string, string>>;
 
 export interface ContainerPort {
   readonly hostPort?: number;

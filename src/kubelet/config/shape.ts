@@ -1,4 +1,4 @@
-import { nanoValue } from "../../util/quantity.js";
+import { nanoValue } from "../../apimachinery/quantity.js";
 
 /** What a field must be. `[shape]`: a list of such; `{ "*": shape }`: a map with any names; else the fields that are known. */
 export type Shape = Scalar | readonly [Shape] | { readonly [field: string]: Shape };

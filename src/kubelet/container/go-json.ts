@@ -1,4 +1,4 @@
-import { canonicalQuantity } from "./canonical-quantity.js";
+import { canonicalQuantity } from "../../apimachinery/quantity.js";
 
 /**
  * Writes values as Go's encoding/json writes the API's structs: fields in the order of the struct, empty ones left out

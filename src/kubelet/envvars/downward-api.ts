@@ -1,6 +1,6 @@
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
-import { isZero, milliValue, type ResourceList, unitValue } from "../qos/quantity.js";
-import { resourcesOf } from "../qos/resources.js";
+import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
+import { isZeroQuantity, milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
 import type { ResourceFieldRef } from "./spec.js";
 
 /** Go prints a map's entry as key="value", one per line, sorted. Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
@@ -71,8 +71,8 @@ export function extractResource(
   if (!isKnown) return { problem: `Unsupported container resource : ${resource}` };
   const { limits, requests } = resourcesOf(container);
   const said = kind === "limits" ? limits[name] : requests[name];
-  const amount = kind === "limits" && isZero(said) && DEFAULTED.includes(name) ? allocatable[name] : said;
-  const divisor = isZero(ref.divisor) ? "1" : ref.divisor;
+  const amount = kind === "limits" && isZeroQuantity(said) && DEFAULTED.includes(name) ? allocatable[name] : said;
+  const divisor = isZeroQuantity(ref.divisor) ? "1" : ref.divisor;
   const inUnits = name === "cpu" ? milliValue : unitValue;
   return { value: String(Math.ceil(inUnits(amount ?? "0") / inUnits(divisor))) };
 }

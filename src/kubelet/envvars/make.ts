@@ -1,11 +1,11 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { ResourceList } from "../../apimachinery/quantity.js";
 import { expand } from "../container/expansion.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ObjectResult } from "../kubelet-pods/object-cache.js";
 import { type ObjectManager, textValues } from "../kubelet-pods/object-manager.js";
 import type { EnvVar } from "../kuberuntime/runtime-helper.js";
-import type { ResourceList } from "../qos/quantity.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { extractFieldPath, extractResource } from "./downward-api.js";
 import { type ServiceObject, serviceEnvironment } from "./service-env.js";

@@ -7,12 +7,12 @@ import {
   type V1PodCondition,
   type V1PodStatus,
 } from "../../apimachinery/api/pod.js";
+import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor, isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodStatus } from "../container/runtime.js";
 import { ephemeralContainersOf } from "../container/spec.js";
 import type { ProbeManager } from "../prober/manager.js";
-import { getPodQos } from "../qos/pod-qos.js";
 import {
   generateContainersReadyCondition,
   generatePodInitializedCondition,
@@ -124,7 +124,7 @@ function convertStatusToApiStatus(
   const ephemeral = convert(old.ephemeralContainerStatuses, ephemeralContainersOf(pod));
   return {
     ...(first === undefined ? {} : { podIP: first.ip, podIPs }),
-    qosClass: getPodQos(pod),
+    qosClass: getPodQos(pod.spec),
     initContainerStatuses: convert(old.initContainerStatuses, initContainers ?? [], true),
     containerStatuses: containerStatuses.sort(byName),
     ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral.sort(byName) }),

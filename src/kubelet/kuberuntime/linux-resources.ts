@@ -1,10 +1,10 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
+import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
+import { milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
 import { type ContainerSpec, containersOf, initContainersOf, podSpec } from "../container/spec.js";
-import { getPodQos } from "../qos/pod-qos.js";
-import { milliValue, type ResourceList, unitValue } from "../qos/quantity.js";
-import { resourcesOf } from "../qos/resources.js";
 import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
 
 type Resources = Init<typeof LinuxContainerResources>;
@@ -104,7 +104,7 @@ function calculateLinuxResources(requests: Amounts, limits: Amounts, cpuCfsQuota
  */
 export function oomScoreAdjust(pod: V1Pod, container: ContainerSpec, memoryCapacityBytes: number): number {
   if (isNodeCriticalPod(pod)) return GUARANTEED_OOM_SCORE_ADJ;
-  const qosClass = getPodQos(pod);
+  const qosClass = getPodQos(pod.spec);
   if (qosClass === "Guaranteed") return GUARANTEED_OOM_SCORE_ADJ;
   if (qosClass === "BestEffort") return BEST_EFFORT_OOM_SCORE_ADJ;
   const memoryRequest = unitValue(resourcesOf(container).requests["memory"]);

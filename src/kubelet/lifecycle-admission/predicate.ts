@@ -1,26 +1,23 @@
-import type { V1Pod, V1Toleration } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { type InsufficientResource, insufficientResources } from "../../apimachinery/corev1/fit.js";
+import { matchesRequiredNodeAffinity, type NodeChoice } from "../../apimachinery/corev1/node-affinity.js";
+import { addTo, podRequests, resourceFrom } from "../../apimachinery/corev1/pod-requests.js";
+import { findUntoleratedTaint } from "../../apimachinery/corev1/tolerations.js";
+import type { ResourceList } from "../../apimachinery/quantity.js";
 import { isAtLeast } from "../../release/facts.js";
-import type { NodeObject, Taint } from "../nodestatus/node.js";
+import type { NodeObject } from "../nodestatus/node.js";
 import { isStaticPod } from "../types/pod-update.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "./admit.js";
-import { matchesRequiredNodeAffinity } from "./node-affinity.js";
-import { type Amounts, addTo, amountsOf, hostPortsOf, podRequests, portsConflict } from "./node-info.js";
+import { hostPortsOf, portsConflict } from "./host-ports.js";
 import type { CriticalPodAdmissionHandler } from "./preemption.js";
 
 /** Why a pod does not fit. Mirrors InsufficientResourceError and PredicateFailureError. */
 export type PredicateFailureReason =
-  | {
-      readonly kind: "resource";
-      /** cpu in thousandths, everything else in whole units */
-      readonly resource: string;
-      readonly requested: number;
-      readonly used: number;
-      readonly capacity: number;
-    }
+  | ({ readonly kind: "resource" } & InsufficientResource)
   | { readonly kind: "predicate"; readonly name: string; readonly description: string };
 
-/** Every pod is held against these, whether it asks for them or not. */
-const ALWAYS = ["cpu", "memory", "ephemeral-storage"];
+const WITH_SIDECARS = { sidecars: true } as const;
+const NO_EXECUTE = new Set(["NoExecute"]);
 const OS_LABEL = "kubernetes.io/os";
 
 export interface PredicateAdmitDeps {
@@ -106,9 +103,9 @@ function refuse(reason: string, message: string): PodAdmitResult {
  * Mirrors generalFilter, AdmissionCheck in pkg/scheduler/eventhandlers.go.
  */
 function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
-  const reasons = insufficientResources(pod, otherPods, node);
+  const reasons = lackedResources(pod, otherPods, node);
   const fail = (name: string, description: string) => reasons.push({ kind: "predicate", name, description });
-  if (!matchesRequiredNodeAffinity(pod, node)) {
+  if (!matchesRequiredNodeAffinity(pod.spec as NodeChoice, node)) {
     fail("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   }
   const { nodeName = "" } = pod.spec;
@@ -119,51 +116,24 @@ function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject
   if (hostPortsOf(pod).some((port) => taken.some((other) => portsConflict(port, other)))) {
     fail("NodePorts", "node(s) didn't have free ports for the requested pod ports");
   }
-  if (!isStaticPod(pod) && hasUntoleratedNoExecuteTaint(pod, node.spec?.taints ?? [])) {
+  const { tolerations = [] } = pod.spec;
+  if (!isStaticPod(pod) && findUntoleratedTaint(node.spec?.taints ?? [], tolerations, NO_EXECUTE) !== undefined) {
     fail("TaintToleration", "node(s) had taints that the pod didn't tolerate");
   }
   return reasons;
 }
 
-/** Mirrors fitsRequest in pkg/scheduler/framework/plugins/noderesources/fit.go. */
-function insufficientResources(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
-  const allocatable = amountsOf(node.status?.allocatable ?? {});
-  const reasons: PredicateFailureReason[] = [];
-  const lack = (resource: string, requested: number, used: number, capacity: number) =>
-    reasons.push({ kind: "resource", resource, requested, used, capacity });
-  const maxPods = allocatable.get("pods") ?? 0;
-  if (otherPods.length + 1 > maxPods) lack("pods", 1, otherPods.length, maxPods);
-  const requests = podRequests(pod);
-  if (![...requests.values()].some((amount) => amount > 0)) return reasons;
-  const used = new Map<string, number>();
-  for (const other of otherPods) addTo(used, podRequests(other));
-  for (const resource of resourcesToCheck(requests, allocatable)) {
-    const requested = requests.get(resource) ?? 0;
-    const inUse = used.get(resource) ?? 0;
-    // A node that does not say how much of its disk pods may use does not limit them.
-    const capacity = allocatable.get(resource) ?? (resource === "ephemeral-storage" ? Number.POSITIVE_INFINITY : 0);
-    if (requested > 0 && requested > capacity - inUse) lack(resource, requested, inUse, capacity);
-  }
-  return reasons;
-}
-
-/**
- * An extended resource that the node does not know is the cluster's affair, not the node's. Mirrors
- * removeMissingExtendedResources.
- */
-function resourcesToCheck(requests: Amounts, allocatable: Amounts): ReadonlySet<string> {
-  const others = [...requests.keys()].filter((name) => !name.includes("/") || allocatable.has(name));
-  return new Set([...ALWAYS, ...others]);
-}
-
-function hasUntoleratedNoExecuteTaint({ spec }: V1Pod, taints: readonly Taint[]): boolean {
-  const tolerations = spec.tolerations ?? [];
-  return taints.some((taint) => taint.effect === "NoExecute" && !tolerations.some((one) => tolerates(one, taint)));
-}
-
-/** Mirrors ToleratesTaint in k8s.io/api/core/v1/toleration.go. */
-function tolerates({ effect = "", key = "", operator, value = "" }: V1Toleration, taint: Taint): boolean {
-  if (effect !== "" && effect !== taint.effect) return false;
-  if (key !== "" && key !== taint.key) return false;
-  return operator === "Exists" || value === (taint.value ?? "");
+/** Mirrors fitsRequest and removeMissingExtendedResources. */
+function lackedResources(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
+  const allocatable = resourceFrom(node.status?.allocatable as ResourceList);
+  // A node that does not report allocatable disk space does not limit it.
+  if (!allocatable.has("ephemeral-storage")) allocatable.set("ephemeral-storage", Number.POSITIVE_INFINITY);
+  const requests = podRequests(pod.spec, WITH_SIDECARS);
+  // The cluster accounts for extended resources that the node does not know.
+  for (const name of requests.keys()) if (name.includes("/") && !allocatable.has(name)) requests.delete(name);
+  const requested = new Map<string, number>();
+  for (const other of otherPods) addTo(requested, podRequests(other.spec, WITH_SIDECARS));
+  return insufficientResources(requests, { allocatable, requested, podCount: otherPods.length })
+    .filter((one) => one.requested > 0)
+    .map((one) => ({ kind: "resource", ...one }));
 }

@@ -1,10 +1,10 @@
 import type { V1Pod, V1PodCondition, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { podRequests } from "../../apimachinery/corev1/pod-requests.js";
+import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor } from "../../release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import { getPodQos } from "../qos/pod-qos.js";
 import { replaceOrAppend } from "../status/merge.js";
 import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
-import { podRequests } from "./node-info.js";
 import type { PredicateFailureReason } from "./predicate.js";
 
 const MESSAGE = "Preempted in order to admit critical pod";
@@ -111,7 +111,7 @@ type PodsResult = { readonly pods: readonly V1Pod[] } | { readonly problem: stri
  */
 export function getPodsToPreempt(preemptor: V1Pod, pods: readonly V1Pod[], requirements: Requirements): PodsResult {
   const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
-  const ofClass = (qos: string) => candidates.filter((pod) => getPodQos(pod) === qos);
+  const ofClass = (qos: string) => candidates.filter((pod) => getPodQos(pod.spec) === qos);
   const [bestEffort, burstable, guaranteed] = [ofClass("BestEffort"), ofClass("Burstable"), ofClass("Guaranteed")];
   const unmet = subtract(requirements, candidates);
   if (unmet.size > 0) return { problem: noSetOf(unmet) };
@@ -169,7 +169,7 @@ function subtract(requirements: Requirements, pods: readonly V1Pod[]): Requireme
 
 /** Mirrors GetResourceRequest in pkg/api/v1/resource/helpers.go. */
 function requestOf(pod: V1Pod, resource: string): number {
-  return resource === "pods" ? 1 : (podRequests(pod).get(resource) ?? 0);
+  return resource === "pods" ? 1 : (podRequests(pod.spec, { sidecars: true }).get(resource) ?? 0);
 }
 
 function noSetOf(requirements: Requirements): string {

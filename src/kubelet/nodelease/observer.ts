@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { matchingTolerations, minTolerationSeconds } from "../../apimachinery/corev1/tolerations.js";
 import { type ReflectEvent, reflect } from "../../client-go/cache/reflect.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, EVENTS, NODES, PODS } from "../../client-go/rest/paths.js";
@@ -197,27 +198,14 @@ function readyOf(pod: PodObject): string | undefined {
 }
 
 /**
- * How long a pod stays on a node with these taints: the least tolerationSeconds of the tolerations that match them.
+ * How long a pod stays on a node with these taints: the shortest tolerationSeconds of the first toleration of each.
  *
- * Mirrors pkg/controller/nodelifecycle/scheduler/taint_manager.go (getMinTolerationTime, processPodOnNode). Pure.
+ * Mirrors pkg/controller/nodelifecycle/scheduler/taint_manager.go (processPodOnNode). Pure.
  * @returns seconds; 0: at once; undefined: for ever
  */
 export function tolerationSeconds(pod: PodObject, taints: readonly Taint[]): number | undefined {
-  let least: number | undefined;
-  for (const taint of taints) {
-    if (taint.effect !== "NoExecute") continue;
-    const matching = (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint));
-    if (matching.length === 0) return 0;
-    for (const { tolerationSeconds: seconds } of matching) {
-      if (seconds !== undefined) least = Math.min(least ?? Number.POSITIVE_INFINITY, Math.max(0, seconds));
-    }
-  }
-  return least;
-}
-
-/** Mirrors ToleratesTaint in k8s.io/api/core/v1/toleration.go, for taints without a value. */
-function tolerates(toleration: Toleration, taint: Taint): boolean {
-  if (toleration.effect !== undefined && toleration.effect !== "" && toleration.effect !== taint.effect) return false;
-  if (toleration.key !== undefined && toleration.key !== "" && toleration.key !== taint.key) return false;
-  return toleration.operator === "Exists" || (taint.value ?? "") === "";
+  const noExecute = taints.filter(({ effect }) => effect === "NoExecute");
+  if (noExecute.length === 0) return undefined;
+  const used = matchingTolerations(noExecute, pod.spec?.tolerations ?? []);
+  return used === undefined ? 0 : minTolerationSeconds(used);
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { unitValue } from "../../apimachinery/quantity.js";
 import { generateApiPodStatus } from "../kubelet-pods/api-pod-status.js";
 import { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
 import { ReasonCache } from "../kubelet-pods/reason-cache.js";
@@ -16,7 +17,6 @@ import { killPodNow } from "../podworkers/kill-pod.js";
 import { ProbeManager } from "../prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "../prober/probe-dialer.js";
 import { Prober } from "../prober/prober.js";
-import { unitValue } from "../qos/quantity.js";
 import { podLogsDir } from "../volumes/paths.js";
 import { TokenManager } from "../volumes/token-manager.js";
 import { VolumeManager } from "../volumes/volume-manager.js";

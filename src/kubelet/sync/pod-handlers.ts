@@ -1,4 +1,5 @@
 import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -6,7 +7,6 @@ import type { PodCache } from "../container/cache.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
-import { getPodQos } from "../qos/pod-qos.js";
 import { needToReconcilePodReadiness } from "../status/generate.js";
 import { isMirrorPod, podText, type SyncPodType } from "../types/pod-update.js";
 import { filterOutInactivePods } from "./active-pods.js";
@@ -138,7 +138,7 @@ export class PodHandlers {
     const { kubeVersion } = this.options;
     this.#decided(`do not run ${podText(pod)}: ${reason}`, message, "rejectPod");
     recorder.event(pod, "Warning", reason, message);
-    const qos = factFor("podRejectedKeepsQosClass", kubeVersion) ? { qosClass: getPodQos(pod) } : {};
+    const qos = factFor("podRejectedKeepsQosClass", kubeVersion) ? { qosClass: getPodQos(pod.spec) } : {};
     const text = `${factFor("podRejectedMessage", kubeVersion)} ${message}`;
     statusManager.setPodStatus(pod, { phase: "Failed", reason, message: text, ...qos });
   }

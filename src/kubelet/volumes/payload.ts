@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ResourceList } from "../../apimachinery/quantity.js";
 import { extractFieldPath, extractResource } from "../envvars/downward-api.js";
 import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager.js";
-import type { ResourceList } from "../qos/quantity.js";
 import type { FileProjection, Payload } from "./atomic-writer.js";
 import type {
   ConfigMapSource,

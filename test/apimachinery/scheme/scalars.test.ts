@@ -3,7 +3,6 @@ import { base64Error, canonicalBase64 } from "../../../src/apimachinery/scheme/b
 import { goFormat, goQuote } from "../../../src/apimachinery/scheme/go-text.js";
 import { canonicalTime, RFC3339, RFC3339_MICRO } from "../../../src/apimachinery/scheme/go-time.js";
 import { jsonSyntaxError } from "../../../src/apimachinery/scheme/json-syntax.js";
-import { canonicalQuantity, canonicalResourceQuantity } from "../../../src/apimachinery/scheme/quantity.js";
 
 describe("times", () => {
   const good: [string, typeof RFC3339 | typeof RFC3339_MICRO, string | null][] = [
@@ -43,43 +42,6 @@ describe("times", () => {
   for (const [text, layout, message] of bad) {
     test(`refused: ${text}`, () => expect(() => canonicalTime(text, layout)).toThrow(message));
   }
-});
-
-describe("quantities", () => {
-  const table: [string, string, string][] = [
-    // as written  in a resource list  elsewhere
-    ["2000m", "2", "2000m"],
-    ["4096Mi", "4Gi", "4096Mi"],
-    ["0.5", "500m", "0.5"],
-    ["1.5Gi", "1536Mi", "1536Mi"],
-    ["1000", "1k", "1000"],
-    ["1000Ki", "1000Ki", "1000Ki"],
-    ["512", "512", "512"],
-    ["0.0001", "1m", "0.0001"],
-    ["-0.5", "-500m", "-0.5"],
-    ["100u", "1m", "100u"],
-    ["1e3", "1e3", "1e3"],
-    ["1E", "1E", "1E"],
-    ["0Mi", "0", "0Mi"],
-    ["0.5Ki", "512", "512"],
-    ["+5", "5", "+5"],
-    [" 7 ", "7", "7"],
-    ["1234567", "1234567", "1234567"],
-    ["9223372036854775807", "9223372036854775807", "9223372036854775807"],
-  ];
-  for (const [text, inList, elsewhere] of table) {
-    test(`${text}: ${inList} in a resource list, else ${elsewhere}`, () => {
-      expect(canonicalResourceQuantity(text)).toBe(inList);
-      expect(canonicalQuantity(text)).toBe(elsewhere);
-    });
-  }
-
-  for (const text of ["", "lots", "1Q", "1 Gi", "1.2.3"]) {
-    test(`refused: '${text}'`, () => expect(() => canonicalResourceQuantity(text)).toThrow("quantities must match"));
-  }
-  test("refused: a suffix nobody knows", () => {
-    expect(() => canonicalQuantity("1ki")).toThrow("unable to parse quantity's suffix");
-  });
 });
 
 describe("base64", () => {

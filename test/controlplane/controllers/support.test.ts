@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { matchingTolerations, minTolerationSeconds } from "../../../src/apimachinery/corev1/tolerations.js";
 import { WorkQueue } from "../../../src/client-go/workqueue.js";
 import type { Controller } from "../../../src/controlplane/controllers/controller.js";
 import { CidrSet } from "../../../src/controlplane/controllers/nodeipam.js";
@@ -8,10 +9,6 @@ import { runControllers } from "../../../src/controlplane/controllers/run-contro
 import { SharedReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
 import { Recorder } from "../../../src/controlplane/controllers/support/event-recorder.js";
 import type { NodeCondition, Taint, Toleration } from "../../../src/controlplane/controllers/support/objects.js";
-import {
-  matchingTolerations,
-  minTolerationSeconds,
-} from "../../../src/controlplane/controllers/tainteviction/tolerations.js";
 import { boundaryStep } from "../../../src/controlplane/controllers/ttl.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { NodeSelectorRequirement } from "../../../src/apimachinery/api/node-selector.js";
+import type { NodeSelectorRequirement } from "../../../src/apimachinery/corev1/node-affinity.js";
 import type { TaintEffect } from "../../../src/controlplane/controllers/support/objects.js";
 import type { SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
 import { NODE_AFFINITY } from "../../../src/controlplane/scheduler/plugins/node-affinity.js";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { podRequests } from "../../../src/apimachinery/corev1/pod-requests.js";
 import type { Container } from "../../../src/controlplane/scheduler/objects.js";
 import { BALANCED_ALLOCATION } from "../../../src/controlplane/scheduler/plugins/balanced-allocation.js";
 import { NODE_AFFINITY } from "../../../src/controlplane/scheduler/plugins/node-affinity.js";
 import { nodeResourcesFit } from "../../../src/controlplane/scheduler/plugins/node-resources-fit.js";
 import { TAINT_TOLERATION } from "../../../src/controlplane/scheduler/plugins/taint-toleration.js";
-import { podRequests } from "../../../src/controlplane/scheduler/resources.js";
 import { numFeasibleNodesToFind } from "../../../src/controlplane/scheduler/schedule-pod.js";
 import { infoOf, makeNode, makePod, nodeInfo, requesting } from "./fixtures.js";
 
@@ -89,12 +89,12 @@ describe("what a pod asks for", () => {
   ];
   for (const [name, spec, want] of table) {
     test(`${name}: ${want}m`, () =>
-      assert.equal(podRequests(makePod("p", spec), { sidecars: true }).requests.get("cpu"), want));
+      assert.equal(podRequests(makePod("p", spec).spec, { sidecars: true }).get("cpu"), want));
   }
 
   test("before v1.29 a sidecar is an init container like any other", () => {
     const pod = makePod("p", { containers: [c("100m")], initContainers: [c("200m", sidecar)] });
-    assert.equal(podRequests(pod, { sidecars: false }).requests.get("cpu"), 200);
+    assert.equal(podRequests(pod.spec, { sidecars: false }).get("cpu"), 200);
   });
 });
 

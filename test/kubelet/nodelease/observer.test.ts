@@ -27,7 +27,7 @@ describe("how long a pod stays", () => {
     ["no toleration: not at all", [], [noExecute], 0],
     ["the default: 300 s", [exists(300)], [noExecute], 300],
     ["a toleration without a time: for ever", [exists()], [noExecute], undefined],
-    ["the least of several", [exists(300), exists(20), exists()], [noExecute], 20],
+    ["the first that matches counts", [exists(300), exists(20), exists()], [noExecute], 300],
     ["a negative time: not at all", [exists(-5)], [noExecute], 0],
     ["one for another taint does not help", [exists(300, { key: "other" })], [noExecute], 0],
     ["one for another effect does not help", [exists(300, { effect: "NoSchedule" })], [noExecute], 0],

@@ -1,3 +1,4 @@
+import { matchingTolerations, minTolerationSeconds } from "../../../apimachinery/corev1/tolerations.js";
 import { factFor } from "../../../release/facts.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
@@ -15,7 +16,6 @@ import {
 } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
-import { matchingTolerations, minTolerationSeconds } from "./tolerations.js";
 
 const FILE = "pkg/controller/tainteviction/taint_eviction.go";
 const DELETE_ATTEMPTS = 5;

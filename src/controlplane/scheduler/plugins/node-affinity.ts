@@ -1,4 +1,8 @@
-import { matchesNodeSelectorTerm, type NodeSelectorTerm } from "../../../apimachinery/api/node-selector.js";
+import {
+  matchesNodeSelectorTerm,
+  matchesRequiredNodeAffinity,
+  type NodeSelectorTerm,
+} from "../../../apimachinery/corev1/node-affinity.js";
 import {
   type FilterPlugin,
   NODE_EVENTS,
@@ -7,7 +11,6 @@ import {
   type Rejection,
   type ScorePlugin,
 } from "../framework.js";
-import { matchesRequiredNodeAffinity } from "../node-selector.js";
 import type { SchedulablePod } from "../objects.js";
 
 const NAME = "NodeAffinity";
@@ -29,7 +32,7 @@ export const NODE_AFFINITY: FilterPlugin & ScorePlugin = {
   weight: 2,
   preFilter: ({ pod }) => namedNodes(pod),
   filter({ pod }, { node }) {
-    return node !== undefined && matchesRequiredNodeAffinity(pod, node) ? undefined : NO_MATCH;
+    return node !== undefined && matchesRequiredNodeAffinity(pod.spec, node) ? undefined : NO_MATCH;
   },
   score({ pod }, { node }) {
     const preferred = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];

@@ -1,19 +1,18 @@
+import { insufficientResources } from "../../../apimachinery/corev1/fit.js";
 import { type FilterPlugin, MAX_NODE_SCORE, NODE_EVENTS, type Rejection, type ScorePlugin } from "../framework.js";
 import type { NodeInfo, PodInfo } from "../node-info.js";
 
 const NAME = "NodeResourcesFit";
-/** Every pod is held against these, whether it asks for them or not. */
-const ALWAYS = ["cpu", "memory", "ephemeral-storage"];
-/** What LeastAllocated weighs, each once. */
+/** The resources that LeastAllocated scores, each with weight 1. */
 const SCORED = ["cpu", "memory"];
 
 /**
- * A pod fits when what it asks for is left, and the node may have one more pod; the emptiest node is best.
+ * A pod fits when the node has its requests left and accepts one more pod; the emptiest node scores best.
  *
  * Mirrors pkg/scheduler/framework/plugins/noderesources/fit.go (Filter, fitsRequest) and least_allocated.go
  * (leastResourceScorer), the default scoring strategy.
  *
- * @param options.tooBigIsUnresolvable more than the whole node has is told from more than it has left (since v1.34)
+ * @param options.tooBigIsUnresolvable requesting more than the whole node has is unresolvable (since v1.34)
  */
 export function nodeResourcesFit(options: { readonly tooBigIsUnresolvable: boolean }): FilterPlugin & ScorePlugin {
   return {
@@ -21,9 +20,13 @@ export function nodeResourcesFit(options: { readonly tooBigIsUnresolvable: boole
     events: [...NODE_EVENTS, "AssignedPodDelete", "AssignedPodUpdate"],
     weight: 1,
     filter(pod, node) {
-      const { reasons, isTooBig } = shortages(pod, node);
-      if (reasons.length === 0) return undefined;
-      return rejection(reasons, isTooBig && options.tooBigIsUnresolvable);
+      const lacking = insufficientResources(pod.requests, node);
+      if (lacking.length === 0) return undefined;
+      const isTooBig = lacking.some(({ requested, capacity }) => requested > capacity);
+      return rejection(
+        lacking.map(({ resource }) => (resource === "pods" ? "Too many pods" : `Insufficient ${resource}`)),
+        isTooBig && options.tooBigIsUnresolvable,
+      );
     },
     score: leastAllocated,
   };
@@ -33,30 +36,12 @@ function rejection(reasons: readonly string[], isUnresolvable: boolean): Rejecti
   return { code: isUnresolvable ? "UnschedulableAndUnresolvable" : "Unschedulable", plugin: NAME, reasons };
 }
 
-/** Whether a pod fits, for who needs no reasons. */
+/** Whether a pod fits, without the reasons. */
 export function fits(pod: PodInfo, node: NodeInfo): boolean {
-  return shortages(pod, node).reasons.length === 0;
+  return insufficientResources(pod.requests, node).length === 0;
 }
 
-function shortages(pod: PodInfo, node: NodeInfo): { readonly reasons: readonly string[]; readonly isTooBig: boolean } {
-  const reasons: string[] = [];
-  let isTooBig = false;
-  const allowedPods = node.allocatable.get("pods") ?? 0;
-  if (node.pods.size + 1 > allowedPods) {
-    reasons.push("Too many pods");
-    isTooBig = allowedPods < 1;
-  }
-  if (![...pod.requests.values()].some((amount) => amount > 0)) return { reasons, isTooBig };
-  for (const resource of new Set([...ALWAYS, ...pod.requests.keys()])) {
-    const wanted = pod.requests.get(resource) ?? 0;
-    if (wanted <= node.free(resource)) continue;
-    reasons.push(`Insufficient ${resource}`);
-    if (wanted > (node.allocatable.get(resource) ?? 0)) isTooBig = true;
-  }
-  return { reasons, isTooBig };
-}
-
-/** How much would be left with the pod, in percent, over cpu and memory. Integers throughout, as upstream. */
+/** The mean percentage of cpu and memory left with the pod. Integers throughout, as upstream. */
 function leastAllocated(pod: PodInfo, node: NodeInfo): number {
   let sum = 0;
   let weights = 0;

@@ -1,4 +1,4 @@
-import { tolerates } from "../../controllers/tainteviction/tolerations.js";
+import { tolerates } from "../../../apimachinery/corev1/tolerations.js";
 import { type FilterPlugin, NODE_EVENTS, type Rejection } from "../framework.js";
 
 const TAINT = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;

@@ -1,19 +1,8 @@
-import type { Taint, TaintEffect, Toleration } from "../../controllers/support/objects.js";
-import { tolerates } from "../../controllers/tainteviction/tolerations.js";
+import { findUntoleratedTaint, tolerates } from "../../../apimachinery/corev1/tolerations.js";
+import type { TaintEffect, Toleration } from "../../controllers/support/objects.js";
 import { type FilterPlugin, NODE_EVENTS, normalizeScores, type ScorePlugin } from "../framework.js";
-import type { SchedulablePod } from "../objects.js";
 
 const FORBIDDING: ReadonlySet<TaintEffect> = new Set<TaintEffect>(["NoSchedule", "NoExecute"]);
-
-/** Mirrors FindMatchingUntoleratedTaint in k8s.io/component-helpers/scheduling/corev1/helpers.go. */
-export function untoleratedTaint(
-  taints: readonly Taint[],
-  pod: SchedulablePod,
-  effects: ReadonlySet<TaintEffect>,
-): Taint | undefined {
-  const tolerations = pod.spec?.tolerations ?? [];
-  return taints.find((taint) => effects.has(taint.effect) && !tolerations.some((one) => tolerates(one, taint)));
-}
 
 /**
  * Keeps pods off nodes with taints that they do not tolerate, and away from those that would rather not have them.
@@ -24,7 +13,7 @@ export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
   events: NODE_EVENTS,
   weight: 3,
   filter({ pod }, { node }) {
-    const taint = untoleratedTaint(node?.spec?.taints ?? [], pod, FORBIDDING);
+    const taint = findUntoleratedTaint(node?.spec?.taints ?? [], pod.spec?.tolerations ?? [], FORBIDDING);
     if (taint === undefined) return undefined;
     return {
       code: "UnschedulableAndUnresolvable",

@@ -8,9 +8,9 @@ import {
 } from "../../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { ownValue } from "../../../../apimachinery/own.js";
+import { compareQuantities, signOfQuantity } from "../../../../apimachinery/quantity.js";
 import { type Fields, fields, isSet, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
-import { compareQuantities, signOfQuantity } from "../quantity.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 
 /** Mirrors validateContainers and what it calls in pkg/apis/core/validation/validation.go. */

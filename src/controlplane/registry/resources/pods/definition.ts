@@ -1,11 +1,11 @@
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { getPodQos, type QosClass } from "../../../../apimachinery/corev1/qos.js";
 import type { Draft } from "../../../../util/draft.js";
 import type { Strategy } from "../../definition.js";
 import { fields, isSet, items, number, text } from "../access.js";
 import { row, special, statusOf } from "../rows.js";
 import { withoutUnknownRestartPolicies } from "./container-restart-policy.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
-import { podQosClass } from "./qos.js";
 import { withGatedCondition, withoutUnknownGates } from "./scheduling-gates.js";
 import { POD_TABLE } from "./table.js";
 import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.js";
@@ -22,13 +22,18 @@ function withPodIps(pod: KubeObject): KubeObject {
   return { ...pod, status: { ...status, podIPs: [{ ip: one }] } };
 }
 
+function qosOf(pod: KubeObject): QosClass {
+  const { containers, initContainers } = fields(pod.spec);
+  return getPodQos({ containers: items(containers).map(fields), initContainers: items(initContainers).map(fields) });
+}
+
 /** Mirrors podStrategy in pkg/registry/core/pod/strategy.go. */
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
   prepareForCreate(sent, { kubeVersion, nowMs }) {
     const pod = withoutUnknownRestartPolicies(withoutUnknownGates(sent, kubeVersion), kubeVersion);
     const pending: Draft<KubeObject> = { ...pod };
-    pending.status = { phase: "Pending", qosClass: podQosClass(pod) };
+    pending.status = { phase: "Pending", qosClass: qosOf(pod) };
     return withGatedCondition(pending, nowMs);
   },
   validate: validatePodCreate,

@@ -1,14 +1,13 @@
-import type { V1Container } from "../../apimachinery/api/pod.js";
-import type { ResourceList } from "./quantity.js";
+import type { ResourceList } from "../quantity.js";
 
-/** What a container asks for and what it is limited to; empty lists where it says nothing. */
+/** The requests and limits of a container; empty lists when it sets none. */
 export interface ContainerResources {
   readonly requests: ResourceList;
   readonly limits: ResourceList;
 }
 
-export function resourcesOf(container: V1Container): ContainerResources {
-  const { requests, limits } = fieldsOf(container["resources"]);
+export function resourcesOf(container: object): ContainerResources {
+  const { requests, limits } = fieldsOf((container as { readonly resources?: unknown }).resources);
   return { requests: fieldsOf(requests), limits: fieldsOf(limits) };
 }
 

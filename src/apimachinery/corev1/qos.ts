@@ -1,20 +1,20 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { nanoValue } from "../../util/quantity.js";
-import type { ResourceList } from "./quantity.js";
-import { resourcesOf } from "./resources.js";
+import { nanoValue, type ResourceList } from "../quantity.js";
+import { resourcesOf } from "./container-resources.js";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
-/** Only these decide; other resources do not matter for the class. */
+/** Other resources do not change the class. */
 const QOS_COMPUTE_RESOURCES = ["cpu", "memory"];
 
+type Containers = readonly object[] | null | undefined;
+
 /**
- * The quality of service class of a pod. Guaranteed: every container limits cpu and memory, and requests are as high as
- * the limits. BestEffort: nobody asks for anything. Burstable: all others. Pure.
+ * The quality of service class of a pod. Guaranteed: every container limits cpu and memory, and the requests equal the
+ * limits. BestEffort: no container requests or limits anything. Burstable: all other pods. Pure.
  *
  * Mirrors pkg/apis/core/v1/helper/qos/qos.go (GetPodQOS).
  */
-export function getPodQos({ spec }: V1Pod): QosClass {
+export function getPodQos(spec: { readonly containers?: Containers; readonly initContainers?: Containers }): QosClass {
   const resources = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(resourcesOf);
   const requests = sumOf(resources.map((one) => one.requests));
   const limits = sumOf(resources.map((one) => one.limits));
@@ -24,7 +24,7 @@ export function getPodQos({ spec }: V1Pod): QosClass {
   return isLimited && isEqual ? "Guaranteed" : "Burstable";
 }
 
-/** Sums by resource; a resource that nobody asks for is absent. */
+/** Sums by resource; resources that no container lists are absent. */
 function sumOf(lists: readonly ResourceList[]): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const list of lists) {

@@ -1,4 +1,9 @@
-/** Requirements on labels and names of nodes, as pods make them. Mirrors k8s.io/api/core/v1/types.go. */
+import { ownValue } from "../own.js";
+
+/**
+ * The nodes that a pod may run on, by labels and names.
+ * Mirrors k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go. Pure.
+ */
 
 export interface NodeSelectorRequirement {
   readonly key: string;
@@ -11,6 +16,18 @@ export interface NodeSelectorTerm {
   readonly matchFields?: readonly NodeSelectorRequirement[];
 }
 
+/** The fields of a pod's spec that choose nodes. */
+export interface NodeChoice {
+  readonly nodeSelector?: Labels | null;
+  readonly affinity?: {
+    readonly nodeAffinity?: {
+      readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+        readonly nodeSelectorTerms?: readonly NodeSelectorTerm[];
+      } | null;
+    } | null;
+  } | null;
+}
+
 interface Selectable {
   readonly metadata: { readonly name?: string; readonly labels?: Labels };
 }
@@ -19,10 +36,18 @@ type Labels = Readonly<Record<string, string>>;
 
 const INTEGER = /^[+-]?\d+$/;
 
-/**
- * All requirements of a term hold; a term without any matches nothing. Pure.
- * Mirrors nodeSelectorTerm.match in k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go.
- */
+/** The nodeSelector matches, and so does at least one required term if there are any. Mirrors RequiredNodeAffinity.Match. */
+export function matchesRequiredNodeAffinity(spec: NodeChoice | undefined, node: Selectable): boolean {
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(spec?.nodeSelector ?? {}))
+    if (ownValue(labels, key) !== value) return false;
+  const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? undefined;
+  return (
+    required === undefined || (required.nodeSelectorTerms ?? []).some((term) => matchesNodeSelectorTerm(term, node))
+  );
+}
+
+/** All requirements of a term match; a term without requirements matches nothing. Mirrors nodeSelectorTerm.match. */
 export function matchesNodeSelectorTerm(term: NodeSelectorTerm, { metadata }: Selectable): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
@@ -32,7 +57,7 @@ export function matchesNodeSelectorTerm(term: NodeSelectorTerm, { metadata }: Se
   );
 }
 
-/** Mirrors labels.Requirement.Matches: a key that is missing satisfies NotIn. What is malformed matches nothing. */
+/** A missing key satisfies NotIn; a malformed requirement matches nothing. Mirrors labels.Requirement.Matches. */
 function matchesRequirement({ key, operator, values = [] }: NodeSelectorRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
@@ -63,7 +88,7 @@ function compares(
   return INTEGER.test(value) && INTEGER.test(bound) && holds(BigInt(value), BigInt(bound));
 }
 
-/** Mirrors nodeSelectorRequirementsAsFieldSelector: metadata.name is the only field there is. */
+/** metadata.name is the only field. Mirrors nodeSelectorRequirementsAsFieldSelector. */
 function matchesField({ key, operator, values = [] }: NodeSelectorRequirement, name: string | undefined): boolean {
   if (key !== "metadata.name" || values.length !== 1) return false;
   return operator === "In" ? values[0] === name : operator === "NotIn" && values[0] !== name;

@@ -1,0 +1,37 @@
+import type { Resource } from "./pod-requests.js";
+
+/** Checked for every pod, also when it does not request them. */
+const ALWAYS = ["cpu", "memory", "ephemeral-storage"];
+
+/** Amounts: cpu in thousandths, everything else in whole units. Mirrors InsufficientResource. */
+export interface InsufficientResource {
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+interface NodeResources {
+  readonly allocatable: Resource;
+  readonly requested: Resource;
+  readonly podCount: number;
+}
+
+/**
+ * The resources that a node lacks for one more pod with these requests. Pure.
+ * Mirrors fitsRequest in pkg/scheduler/framework/plugins/noderesources/fit.go.
+ */
+export function insufficientResources(requests: Resource, node: NodeResources): readonly InsufficientResource[] {
+  const { allocatable, requested: inUse, podCount } = node;
+  const lacking: InsufficientResource[] = [];
+  const maxPods = allocatable.get("pods") ?? 0;
+  if (podCount + 1 > maxPods) lacking.push({ resource: "pods", requested: 1, used: podCount, capacity: maxPods });
+  if (![...requests.values()].some((amount) => amount > 0)) return lacking;
+  for (const resource of new Set([...ALWAYS, ...requests.keys()])) {
+    const requested = requests.get(resource) ?? 0;
+    const capacity = allocatable.get(resource) ?? 0;
+    const used = inUse.get(resource) ?? 0;
+    if (requested > capacity - used) lacking.push({ resource, requested, used, capacity });
+  }
+  return lacking;
+}

@@ -1,0 +1,59 @@
+/** Which taints a pod tolerates, and for how long. Pure. */
+
+interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
+/** Mirrors ToleratesTaint in k8s.io/api/core/v1/toleration.go. */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  const { effect = "", key = "", operator, value = "" } = toleration;
+  if (effect !== "" && effect !== taint.effect) return false;
+  if (key !== "" && key !== taint.key) return false;
+  return operator === "Exists" || value === (taint.value ?? "");
+}
+
+/** Mirrors FindMatchingUntoleratedTaint in k8s.io/component-helpers/scheduling/corev1/helpers.go. */
+export function findUntoleratedTaint<T extends Taint>(
+  taints: readonly T[],
+  tolerations: readonly Toleration[],
+  effects: ReadonlySet<string>,
+): T | undefined {
+  return taints.find((taint) => effects.has(taint.effect) && !tolerations.some((one) => tolerates(one, taint)));
+}
+
+/**
+ * The first toleration that matches each taint. Mirrors GetMatchingTolerations in pkg/apis/core/v1/helper/helpers.go.
+ * @returns undefined when a taint is not tolerated
+ */
+export function matchingTolerations<T extends Toleration>(
+  taints: readonly Taint[],
+  tolerations: readonly T[],
+): readonly T[] | undefined {
+  const used: T[] = [];
+  for (const taint of taints) {
+    const toleration = tolerations.find((one) => tolerates(one, taint));
+    if (toleration === undefined) return undefined;
+    used.push(toleration);
+  }
+  return used;
+}
+
+/**
+ * Mirrors getMinTolerationTime in pkg/controller/nodelifecycle/scheduler/taint_manager.go.
+ * @returns seconds; undefined: for ever
+ */
+export function minTolerationSeconds(used: readonly Toleration[]): number | undefined {
+  if (used.length === 0) return 0;
+  const limits = used.flatMap(({ tolerationSeconds }) => (tolerationSeconds === undefined ? [] : [tolerationSeconds]));
+  return limits.length === 0 ? undefined : Math.max(0, Math.min(...limits));
+}
