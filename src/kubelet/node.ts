@@ -7,7 +7,7 @@ import { defined } from "../util/defined.js";
 import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { rotateCertificates } from "./certificate/rotation.js";
-import { NodeEventRecorder } from "./events/recorder.js";
+import { NodeEventRecorder } from "./events/node-recorder.js";
 import { LEASE_UPSTREAM, LeaseController, type LeaseOutcome } from "./nodelease/controller.js";
 import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
 import { readMachineFacts } from "./nodestatus/machine.js";
@@ -67,7 +67,7 @@ export class NodeAgent {
     this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet" }));
     const machine = readMachineFacts(nodeName);
     this.#inputs = { nodeName, resources, machine, kubeletVersion: `v${kubeVersion}.0` };
-    this.#events = new NodeEventRecorder({ ...deps, client: this.client }, nodeName);
+    this.#events = new NodeEventRecorder({ ...deps, client: this.client }, { nodeName, kubeVersion });
     this.lease = new LeaseController({ ...deps, client: this.client }, options);
     this.heartbeat = new NodeStatusHeartbeat(
       { ...deps, client: this.client },

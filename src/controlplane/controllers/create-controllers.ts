@@ -19,7 +19,7 @@ import { RootCaCertPublisher } from "./root-ca-publisher.js";
 import { runControllers } from "./run-controllers.js";
 import { ServiceAccountsController } from "./serviceaccount.js";
 import { SharedReflectors, sharingReflectors } from "./shared-reflector.js";
-import { Recorder } from "./support/event-recorder.js";
+import { ControllerRecorder } from "./support/event-recorder.js";
 import type { SharedDeps } from "./support/shared-deps.js";
 import { TaintEvictionController } from "./tainteviction/taint-eviction.js";
 import { TtlController } from "./ttl.js";
@@ -93,7 +93,7 @@ export function createControllers(
   const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER));
   const controllers = CONTROLLERS.map(({ account, make }) => {
     const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
-    const recorderFor = (component: string) => new Recorder({ ...deps, client }, component);
+    const recorderFor = (component: string) => new ControllerRecorder({ ...deps, client }, component);
     return make({ ...deps, client, reflectors, recorderFor }, options);
   });
   const all = [...controllers, ...createScheduler(deps, reflectors)];

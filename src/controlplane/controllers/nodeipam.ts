@@ -1,8 +1,8 @@
+import type { EventRecorder } from "../../client-go/record/recorder.js";
 import { WorkQueue } from "../../client-go/workqueue.js";
 import { factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
-import type { EventRecorder } from "./support/event-recorder.js";
 import { type NodeObject, nameOf } from "./support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 

@@ -1,5 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import { rfc3339Micro } from "../../apimachinery/time.js";
+import { EventNames, referenceTo } from "../../client-go/record/reference.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { concurrently, every } from "../controllers/support/concurrently.js";
@@ -31,9 +33,9 @@ interface Known {
   lastMs: number;
 }
 
-/** A series that has not gone on for this long is over, and a later event like it is a new one. */
+/** A series ends when it has not continued for this long; a later event like it is a new one. */
 const FINISH_MS = 6 * 60_000;
-/** A series that goes on is written again this often: events are deleted when nobody writes them. */
+/** A running series is written again this often, because events that are not written expire. */
 const REFRESH_MS = 30 * 60_000;
 
 interface RecorderDeps {
@@ -43,9 +45,9 @@ interface RecorderDeps {
 }
 
 /**
- * Writes events in the style of events.k8s.io: no count and source, but an action, a time in microseconds, and, when the
- * same happens again, a series. The second event of a kind begins the series; later ones are only counted, and the
- * count is written when the series ends.
+ * Writes events in the style of events.k8s.io: an action and a time in microseconds instead of count and source, and a
+ * series for repetitions. The second event of a kind begins the series; later ones are only counted, and the count is
+ * written when the series ends.
  *
  * Mirrors k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, finishSeries, refreshExistingEventSeries) and
  * event_recorder.go (makeEvent).
@@ -53,7 +55,7 @@ interface RecorderDeps {
  */
 export class SeriesRecorder {
   readonly #known = new Map<string, Known>();
-  #lastNanos = 0n;
+  readonly #names = new EventNames();
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -62,7 +64,7 @@ export class SeriesRecorder {
     readonly reporter: { readonly controller: string; readonly instance: string },
   ) {}
 
-  /** Never fails and never waits: what cannot be written is reported to the trace. */
+  /** Never throws and never waits; failed writes are reported to the trace. */
   record(event: SchedulerEvent): void {
     const { about, type, reason, note } = event;
     const object = `${about.kind}/${about.metadata.name ?? ""}`;
@@ -82,7 +84,7 @@ export class SeriesRecorder {
       return;
     }
     const isFirst = known.series === undefined;
-    known.series = { count: (known.series?.count ?? 1) + 1, lastObservedTime: microTime(nowMs) };
+    known.series = { count: (known.series?.count ?? 1) + 1, lastObservedTime: rfc3339Micro(nowMs) };
     known.lastMs = nowMs;
     if (isFirst) this.#write(() => this.#writeSeries(known));
   }
@@ -97,7 +99,7 @@ export class SeriesRecorder {
     );
   }
 
-  /** Resolves when everything recorded so far was written or given up. */
+  /** Resolves when every event recorded so far was written or dropped. */
   flush(): Promise<void> {
     return this.#writing;
   }
@@ -120,7 +122,7 @@ export class SeriesRecorder {
   #write(write: () => Promise<void>): void {
     this.#writing = this.#writing.then(write).catch((error: unknown) => {
       const message = `an event was not written: ${errorText(error)}`;
-      // The namespace goes away with all that is in it: nobody misses the event.
+      // A refused event in a namespace that is being deleted does not matter.
       const level = error instanceof StatusError && error.code < 500 ? 3 : 0;
       this.deps.trace.emit({ kind: "error", message }, { actor: "scheduler", level });
     });
@@ -143,45 +145,34 @@ export class SeriesRecorder {
     return {
       kind: "Event",
       apiVersion: "v1",
-      metadata: { name: `${name}.${this.#nanos(nowMs).toString(16)}`, namespace: namespaceOf({ about }) },
-      involvedObject: reference(about),
+      metadata: { name: this.#names.next(name, nowMs), namespace: namespaceOf({ about }) },
+      involvedObject: referenceTo(about),
       reason,
       message: truncateMessage(note),
       source: {},
       firstTimestamp: null,
       lastTimestamp: null,
       type,
-      eventTime: microTime(nowMs),
+      eventTime: rfc3339Micro(nowMs),
       action,
-      ...(related === undefined ? {} : { related: reference(related) }),
+      ...(related === undefined ? {} : { related: referenceTo(related) }),
       reportingComponent: controller,
       reportingInstance: instance,
     };
-  }
-
-  /** Unix nanoseconds that never repeat: they make the name. */
-  #nanos(nowMs: number): bigint {
-    const nanos = BigInt(Math.round(nowMs)) * 1_000_000n;
-    this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n;
-    return this.#lastNanos;
   }
 }
 
 /** Mirrors getKey: the note is not in it, but the version of the object is. */
 function keyOf({ about, related, type, reason, action }: SchedulerEvent): string {
-  return JSON.stringify([type, action, reason, reference(about), related === undefined ? null : reference(related)]);
+  return JSON.stringify([
+    type,
+    action,
+    reason,
+    referenceTo(about),
+    related === undefined ? null : referenceTo(related),
+  ]);
 }
 
 function namespaceOf({ about }: Pick<SchedulerEvent, "about">): string {
   return about.metadata.namespace ?? "default";
-}
-
-function reference({ kind, apiVersion, metadata }: KubeObject): Readonly<Record<string, string | undefined>> {
-  const { namespace, name, uid, resourceVersion } = metadata;
-  return { kind, namespace, name, uid, apiVersion, resourceVersion };
-}
-
-/** metav1.MicroTime: always six decimals. */
-function microTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 23)}000Z`;
 }

@@ -1,5 +1,5 @@
+import { remember } from "../../util/lru.js";
 import type { PodSyncResult, SyncErrorReason } from "../container/sync-result.js";
-import { remember } from "../events/correlator.js";
 
 /** Why a container could not be started, as the API shows it of a waiting container. Mirrors ReasonItem. */
 export interface ReasonItem {

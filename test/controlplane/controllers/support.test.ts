@@ -7,7 +7,7 @@ import { RateLimitedQueue } from "../../../src/controlplane/controllers/nodelife
 import { evictionRate, zoneState } from "../../../src/controlplane/controllers/nodelifecycle/zones.js";
 import { runControllers } from "../../../src/controlplane/controllers/run-controllers.js";
 import { SharedReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
-import { Recorder } from "../../../src/controlplane/controllers/support/event-recorder.js";
+import { ControllerRecorder } from "../../../src/controlplane/controllers/support/event-recorder.js";
 import type { NodeCondition, Taint, Toleration } from "../../../src/controlplane/controllers/support/objects.js";
 import { boundaryStep } from "../../../src/controlplane/controllers/ttl.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
@@ -218,13 +218,13 @@ function recorderOn(kubeVersion: string) {
   const trace = new Trace(clock);
   const facts: TraceEvent[] = [];
   trace.addSink({ write: (event) => facts.push(event) });
-  const recorder = new Recorder({ client: cluster.client(), clock, trace, kubeVersion }, "node-controller");
+  const recorder = new ControllerRecorder({ client: cluster.client(), clock, trace, kubeVersion }, "node-controller");
   return { clock, cluster, facts, recorder };
 }
 
 const NODE = { apiVersion: "v1", kind: "Node", name: "n", uid: "u" } as const;
 
-test("recorder: the same event again counts up the first one", async () => {
+test("recorder: a repeated event increments the count of the first", async () => {
   const { clock, cluster, facts, recorder } = recorderOn("1.25");
   recorder.event(NODE, "Normal", "NodeNotReady", "Node n status is now: NodeNotReady");
   await recorder.flush();
@@ -245,14 +245,14 @@ test("recorder: the same event again counts up the first one", async () => {
   expect(facts.map(({ kind }) => kind)).toEqual(["event", "event"]);
 });
 
-test("recorder: an event whose object is gone is made anew", async () => {
+test("recorder: an expired event is created again with its count", async () => {
   const { cluster, recorder } = recorderOn("1.28");
   recorder.event(NODE, "Normal", "A", "m");
   await recorder.flush();
   cluster.delete("events", "default", cluster.list("events")[0]?.metadata.name ?? "");
   recorder.event(NODE, "Normal", "A", "m");
   await recorder.flush();
-  expect(cluster.list("events")).toMatchObject([{ count: 1, reportingComponent: "node-controller" }]);
+  expect(cluster.list("events")).toMatchObject([{ count: 2, reportingComponent: "node-controller" }]);
 });
 
 test("recorder: the tenth similar message makes one combined event, and an object's 26th event is dropped", async () => {

@@ -1,9 +1,9 @@
+import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
-import type { EventRecorder } from "../support/event-recorder.js";
 import { keyOf, type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";

@@ -1,4 +1,5 @@
-import { type EventRecorder, referenceTo } from "../support/event-recorder.js";
+import type { EventRecorder } from "../../../client-go/record/recorder.js";
+import { referenceTo } from "../../../client-go/record/reference.js";
 import { type NodeObject, nameOf, type PodObject, rfc3339 } from "../support/objects.js";
 import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
 

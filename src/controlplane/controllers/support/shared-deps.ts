@@ -1,7 +1,7 @@
+import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { ControllerDeps } from "../controller.js";
 import type { SharedReflectors } from "../shared-reflector.js";
-import type { EventRecorder } from "./event-recorder.js";
 
 /** What the controllers of this folder are given: a `ControllerDeps`, and what they share. */
 export interface SharedDeps extends ControllerDeps {

@@ -1,9 +1,9 @@
 import { matchingTolerations, minTolerationSeconds } from "../../../apimachinery/corev1/tolerations.js";
+import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { factFor } from "../../../release/facts.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
-import type { EventRecorder } from "../support/event-recorder.js";
 import {
   keyOf,
   type NodeObject,

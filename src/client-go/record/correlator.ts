@@ -1,12 +1,10 @@
 import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
+import { remember } from "../../util/lru.js";
 
-/** So many objects and events are remembered; the oldest is forgotten first. Mirrors maxLruCacheEntries. */
-const MAX_CACHE_ENTRIES = 4096;
-
-/** What tells two events apart. */
+/** Events are equal when all of these are equal. */
 export interface EventKeys {
-  /** about what, by uid */
+  /** identifies the object that the event is about */
   readonly object: string;
   readonly type: string;
   readonly reason: string;
@@ -14,10 +12,10 @@ export interface EventKeys {
   readonly fieldPath: string;
 }
 
-/** How an event is to be written. */
+/** How to write an event. */
 export type Correlated =
   | { readonly kind: "new" | "repeated"; readonly key: string; readonly message: string; readonly count: number }
-  /** too many about this object: it is not written */
+  /** too many events about this object: do not write it */
   | { readonly kind: "dropped" };
 
 interface Aggregate {
@@ -31,8 +29,8 @@ interface Bucket {
 }
 
 /**
- * Keeps the number of Events down: the same again counts up, many that differ in their words only become one, and
- * nobody gets more than 25 at once.
+ * Limits the number of Events: equal events are counted, similar events that differ only in their messages are combined, and
+ * each object gets at most 25 at once.
  *
  * Mirrors k8s.io/client-go/tools/record/events_cache.go (EventCorrelator).
  */
@@ -47,7 +45,7 @@ export class EventCorrelator {
   ) {}
 
   correlate(event: EventKeys): Correlated {
-    // Events of all of a pod's containers are one group: which of them an event is about tells only single ones apart.
+    // The events of all containers of a pod are one group: the fieldPath only distinguishes single events.
     const group = [event.object, event.type, event.reason].join("\0");
     const isAggregated = this.#aggregate(group, event.message);
     const key = isAggregated ? group : [group, event.fieldPath, event.message].join("\0");
@@ -58,7 +56,7 @@ export class EventCorrelator {
     return { kind: count === 1 ? "new" : "repeated", key, message, count };
   }
 
-  /** Ten different messages within ten minutes: from then on one event stands for all. Mirrors EventAggregate. */
+  /** From the tenth different message within ten minutes on, one event stands for all. Mirrors EventAggregate. */
   #aggregate(group: string, message: string): boolean {
     const nowMs = this.clock.now();
     const intervalMs = factFor("eventAggregateInterval", this.kubeVersion);
@@ -69,13 +67,13 @@ export class EventCorrelator {
     aggregate.lastMs = nowMs;
     remember(this.#aggregates, group, aggregate);
     if (aggregate.messages.size < factFor("eventAggregateMaxEvents", this.kubeVersion)) return false;
-    // One goes, as upstream's set does: it stays at the limit instead of growing.
+    // Drop one message, as upstream does, so that the set stays at the limit.
     const [oldest = message] = aggregate.messages;
     aggregate.messages.delete(oldest);
     return true;
   }
 
-  /** A bucket of 25, one more every five minutes. Mirrors EventSourceObjectSpamFilter. */
+  /** A bucket of 25 tokens, refilled with one token every five minutes. Mirrors EventSourceObjectSpamFilter. */
   #accept(object: string): boolean {
     const nowMs = this.clock.now();
     const burst = factFor("eventSpamBurst", this.kubeVersion);
@@ -85,13 +83,4 @@ export class EventCorrelator {
     remember(this.#buckets, object, { tokens: available >= 1 ? available - 1 : available, refilledMs: nowMs });
     return available >= 1;
   }
-}
-
-/** The latest last; what was not seen for longest goes when there are too many. */
-export function remember<V>(cache: Map<string, V>, key: string, value: V): void {
-  cache.delete(key);
-  cache.set(key, value);
-  if (cache.size <= MAX_CACHE_ENTRIES) return;
-  const [oldest] = cache.keys();
-  if (oldest !== undefined) cache.delete(oldest);
 }

@@ -2,8 +2,8 @@ import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 
 /**
- * How fast a kubelet writes Events: some at once, then so many a second. A node that gets a hundred pods at once starts
- * them first and tells of it over the next minute.
+ * How fast a kubelet writes Events: a burst, then a fixed rate per second. A node that gets a hundred pods at once starts
+ * them first and writes their events over the next minute.
  *
  * Mirrors k8s.io/client-go/util/flowcontrol/throttle.go (tokenBucketRateLimiter) as the kubelet's EventClient has it.
  */
@@ -11,7 +11,7 @@ export class EventPace {
   #tokens: number;
   #refilledMs: number;
 
-  /** @param signal when it aborts, nobody waits any more: what is left goes out at once */
+  /** @param signal its abort ends all waits: the remaining events are written at once */
   constructor(
     readonly clock: Clock,
     readonly kubeVersion: string,
@@ -21,12 +21,12 @@ export class EventPace {
     this.#refilledMs = clock.now();
   }
 
-  /** Resolves when it is the next event's turn. To be called by one at a time. */
+  /** Resolves when the next event may be written. One caller at a time. */
   async turn(): Promise<void> {
     const perMs = factFor("eventRecordQps", this.kubeVersion) / 1_000;
     this.#refill(perMs);
     if (this.#tokens < 1 && !this.signal.aborted) {
-      // Only an abort is thrown: the kubelet ends.
+      // sleep throws only on an abort, when the kubelet stops.
       await this.clock.sleep((1 - this.#tokens) / perMs, this.signal).catch(() => undefined);
       this.#refill(perMs);
     }

@@ -1,0 +1,134 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { rfc3339 } from "../../apimachinery/time.js";
+import { factFor } from "../../release/facts.js";
+import type { Clock } from "../../util/clock.js";
+import { remember } from "../../util/lru.js";
+import { type Correlated, EventCorrelator } from "./correlator.js";
+import { EventNames, type ObjectReference } from "./reference.js";
+
+export type EventType = "Normal" | "Warning";
+
+export interface EventRecorder {
+  /** Never throws and never waits. Mirrors recorderImpl.Event. */
+  event(about: ObjectReference, type: EventType, reason: string, message: string): void;
+}
+
+/** The fields of an event that a repetition changes. */
+export interface EventPatch {
+  readonly count: number;
+  readonly lastTimestamp: string;
+  readonly message: string;
+}
+
+/** Where events are written. Mirrors EventSink in event.go. */
+export interface EventSink {
+  /** @returns whether the event was stored */
+  create(namespace: string, event: KubeObject): Promise<boolean>;
+  /** @returns false when the event does not exist any more */
+  patch(namespace: string, name: string, patch: EventPatch): Promise<boolean>;
+}
+
+export interface RecorderDeps {
+  readonly clock: Clock;
+  readonly sink: EventSink;
+  /** delays each write; default: no delay */
+  readonly pace?: { turn(): Promise<void> };
+  /** what the sink threw; the event is lost */
+  onError(error: unknown, reason: string): void;
+}
+
+export interface RecorderOptions {
+  /** `{ component: "kubelet", host: "n1" }` */
+  readonly source: { readonly component: string; readonly host?: string };
+  readonly kubeVersion: string;
+}
+
+/** More events than this waiting to be written are dropped. Mirrors maxQueuedEvents. */
+const MAX_QUEUED_EVENTS = 1_000;
+
+interface Written {
+  readonly name: string;
+  readonly firstTimestamp: string;
+}
+
+type NewEvent = Omit<Exclude<Correlated, { kind: "dropped" }>, "kind"> & {
+  readonly about: ObjectReference;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly nowMs: number;
+};
+
+/**
+ * Writes Event objects for one component, in the background and in order.
+ *
+ * Mirrors k8s.io/client-go/tools/record/event.go (recorderImpl, recordToSink, recordEvent).
+ * Differs: an event that the API server refuses is not retried.
+ */
+export class Recorder implements EventRecorder {
+  readonly #correlator: EventCorrelator;
+  readonly #names = new EventNames();
+  readonly #written = new Map<string, Written>();
+  #tail: Promise<void> = Promise.resolve();
+  #queued = 0;
+
+  constructor(
+    readonly deps: RecorderDeps,
+    readonly options: RecorderOptions,
+  ) {
+    this.#correlator = new EventCorrelator(deps.clock, options.kubeVersion);
+  }
+
+  event(about: ObjectReference, type: EventType, reason: string, message: string): void {
+    const { kind, namespace, name, uid, apiVersion, fieldPath = "" } = about;
+    const object = [kind, namespace, name, uid, apiVersion].join("\0");
+    const correlated = this.#correlator.correlate({ object, type, reason, message, fieldPath });
+    if (correlated.kind === "dropped" || this.#queued >= MAX_QUEUED_EVENTS) return;
+    const event = { ...correlated, about, type, reason, nowMs: this.deps.clock.now() };
+    this.#queued++;
+    this.#tail = this.#tail.then(async () => {
+      await this.deps.pace?.turn();
+      await this.#write(event).catch((error: unknown) => this.deps.onError(error, reason));
+      this.#queued--;
+    });
+  }
+
+  /** Resolves when every event recorded so far was written or dropped. */
+  flush(): Promise<void> {
+    return this.#tail;
+  }
+
+  /** Mirrors recordEvent: an event that expired is created again with its name and first time. */
+  async #write(event: NewEvent): Promise<void> {
+    const { sink } = this.deps;
+    const { key, count, message, about, nowMs } = event;
+    // Events about cluster-scoped objects live in `default`.
+    const namespace = about.namespace ?? "default";
+    const lastTimestamp = rfc3339(nowMs);
+    const before = this.#written.get(key);
+    if (before !== undefined && (await sink.patch(namespace, before.name, { count, lastTimestamp, message }))) return;
+    const written = before ?? { name: this.#names.next(about.name, nowMs), firstTimestamp: lastTimestamp };
+    if (await sink.create(namespace, this.#make(event, written))) remember(this.#written, key, written);
+  }
+
+  /** Mirrors makeEvent. */
+  #make({ about, type, reason, message, count, nowMs }: NewEvent, { name, firstTimestamp }: Written): KubeObject {
+    const { source, kubeVersion } = this.options;
+    const isReporting = factFor("eventReportingComponent", kubeVersion);
+    return {
+      kind: "Event",
+      apiVersion: "v1",
+      metadata: { name, namespace: about.namespace ?? "default" },
+      involvedObject: about,
+      reason,
+      message,
+      source,
+      firstTimestamp,
+      lastTimestamp: rfc3339(nowMs),
+      count,
+      type,
+      eventTime: null,
+      reportingComponent: isReporting ? source.component : "",
+      reportingInstance: isReporting ? (source.host ?? "") : "",
+    };
+  }
+}

@@ -1,0 +1,47 @@
+import { type EventType, Recorder } from "../../client-go/record/recorder.js";
+import { ignoreFailedRequest, RestEventSink } from "../../client-go/record/rest-sink.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import type { Level, Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+
+interface NodeRecorderDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/** Records Events about the node, without waiting for the write. */
+export class NodeEventRecorder {
+  readonly #recorder: Recorder;
+
+  constructor(
+    readonly deps: NodeRecorderDeps,
+    readonly options: { readonly nodeName: string; readonly kubeVersion: string },
+  ) {
+    const { client, clock } = deps;
+    const { nodeName, kubeVersion } = options;
+    this.#recorder = new Recorder(
+      { clock, sink: new RestEventSink(client), onError: ignoreFailedRequest },
+      { source: { component: "kubelet", host: nodeName }, kubeVersion },
+    );
+  }
+
+  /** @param reason as in pkg/kubelet/events/event.go: `Starting`, `NodeReady`, ... */
+  record(type: EventType, reason: string, message: string, level: Level = 1): void {
+    const { nodeName } = this.options;
+    const object = `Node/${nodeName}`;
+    this.deps.trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet", level });
+    // The kubelet does not know the uid of its node: it puts the name there (nodeRef in pkg/kubelet/kubelet.go).
+    this.#recorder.event({ kind: "Node", name: nodeName, uid: nodeName }, type, reason, message);
+  }
+
+  /** Mirrors recordNodeStatusEvent in pkg/kubelet/kubelet_node_status.go. */
+  recordStatus(reason: string, level: Level = 1): void {
+    this.record("Normal", reason, `Node ${this.options.nodeName} status is now: ${reason}`, level);
+  }
+
+  /** Resolves when every event recorded so far was written or dropped. */
+  flush(): Promise<void> {
+    return this.#recorder.flush();
+  }
+}
