@@ -1,3 +1,4 @@
+import { runCertificateManager } from "../client-go/certificate/manager.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { SwitchingClient } from "../client-go/rest/switching-client.js";
@@ -6,7 +7,7 @@ import type { Ctx } from "../trace/ctx.js";
 import { defined } from "../util/defined.js";
 import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
-import { rotateCertificates } from "./certificate/rotation.js";
+import { kubeletClientCertificate } from "./certificate/kubelet.js";
 import { NodeEventRecorder } from "./events/node-recorder.js";
 import { LEASE_UPSTREAM, LeaseController, type LeaseOutcome } from "./nodelease/controller.js";
 import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
@@ -238,15 +239,13 @@ export class NodeAgent {
     options: { readonly expirationSeconds?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { trace } = this.deps;
     const { nodeName, kubeVersion } = this.options;
-    const rotation = (inner: AbortSignal) =>
-      rotateCertificates(
-        { ...this.deps, client: this.client, store },
-        { nodeName, kubeVersion, ...options, onRotated: (config) => this.client.switchTo(config) },
-        inner,
-      );
-    await allUntilOneEnds(signal, [(inner) => this.keepAlive(inner), (inner) => trace.detached(() => rotation(inner))]);
+    const config = kubeletClientCertificate(this.client, store, { nodeName, kubeVersion, ...options });
+    const deps = { ...this.deps, client: this.client };
+    await allUntilOneEnds(signal, [
+      (inner) => this.keepAlive(inner),
+      (inner) => this.deps.trace.detached(() => runCertificateManager(deps, config, inner)),
+    ]);
   }
 
   /** Renews and reports until `signal` aborts, and leaves the certificate alone. Rejects as `keep`. */

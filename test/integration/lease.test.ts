@@ -25,7 +25,7 @@ describe("kubelab bootstrap --keep", () => {
     const { code, stderr } = await run.kill("SIGINT");
     assert.equal(code, 130, stderr);
     const text = stderr.replace(/\s+/g, " ");
-    assert.match(text, /rotate the certificate in \d+ (s|min)/);
+    assert.match(text, /rotate the client certificate in \d+ (s|min)/);
     assert.match(text, /Auto approving self kubelet client certificate/);
     // The renewals after it are not refused: the server knows the new certificate.
     assert.doesNotMatch(text.split("serial")[1] ?? "", /401|403/);

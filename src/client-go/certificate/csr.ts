@@ -16,12 +16,12 @@ export interface RequestOptions {
   readonly key: KeyObject;
   readonly subject: DistinguishedName;
   /** of a server's certificate: the names and addresses it is called at */
-  readonly sans?: SubjectAltNames;
+  readonly sans?: SubjectAltNames | undefined;
   readonly usages: readonly string[];
   readonly signerName: string;
   /** undefined: the server makes one up from `csr-`, as the certificate manager of upstream has it */
   readonly name?: string;
-  readonly expirationSeconds?: number;
+  readonly expirationSeconds?: number | undefined;
   /** Unix ms */
   readonly nowMs: number;
 }

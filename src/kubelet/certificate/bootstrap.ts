@@ -1,18 +1,18 @@
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import { type RequestResult, requestCertificate } from "../../client-go/certificate/csr.js";
+import { checkIssued, type PendingKey } from "../../client-go/certificate/manager.js";
 import { type WaitHints, waitForCertificate } from "../../client-go/certificate/wait.js";
 import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
 import { type BootstrapToken, formatToken } from "../../cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
-import { keyMatchesCertificate } from "../../pki/keys.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { ChildAbort } from "../../util/abort.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { CertificateStore, PendingKey } from "./certificate-store.js";
+import type { CertificateStore } from "./certificate-store.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { writeNodeKubeconfig } from "./node-kubeconfig.js";
 import { certificateLeftBehind, hasBeenThisNode } from "./own-certificate.js";
@@ -63,7 +63,7 @@ const CSR_FILE = "staging/src/k8s.io/client-go/util/certificate/csr/csr.go";
  *
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert), the way of a kubelet without rotation of
  * certificates and of upstream's recoverable names. A kubelet with rotation takes LoadClientConfig and the certificate
- * manager instead, which names its requests `csr-xxxxx`: see rotation.ts.
+ * manager instead, which names its requests `csr-xxxxx`: see kubelet.ts.
  * Differs: no waitForServer, so that a server that is not there is named at once; a certificate that an earlier run got
  * is used without asking again; a node that has never been in this cluster may be kept from a name that is in use.
  *
@@ -225,30 +225,6 @@ function hintsFor({ timedOutHint }: BootstrapOptions): WaitHints {
     deleted: "Run the same command again: it makes a new request with the same key.",
     ...defined({ timedOut: timedOutHint }),
   };
-}
-
-/** @throws LabError when the signer's answer is of no use */
-export function checkIssued(certificatePem: string, keyPem: string, nowMs: number): Certificate {
-  let certificate: Certificate;
-  try {
-    certificate = parseCertificatePem(certificatePem);
-  } catch (cause) {
-    throw new LabError("REFUSED", "the signer answered with something that is no certificate", "Look at the CSR.", {
-      cause,
-    });
-  }
-  if (!keyMatchesCertificate(keyPem, certificatePem)) {
-    throw new LabError("REFUSED", "the signer's certificate is for another key", "Look at the CSR and at who signs.");
-  }
-  if (nowMs < certificate.notBeforeMs) {
-    const from = new Date(certificate.notBeforeMs).toISOString();
-    throw new LabError(
-      "CLUSTER_NOT_TRUSTED",
-      `the certificate is not valid yet: it begins ${from}, and by this machine's clock it is ${new Date(nowMs).toISOString()}`,
-      "Clock skew: this machine's clock is behind the cluster's. Set it, then run the same command again.",
-    );
-  }
-  return certificate;
 }
 
 async function writeKubeconfig(

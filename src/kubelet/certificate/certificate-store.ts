@@ -1,24 +1,10 @@
-import type { KeyObject } from "node:crypto";
 import { open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import type { KeyPair, PendingKey, Store } from "../../client-go/certificate/manager.js";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/files.js";
 import { checkUnlocked } from "./folder-lock.js";
-
-/** A private key and the certificate for it, both PEM. */
-export interface KeyPair {
-  readonly keyPem: string;
-  readonly certificatePem: string;
-}
-
-/** A key that a certificate is being asked for. */
-export interface PendingKey {
-  readonly key: KeyObject;
-  readonly keyPem: string;
-  /** true: an earlier run made it, and may have sent a request for it */
-  readonly isReused: boolean;
-}
 
 /**
  * The node's folder: `kubelet.key` (0600), `kubelet.pem` and `kubelet.config`.
@@ -30,7 +16,7 @@ export interface PendingKey {
  * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (fileStore).
  * Differs: key and certificate are two files, so that openssl reads each as it is; upstream has one, behind a symbolic link.
  */
-export class CertificateStore {
+export class CertificateStore implements Store {
   readonly keyPath: string;
   readonly certificatePath: string;
   readonly kubeconfigPath: string;

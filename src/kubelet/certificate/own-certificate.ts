@@ -1,7 +1,8 @@
+import type { KeyPair } from "../../client-go/certificate/manager.js";
 import { certificateProblem, parseCertificatePem } from "../../pki/certificate.js";
 import { DerError } from "../../pki/der.js";
 import { LabError } from "../../util/errors.js";
-import type { CertificateStore, KeyPair } from "./certificate-store.js";
+import type { CertificateStore } from "./certificate-store.js";
 import { nodeSubject } from "./node-identity.js";
 
 /** Whose certificate it should be. */

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
+import type { KeyPair } from "../../client-go/certificate/manager.js";
 import { parseCertificatePem } from "../../pki/certificate.js";
 import { issueCertificate, issueSelfSigned } from "../../pki/issue.js";
 import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../pki/keys.js";
@@ -8,7 +9,6 @@ import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
-import type { KeyPair } from "./certificate-store.js";
 
 export interface SelfSignedOptions {
   /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the folder of the client's certificate, whose key has that name too */

@@ -1,9 +1,10 @@
 import { join } from "node:path";
+import { runCertificateManager } from "../../client-go/certificate/manager.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
+import { kubeletServerCertificate } from "../certificate/kubelet.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
-import { rotateServingCertificate } from "../certificate/serving-rotation.js";
 import { DEFAULT_CLUSTER_DNS } from "../network/dns.js";
 import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
@@ -89,16 +90,11 @@ export async function openServer(parts: KubeletParts, options: ServeOptions): Pr
   };
   const rotate = (signal: AbortSignal) => {
     if (store === undefined) return Promise.resolve();
-    return rotateServingCertificate(
-      { client, store, clock, random, trace },
-      {
-        nodeName,
-        kubeVersion,
-        addresses: [nodeName, nodeIp],
-        onCertificate: (fresh) => server.useCertificate(fresh),
-      },
-      signal,
+    const config = kubeletServerCertificate(
+      { store, onCertificate: (fresh) => server.useCertificate(fresh) },
+      { nodeName, kubeVersion, addresses: [nodeName, nodeIp] },
     );
+    return runCertificateManager({ client, clock, random, trace }, config, signal);
   };
   return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { describe, test } from "vitest";
+import { nextRotationDeadline } from "../../../src/client-go/certificate/manager.js";
 import { checkNodeName, digestedName, nodeSubject } from "../../../src/kubelet/certificate/node-identity.js";
-import { nextRotationDeadline } from "../../../src/kubelet/certificate/rotation.js";
 import { generatePrivateKey } from "../../../src/pki/keys.js";
 
 describe("the name of a request", () => {

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { beforeAll, describe, test } from "vitest";
+import { type KeyPair, runCertificateManager } from "../../../src/client-go/certificate/manager.js";
 import { createClient } from "../../../src/client-go/rest/create-client.js";
-import { type KeyPair, openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import { kubeletServerCertificate } from "../../../src/kubelet/certificate/kubelet.js";
 import { selfSignedServingPair } from "../../../src/kubelet/certificate/serving.js";
-import { rotateServingCertificate } from "../../../src/kubelet/certificate/serving-rotation.js";
 import type { CertificateAuthority } from "../../../src/pki/authority.js";
 import { parseCertificatePem } from "../../../src/pki/certificate.js";
 import { parseCertificateRequestPem } from "../../../src/pki/csr.js";
@@ -114,10 +115,10 @@ describe("serving certificate, from the cluster", () => {
     const client = createClient(config, { trace, clock, random: new FakeRandom(), actor: "kubelet" });
     const shown: KeyPair[] = [];
     const stop = new AbortController();
-    const deps = { client, store, clock, random: new FakeRandom(0.5), trace };
-    const onCertificate = (pair: KeyPair) => shown.push(pair);
-    const options = { nodeName: "n1", kubeVersion: "1.25", addresses, onCertificate };
-    const done = rotateServingCertificate(deps, options, stop.signal);
+    const deps = { client, clock, random: new FakeRandom(0.5), trace };
+    const onCertificate = (pair: KeyPair) => void shown.push(pair);
+    const options = { nodeName: "n1", kubeVersion: "1.25", addresses };
+    const done = runCertificateManager(deps, kubeletServerCertificate({ store, onCertificate }, options), stop.signal);
     done.catch(() => {});
     const end = async () => {
       stop.abort();

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
+import { runCertificateManager } from "../../../src/client-go/certificate/manager.js";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import { createClient } from "../../../src/client-go/rest/create-client.js";
 import { SwitchingClient } from "../../../src/client-go/rest/switching-client.js";
 import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
-import { rotateCertificates } from "../../../src/kubelet/certificate/rotation.js";
+import { kubeletClientCertificate } from "../../../src/kubelet/certificate/kubelet.js";
 import type { CertificateAuthority } from "../../../src/pki/authority.js";
 import { parseCertificatePem } from "../../../src/pki/certificate.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -26,8 +27,7 @@ async function rotating(server: CsrServer) {
   const clock = new FakeClock(new SystemClock().now());
   const { trace, events } = recordingTrace(clock);
   const store = await openCertificateStore(await mkdtemp(join(tmpdir(), "kubelab-rotation-")));
-  const { keyPem } = await store.pendingKey();
-  // A pair in use, from a bootstrap that is not the matter here.
+  // The pair in use, as the bootstrap leaves it.
   const first = await makeLeaf(ca, { commonName: "system:node:n1", from: 0, to: 1 });
   const config: RestConfig = {
     server: server.url,
@@ -35,18 +35,17 @@ async function rotating(server: CsrServer) {
     clientCertificatePem: first.certificatePem,
     clientKeyPem: first.keyPem,
   };
-  assert.match(keyPem, /EC PRIVATE KEY/);
+  await writeFile(store.keyPath, first.keyPem);
   await store.commit(first.certificatePem);
   const client = new SwitchingClient(config, (one) =>
     createClient(one, { trace, clock, random: new FakeRandom(), actor: "kubelet" }),
   );
   const stop = new AbortController();
-  const done = rotateCertificates(
-    { client, store, clock, random: new FakeRandom(0.5), trace },
-    { nodeName: "n1", kubeVersion: "1.25", expirationSeconds: 600, onRotated: (one) => client.switchTo(one) },
-    stop.signal,
-  );
+  const deps = { client, clock, random: new FakeRandom(0.5), trace };
+  const options = { nodeName: "n1", kubeVersion: "1.25", expirationSeconds: 600 };
+  const done = runCertificateManager(deps, kubeletClientCertificate(client, store, options), stop.signal);
   done.catch(() => {});
+  await untilTrue(() => clock.sleeping === 1);
   const end = async () => {
     stop.abort();
     await assert.rejects(done, { name: "AbortError" });
