@@ -1,6 +1,6 @@
 import type { ReleaseFact } from "./facts.js";
 
-/** `[release it holds from, value]`, oldest first. */
+/** `[first release, value]`, oldest first. */
 type Since<T> = readonly [since: string, value: T];
 
 function fact<T>(name: string, file: string, text: (value: T) => string, values: readonly Since<T>[]): ReleaseFact<T> {
@@ -11,7 +11,7 @@ function fact<T>(name: string, file: string, text: (value: T) => string, values:
 export function durationText(ms: number): string {
   if (ms % 1000 !== 0) return `${ms} ms`;
   if (ms % 3_600_000 === 0 && ms !== 0) return `${ms / 3_600_000} h`;
-  // 60 s and 90 s are how upstream and its documentation say it; minutes begin where they are shorter.
+  // 60 s and 90 s are written in seconds upstream and in its documentation, so minutes start at 2.
   if (ms % 60_000 === 0 && ms > 60_000) return `${ms / 60_000} min`;
   return `${ms / 1000} s`;
 }
@@ -50,13 +50,13 @@ const POD_WORKERS = "pkg/kubelet/pod_workers.go";
 const SCHEDULING_QUEUE = "pkg/scheduler/internal/queue/scheduling_queue.go";
 
 /**
- * Every constant and behaviour that the chapters and the control plane quote. Spans of time are in ms whatever unit
- * upstream's file has; names that end in Seconds are in seconds, as the API has them.
+ * Every constant and behaviour that the chapters and the control plane quote. Durations are in ms, whatever unit
+ * upstream's file has; names that end in Seconds are in seconds, as in the API.
  *
- * Feature gates are quoted with the release that changed their default, not with every stage they went through.
+ * Feature gates are quoted with the release that changed their default, not with every stage.
  */
 export const FACTS = {
-  // A node's heartbeats: what the kubelet promises ...
+  // Node heartbeats: what the kubelet promises ...
   leaseDurationSeconds: count("leaseDurationSeconds", KUBELET_DEFAULTS, "s", ["1.25", 40]),
   leaseRenewIntervalFraction: count("nodeLeaseRenewIntervalFraction", KUBELET, "", ["1.25", 0.25]),
   leaseRenewInterval: duration("renewInterval", KUBELET, ["1.25", 10_000]),
@@ -85,7 +85,7 @@ export const FACTS = {
     7_000,
   ]),
 
-  // ... and what the node lifecycle controller makes of it.
+  // ... and how the node lifecycle controller reacts.
   nodeMonitorGracePeriod: duration("nodeMonitorGracePeriod", LIFECYCLE, ["1.25", 40_000], ["1.32", 50_000]),
   nodeStartupGracePeriod: duration("nodeStartupGracePeriod", LIFECYCLE, ["1.25", 60_000]),
   nodeMonitorPeriod: duration("nodeMonitorPeriod", "staging/src/k8s.io/cloud-provider/config/v1alpha1/defaults.go", [

@@ -3,28 +3,28 @@ import { FACTS } from "./fact-table.js";
 
 /**
  * What changed between Kubernetes releases, for everything that this project quotes or does. The baseline is v1.25; a
- * newer `--kube-version` picks later values. One table (`fact-table.ts`), so that a trace can say since when a number
- * holds.
+ * newer `--kube-version` selects later values. There is one table (`fact-table.ts`), so that a trace can say since when
+ * a value holds.
  */
 export interface ReleaseFact<T> {
-  /** upstream's name of the constant or behaviour */
+  /** the name of the constant or behaviour upstream */
   readonly name: string;
-  /** file of the Kubernetes repository that holds it */
+  /** the file of the Kubernetes repository that defines it */
   readonly file: string;
-  /** oldest first; the first entry holds from v1.25 (or before) on */
+  /** oldest first; the first entry holds from v1.25 on, or longer */
   readonly values: readonly { readonly since: string; readonly value: T; readonly text: string }[];
 }
 
-/** The releases that `--kube-version` takes. */
+/** The releases that `--kube-version` accepts. */
 export const OLDEST_RELEASE = "1.25";
 export const NEWEST_RELEASE = "1.34";
 
 export type FactName = keyof typeof FACTS;
 
-/** The type of one fact's value: a number of ms for spans of time, a boolean for a feature gate, ... */
+/** The type of a fact's value: a number of ms for durations, a boolean for a feature gate, ... */
 export type FactValue<N extends FactName> = (typeof FACTS)[N]["values"][number]["value"];
 
-/** As a trace quotes it: structurally a `Constant` of trace/events.ts, which this leaf may not import. */
+/** A fact as a trace quotes it: structurally a `Constant` of trace/events.ts, which this room cannot import. */
 export interface QuotedFact {
   readonly name: string;
   /** with its unit: `40 s` */
@@ -34,9 +34,9 @@ export interface QuotedFact {
 }
 
 /**
- * Takes `1.32`, `v1.32` and `v1.32.5` for `1.32`.
+ * Parses `1.32`, `v1.32` and `v1.32.5` as `1.32`.
  *
- * @throws LabError USAGE for anything else, and for releases that the table of facts does not cover
+ * @throws LabError USAGE for anything else, and for releases that the table does not cover
  */
 export function parseKubeVersion(text: string): string {
   const minor = /^v?1\.(\d+)(?:\.\d+)?$/.exec(text.trim())?.[1];
@@ -52,24 +52,24 @@ export function parseKubeVersion(text: string): string {
   return `1.${Number(minor)}`;
 }
 
-/** The value that held in a release. @param kubeVersion `1.32`: what `parseKubeVersion` answers */
+/** The value in a release. @param kubeVersion `1.32`, as `parseKubeVersion` returns it */
 export function factFor<N extends FactName>(name: N, kubeVersion: string): FactValue<N> {
   return entryFor(name, kubeVersion).now.value as FactValue<N>;
 }
 
-/** The fact as a trace quotes it, with the release its value is from and what held before. */
+/** The fact as a trace quotes it: its value, the release that introduced it, and the previous value. */
 export function constantFor(name: FactName, kubeVersion: string): QuotedFact {
   const { now, before } = entryFor(name, kubeVersion);
   const release = before === undefined ? `v${now.since}` : `v${now.since} (${before.text} before)`;
   return { name: FACTS[name].name, value: now.text, release };
 }
 
-/** Several at once, in the order given. */
+/** Several facts, in the given order. */
 export function constantsFor(kubeVersion: string, ...names: readonly FactName[]): QuotedFact[] {
   return names.map((name) => constantFor(name, kubeVersion));
 }
 
-/** Is this release at least that one? Both as `1.32`. */
+/** Whether `release` is `minimum` or newer. Both look like `1.32`. */
 export function isAtLeast(kubeVersion: string, since: string): boolean {
   return minorOf(kubeVersion) >= minorOf(since);
 }

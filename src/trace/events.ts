@@ -1,14 +1,14 @@
 /**
- * What a trace consists of: facts, each reported at the place where it happened.
+ * The events of a trace. Each one reports a fact at the place where it happened.
  *
- * A renderer (terminal, ndjson, ...) makes lines from them; nothing here knows how they look. Secrets are masked
+ * A renderer (terminal, ndjson, ...) turns events into lines; nothing here knows how they look. Secrets are masked
  * before an event is made (`trace/redact.ts`).
  */
 
-/** Who did it. `user` is the person at the keyboard, or the administrator whose part kubelab plays. */
+/** The component that acted. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */
 export type Actor = "user" | "kubelet" | "apiserver" | "controller" | "scheduler" | "runtime";
 
-/** A file of the Kubernetes repository at v1.25 and the function a step mirrors. */
+/** A file of the Kubernetes repository at v1.25, and the function that a step mirrors. */
 export interface Upstream {
   /** for example `pkg/kubelet/certificate/bootstrap/bootstrap.go` */
   readonly file: string;
@@ -16,7 +16,7 @@ export interface Upstream {
   readonly func: string;
 }
 
-/** A constant that decided something, with the release its value is from. */
+/** A constant that a decision was based on, with the release that introduced its value. */
 export interface Constant {
   /** as upstream spells it, for example `nodeMonitorGracePeriod` */
   readonly name: string;
@@ -26,14 +26,14 @@ export interface Constant {
   readonly release?: string;
 }
 
-/** A step of a chapter begins. Everything that happens inside it carries its `seq` as `causedBy`. */
+/** A step of a chapter begins. Everything inside the step carries its `seq` as `causedBy`. */
 export interface StepFact {
   readonly kind: "step";
   readonly title: string;
   readonly upstream?: Upstream;
 }
 
-/** One HTTP exchange, reported by client middleware when its answer (or failure) is there. */
+/** One HTTP exchange, reported by client middleware once it was answered or failed. */
 export interface RequestFact {
   readonly kind: "request";
   readonly method: string;
@@ -41,23 +41,25 @@ export interface RequestFact {
   readonly path: string;
   /** the server's origin: `https://127.0.0.1:6443` */
   readonly server: string;
-  /** who asks: `token abcdef.****`, `certificate system:node:n1`, `anonymous` */
+  /** the client's identity: `token abcdef.****`, `certificate system:node:n1`, `anonymous` */
   readonly identity: string;
-  /** undefined when no answer came */
+  /** undefined without an answer */
   readonly status?: number;
   readonly durationMs: number;
-  /** Sent as the Audit-ID header: a real API server writes it into its audit log, the embedded one into its facts. */
+  /** Sent as the Audit-ID header. A real API server writes it to its audit log, the embedded one to its facts. */
   readonly auditId: string;
-  /** why no answer came, in words */
+  /** why there was no answer, in words */
   readonly failure?: string;
-  /** A Status's `reason` or what a success brought, in a few words. */
+  /** The `reason` of a Status, or a short description of a success. */
   readonly outcome?: string;
-  /** redacted; only made when the trace wants bodies */
+  /** redacted; only set if the trace wants bodies */
   readonly requestBody?: unknown;
   readonly responseBody?: unknown;
 }
 
-/** One gRPC call, reported by the client when its status is there; a stream is reported when it begins and when it ends. */
+/**
+ * One gRPC call, reported by the client when its status arrives. A stream is reported when it begins and when it ends.
+ */
 export interface RpcFact {
   readonly kind: "rpc";
   /** without its package: `RuntimeService` */
@@ -66,29 +68,29 @@ export interface RpcFact {
   readonly method: string;
   /** `unix:///run/containerd/containerd.sock` */
   readonly endpoint: string;
-  /** in Go's spelling: `OK`, `NotFound`; undefined when the call was cancelled here, or is still under way */
+  /** in Go's spelling: `OK`, `NotFound`; undefined if the client cancelled the call, or while it is running */
   readonly code?: string;
   readonly durationMs: number;
-  /** what the runtime said about a failure, or what a success brought, in a few words */
+  /** the runtime's error message, or a short description of a success */
   readonly outcome?: string;
-  /** redacted; only made when the trace wants bodies */
+  /** redacted; only set if the trace wants bodies */
   readonly requestBody?: unknown;
   readonly responseBody?: unknown;
 }
 
-/** Somebody chose: what, why, and by which constants. */
+/** A decision: what, why, and based on which constants. */
 export interface DecisionFact {
   readonly kind: "decision";
-  /** the choice: `renew the certificate in 7m12s` */
+  /** the decision: `renew the certificate in 7m12s` */
   readonly what: string;
   readonly why: string;
   readonly constants?: readonly Constant[];
   readonly upstream?: Upstream;
-  /** the request it was taken for, when an API server took it */
+  /** the request that an API server decided about */
   readonly auditId?: string;
 }
 
-/** A thing changed: `node n1`, Ready: Unknown -> True. */
+/** A state changed: `node n1`, Ready: Unknown -> True. */
 export interface StateFact {
   readonly kind: "state";
   readonly subject: string;
@@ -98,7 +100,7 @@ export interface StateFact {
   readonly upstream?: Upstream;
 }
 
-/** A Kubernetes Event object that somebody recorded. */
+/** A recorded Kubernetes Event object. */
 export interface EventFact {
   readonly kind: "event";
   readonly type: "Normal" | "Warning";
@@ -114,24 +116,24 @@ export interface NoteFact {
   readonly text: string;
 }
 
-/** States side by side: columns that a renderer aligns. */
+/** A table of states; the renderer aligns the columns. */
 export interface TableFact {
   readonly kind: "table";
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** how many more rows there were than are kept here */
+  /** the number of rows that were left out */
   readonly omittedRows?: number;
 }
 
-/** Something failed; the chapter may go on (a retry) or end. */
+/** A failure. The chapter may go on (a retry) or end. */
 export interface ErrorFact {
   readonly kind: "error";
   readonly message: string;
   readonly hint?: string;
 }
 
-/** One frame of a stream, reported where it was sent or taken. */
+/** One frame of a stream, reported where it was sent or received. */
 export interface FrameFact {
   readonly kind: "frame";
   readonly direction: "sent" | "received";
@@ -140,11 +142,11 @@ export interface FrameFact {
   readonly type: string;
   /** `stdin`, `stdout`, `stderr`, `error`, `resize`, ... */
   readonly channel?: string;
-  /** SPDY's */
+  /** the SPDY stream */
   readonly streamId?: number;
   /** bytes of the payload */
   readonly length: number;
-  /** the payload's beginning, printable and redacted; absent where it may be a secret */
+  /** the beginning of the payload, printable and redacted; absent if it could be a secret */
   readonly head?: string;
   readonly note?: string;
 }
@@ -167,11 +169,11 @@ interface Stamp {
   /** Unix ms on the trace's clock */
   readonly atMs: number;
   readonly actor: Actor;
-  /** `bootstrap`, `lease`, ...: which chapter was running */
+  /** the running chapter: `bootstrap`, `lease`, ... */
   readonly chapter?: string;
-  /** seq of the step (or, for an API server's decision, of the request) that caused it */
+  /** seq of the step that caused it; for an API server's decision, seq of the request */
   readonly causedBy?: number;
-  /** from which `-v` on the terminal shows it: see `Verbosity` in trace.ts */
+  /** the lowest `-v` level that shows it: see `Verbosity` in trace.ts */
   readonly level: number;
 }
 

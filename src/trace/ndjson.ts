@@ -4,12 +4,15 @@ import { describeFileError } from "../util/files.js";
 import type { TraceEvent } from "./events.js";
 import type { TraceSink } from "./trace.js";
 
-/** One JSON object per line, all levels, as they happen: a killed run leaves a file that is good to its last line. */
+/**
+ * Writes one JSON object per line, at all levels, as events happen. The file of a killed run is valid up to its last
+ * line.
+ */
 export class NdjsonSink implements TraceSink {
   #fd: number | undefined;
   #failure: LabError | undefined;
 
-  /** @throws LabError BAD_FILE when the file cannot be written: before anything else has happened */
+  /** @throws LabError BAD_FILE if the file cannot be opened; checked before anything else happens */
   constructor(readonly path: string) {
     try {
       this.#fd = openSync(path, "w", 0o600);
@@ -18,7 +21,7 @@ export class NdjsonSink implements TraceSink {
     }
   }
 
-  /** A disk that fills up does not end what is being traced: it is told at the end. */
+  /** A full disk does not end the traced command; the error is reported at the end. */
   write(event: TraceEvent): void {
     if (this.#fd === undefined || this.#failure !== undefined) return;
     try {
@@ -28,7 +31,7 @@ export class NdjsonSink implements TraceSink {
     }
   }
 
-  /** @throws LabError BAD_FILE when the file is not complete */
+  /** @throws LabError BAD_FILE if the file is incomplete */
   async close(): Promise<void> {
     if (this.#fd === undefined) return;
     closeSync(this.#fd);

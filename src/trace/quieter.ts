@@ -3,8 +3,8 @@ import type { Fact } from "./events.js";
 import { type Level, Trace } from "./trace.js";
 
 /**
- * A trace whose facts reach `trace` under `-v atLeast` only, and errors as they are: for what happens often, or beside the
- * story that is told.
+ * A trace that forwards events at verbosity `atLeast` or above; errors keep their level. For events that are frequent,
+ * or not part of the main story.
  */
 export function quieterTrace(trace: Trace, clock: Clock, atLeast: Level): Trace {
   const quiet = new Trace(clock, trace.wantsBodies);

@@ -1,16 +1,20 @@
 /**
- * Masks secrets before a fact is made: a trace never holds a token's secret half, a private key or a Secret's values.
+ * Masks secrets before an event is made, so a trace never holds a token's secret half, a private key or the values of a
+ * Secret.
  */
 
 const MASK = "****";
-/** Bootstrap tokens; the public id half stays, as it names the Secret. Not followed by more, so that host names pass. */
+/**
+ * Bootstrap tokens. The public ID half stays, because it names the Secret. The pattern excludes longer words such as
+ * host names.
+ */
 const BOOTSTRAP_TOKEN = /\b([a-z0-9]{6})\.[a-z0-9]{16}\b/g;
 const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?-----END \1-----/g;
 const BASE64_PRIVATE_KEY = /LS0tLS1CRUdJTiB[A-Za-z0-9+/=]*/g;
 const BEARER = /\b(Bearer\s+)[A-Za-z0-9._~+/=-]+/gi;
 const JWT = /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g;
 
-/** Masks what looks like a secret inside a text. */
+/** Masks secrets inside a text. */
 export function redactText(text: string): string {
   return text
     .replace(BOOTSTRAP_TOKEN, `$1.${MASK}`)
@@ -20,15 +24,17 @@ export function redactText(text: string): string {
     .replace(BEARER, `$1${MASK}`);
 }
 
-/** Certificates and requests in base64 stay readable; only keys go. */
+/** Certificates and requests in base64 stay readable; only keys are masked. */
 function redactBase64Pem(base64: string): string {
   return Buffer.from(base64, "base64").toString("latin1").includes("PRIVATE KEY") ? MASK : base64;
 }
 
-/** Keys whose string values are secrets wherever they stand in an API object or a kubeconfig. */
+/** Keys of API objects and kubeconfigs whose string values are secret at any depth. */
 const SECRET_KEYS = new Set(["token", "token-secret", "password", "client-key-data", "clientKeyPem", "kubelet.key"]);
 
-/** A copy of a request's or an answer's body without secrets. Values of `data` and `stringData` of Secrets go entirely. */
+/**
+ * A copy of a request or response body without secrets. All values of `data` and `stringData` of Secrets are masked.
+ */
 export function redactBody(value: unknown): unknown {
   return redactValue(value, isSecretObject(value));
 }

@@ -3,8 +3,8 @@ import type { TraceEvent } from "./events.js";
 type TableFact = TraceEvent & { kind: "table" };
 
 /**
- * Rows with aligned columns. Where they do not fit, the first column becomes headings above the others; where not even that
- * fits, each row is told in one sentence, as a table that is broken at the margin cannot be read.
+ * Rows with aligned columns. A table that is too wide turns its first column into headings. If it is still too wide,
+ * each row becomes one sentence, because a table with broken lines is unreadable.
  */
 export function tableLines({ columns, rows, omittedRows }: TableFact, width: number): string[] {
   const clean = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
@@ -16,7 +16,7 @@ export function tableLines({ columns, rows, omittedRows }: TableFact, width: num
   return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
 }
 
-/** @returns undefined: too wide */
+/** @returns undefined if it is too wide */
 function aligned(rows: readonly (readonly string[])[], width: number): string[] | undefined {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
   if (widths.reduce((sum, one) => sum + one + 2, -2) > width) return undefined;

@@ -7,21 +7,21 @@ import type { Level, TraceSink } from "./trace.js";
 export interface TerminalOptions {
   /** level 0 for plain text */
   readonly chalk: ChalkInstance;
-  /** columns; 80 where there is no terminal */
+  /** columns; 80 without a terminal */
   readonly width: () => number;
-  /** false: ASCII signs only */
+  /** false: ASCII only */
   readonly unicode: boolean;
-  /** facts above this level are not shown */
+  /** events above this level are not shown */
   readonly verbosity: Level;
-  /** Unix ms that counts as 0.000 in the time column */
+  /** Unix ms; the time column counts from here */
   readonly startMs: number;
 }
 
 const ACTOR_WIDTH = 10;
 const TIME_WIDTH = 7;
-/** time, actor, a space after each */
+/** time, actor, and a space after each */
 const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
-/** Narrower than this, the text column would be a ribbon: time and actor then stand on a line of their own. */
+/** Below this width, the time and the actor get a line of their own, because the text column would be too narrow. */
 const MIN_TEXT_WIDTH = 30;
 
 const SIGNS = {
@@ -53,7 +53,7 @@ const SIGNS = {
   },
 } as const;
 
-/** Renders each fact as a few aligned lines: seconds, actor, sign, text; details below, dimmed. */
+/** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
 export class TerminalSink implements TraceSink {
   readonly #depths = new Map<number, number>();
 
@@ -72,7 +72,7 @@ export class TerminalSink implements TraceSink {
     this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
   }
 
-  /** Facts stand one step to the right of the step they belong to; deeper nesting is not shown as more than three. */
+  /** Events are indented below their step, at most three levels. */
   #depthOf(event: TraceEvent): number {
     const parent = event.causedBy === undefined ? undefined : this.#depths.get(event.causedBy);
     const depth = parent === undefined ? 0 : Math.min(parent + 1, 3);
@@ -81,13 +81,13 @@ export class TerminalSink implements TraceSink {
   }
 }
 
-/** The lines of one fact, without a line feed at the end. Pure. */
+/** The lines of one event, without a trailing line feed. Pure. */
 export function renderEvent(event: TraceEvent, depth: number, options: TerminalOptions): string[] {
   const { chalk } = options;
   const seconds = ((event.atMs - options.startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
   const actor = event.actor.padEnd(ACTOR_WIDTH);
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
-  // Tables take the width they can get: they stand at the margin.
+  // Tables use the full width.
   const lead = `${"  ".repeat(event.kind === "table" ? 0 : depth)}${signs[event.kind]} `;
   const stacked = options.width() - INDENT - lead.length < MIN_TEXT_WIDTH;
   const margin = stacked ? 2 : INDENT;
@@ -109,25 +109,28 @@ export function renderEvent(event: TraceEvent, depth: number, options: TerminalO
   return (stacked ? [head.trimEnd(), ...lines] : lines).map((line) => line.trimEnd());
 }
 
-/** What stands in a note behind two spaces is there to be pasted. */
+/** Two leading spaces in a note mark text to paste. */
 function isCommand(line: string): boolean {
   return line.startsWith("  ");
 }
 
-/** A command that does not fit stays whole, at the margin: broken into lines it would be several commands. */
+/**
+ * A command that is too wide starts at the margin and stays on one line, because a broken command would be several
+ * commands.
+ */
 function wrapNote(text: string, width: number): string[] {
   return text.split("\n").flatMap((line, i) => (i > 0 && isCommand(line) ? [line] : wrap(line, width)));
 }
 
-/** A fact without its place on a terminal: for what makes its own columns. Pure. */
+/** An event without time and actor columns, for a caller with its own layout. Pure. */
 export interface FactText {
   readonly sign: string;
   readonly text: string;
-  /** lines below the text; of a table its rows, aligned */
+  /** lines below the text; for a table, its aligned rows */
   readonly details: readonly string[];
 }
 
-/** A fact as sign, sentence and details, without colours and safe to print: for whoever has a layout of its own. */
+/** An event as sign, sentence and details, without colours and safe to print, for a caller with its own layout. */
 export function factText(event: TraceEvent, options: TerminalOptions): FactText {
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
   const { text, details } = content(event, signs.arrow, options);
@@ -141,7 +144,7 @@ export function factText(event: TraceEvent, options: TerminalOptions): FactText 
 interface Content {
   readonly text: string;
   readonly paint: (line: string) => string;
-  /** dimmed lines below the text, for a text column of so many characters */
+  /** dimmed lines below the text; `width` is the width of the text column */
   readonly details: (width: number) => readonly string[];
 }
 
@@ -149,7 +152,7 @@ const plain = (line: string): string => line;
 const none = (): string[] => [];
 
 function content(event: TraceEvent, arrow: string, { chalk, verbosity }: TerminalOptions): Content {
-  // A trace file wants bodies in the facts; the terminal shows them at its own level only.
+  // A trace file may request bodies in the events; the terminal shows them only at its own level.
   const bodies = verbosity >= 4 ? bodyLines : none;
   switch (event.kind) {
     case "step":
@@ -194,7 +197,7 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
   }
 }
 
-/** All of a text only where bodies are shown too. */
+/** Shows the whole text only where bodies are shown too. */
 function shown(text: string, { verbosity }: TerminalOptions): string {
   return verbosity >= 4 ? text : shortenWords(text);
 }
@@ -210,7 +213,7 @@ function rpcText(event: TraceEvent & { kind: "rpc" }, arrow: string): string {
   return `${event.service}/${event.method} ${arrow} ${answer} (${event.durationMs.toFixed(0)} ms)`;
 }
 
-/** `> stdin  DATA 5 bytes "hello"`: whither, what of, how much, how it begins. */
+/** `> stdin  DATA 5 bytes "hello"`: direction, stream, size, beginning. */
 function frameText(event: TraceEvent & { kind: "frame" }): string {
   const { direction, type, channel, streamId, length, head, note } = event;
   const of = channel ?? (streamId === undefined ? "connection" : `stream ${streamId}`);
@@ -227,7 +230,10 @@ function bodyLines(event: TraceEvent & { kind: "request" | "rpc" }): string[] {
   return out;
 }
 
-/** One line: a path that is too long loses folders from the left, as its end and the function are what one searches for. */
+/**
+ * One line. A path that is too long loses its first folders, because its end and the function are what readers search
+ * for.
+ */
 function upstreamLines(upstream: Upstream | undefined, width: number): string[] {
   if (upstream === undefined) return [];
   const folders = upstream.file.split("/");
@@ -249,7 +255,7 @@ function constantLines(constants: readonly Constant[] | undefined): string[] {
   ];
 }
 
-/** One colour for each actor, so that the eye finds who speaks; the name says it without colour. */
+/** One colour per actor helps the eye; the name works without colour. */
 function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
   switch (actor) {
     case "user":
@@ -267,10 +273,10 @@ function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
   }
 }
 
-/** No answer of the runtime's own, rather than one that is an error. */
+/** The call failed without an answer from the runtime. */
 const RUNTIME_GONE = new Set(["Unavailable", "DeadlineExceeded"]);
 
-/** The sign says how it went: green for good answers and Ready, yellow for warnings, red for failures. */
+/** The sign shows the outcome: green for success and Ready, yellow for warnings, red for failures. */
 function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
   switch (event.kind) {
     case "request":

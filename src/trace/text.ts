@@ -1,6 +1,6 @@
-/** Text that comes from pods, logs or servers must not steer the terminal: control characters become visible escapes. */
+/** Text from pods, logs or servers must not control the terminal: control characters become visible escapes. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matching control characters is the purpose
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (char) => {
     return `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
   });
@@ -9,7 +9,7 @@ export function printable(text: string): string {
 const LONG_WORD = 1_000;
 const SHORT_WORD = 500;
 
-/** Leaves out the end of words that nobody reads so far, such as a URL with an argument list of a megabyte. */
+/** Cuts a long text, such as a URL with a megabyte of arguments. */
 export function shortenWords(text: string): string {
   if (text.length <= LONG_WORD) return text;
   return text.replace(/\S+/g, (word) => {
@@ -18,10 +18,7 @@ export function shortenWords(text: string): string {
   });
 }
 
-/**
- * Breaks a text into lines of at most `width` columns at spaces; a longer word is cut where it must be.
- * Line feeds in the text are kept as breaks.
- */
+/** Breaks a text into lines of at most `width` columns at spaces. A longer word is cut. Line feeds stay. */
 export function wrap(text: string, width: number): string[] {
   const limit = Math.max(8, width);
   return text.split("\n").flatMap((paragraph) => wrapParagraph(paragraph, limit));
@@ -31,7 +28,7 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
   const lines: string[] = [];
   let line: string | undefined;
   for (let word of paragraph.split(" ")) {
-    // Spaces at the beginning of a paragraph are indentation: they stay.
+    // Leading spaces of a paragraph are indentation and stay.
     const joined = line === undefined ? word : `${line} ${word}`;
     if (joined.length <= limit) {
       line = joined;
@@ -49,7 +46,7 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
   return lines;
 }
 
-/** Where a long word is cut: behind the last sign that joins parts of a path, a name or a digest, else at the limit. */
+/** Where to cut a long word: after the last separator of a path, name or digest, else at the limit. */
 function cutOf(word: string, limit: number): number {
   const joint = Math.max(...["/", ":", ".", ",", "-", "=", "&", "?"].map((sign) => word.lastIndexOf(sign, limit - 1)));
   return joint + 1 >= limit / 2 ? joint + 1 : limit;

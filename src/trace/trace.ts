@@ -3,16 +3,16 @@ import type { Clock } from "../util/clock.js";
 import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
 
 /**
- * From which `-v` on a fact is shown: 0 outcome and errors, 1 steps, decisions and states (the default),
- * 2 requests and calls, 3 what the servers decided about each request, 4 bodies.
+ * The lowest `-v` that shows an event: 0 outcome and errors, 1 steps, decisions and states (the default), 2 requests
+ * and calls, 3 the servers' decisions about each request, 4 bodies.
  */
 export type Level = 0 | 1 | 2 | 3 | 4;
 
 export interface TraceSink {
-  /** facts above this level are thrown away here; undefined: none are */
+  /** events above this level are dropped; undefined: all are kept */
   readonly level?: Level;
   write(event: TraceEvent): void;
-  /** Called once at the end: flush, close files. */
+  /** Called once at the end: flushes and closes files. */
   close?(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface Scope {
   readonly stepSeq?: number;
 }
 
-/** Default level by kind of fact. */
+/** Default level by kind of event. */
 const LEVELS: Record<Fact["kind"], Level> = {
   step: 1,
   decision: 1,
@@ -42,10 +42,10 @@ const LEVELS: Record<Fact["kind"], Level> = {
 };
 
 /**
- * Collects facts, stamps them, and hands them to sinks at once, in order.
+ * Collects events, stamps them, and passes them to the sinks at once, in order.
  *
- * Which step a fact belongs to follows the asynchronous context: whatever runs inside `step(...)`, also a request made
- * three calls deeper, carries that step as its cause. No step object is handed around.
+ * The current step follows the asynchronous context: everything inside `step(...)`, even a request three calls deeper,
+ * has that step as its cause. No step object is passed around.
  */
 export class Trace {
   readonly #scope = new AsyncLocalStorage<Scope>();
@@ -53,8 +53,8 @@ export class Trace {
   #nextSeq = 1;
 
   /**
-   * @param clock stamps the facts
-   * @param wantsBodies whether request facts should carry (redacted) bodies: true under `-v 4` and for trace files
+   * @param clock stamps the events
+   * @param wantsBodies whether request events carry (redacted) bodies: true under `-v 4` and for trace files
    */
   constructor(
     readonly clock: Clock,
@@ -65,17 +65,17 @@ export class Trace {
     this.#sinks.push(sink);
   }
 
-  /** Would anybody keep a fact of this level? For facts that are dear to make. */
+  /** Whether any sink keeps events of this level. Check it before making an expensive event. */
   wants(level: Level): boolean {
     return this.#sinks.some((sink) => (sink.level ?? 4) >= level);
   }
 
-  /** seq of the step that this is in: for facts that will be reported from a callback, which has no step any more. */
+  /** The seq of the current step, for events that are reported later from a callback without a step. */
   get cause(): number | undefined {
     return this.#scope.getStore()?.stepSeq;
   }
 
-  /** @returns the stamped event; its `seq` can serve as a later fact's `causedBy` */
+  /** @returns the stamped event; a later event can use its `seq` as `causedBy` */
   emit(fact: Fact, options: EmitOptions): TraceEvent {
     const scope = this.#scope.getStore();
     const causedBy = options.causedBy ?? scope?.stepSeq;
@@ -93,9 +93,8 @@ export class Trace {
   }
 
   /**
-   * Reports a step and runs `body` inside it: everything reported there has this step as its cause.
-   * With nobody to tell it to it only calls `body`, as `detached` does and for its reason: what is reported in a step that
-   * nobody knows of has no cause.
+   * Reports a step and runs `body` inside it: everything reported there has this step as its cause. Without sinks it
+   * only calls `body`, for the reason given at `detached`.
    */
   step<T>(actor: Actor, title: string, options: Omit<StepFact, "kind" | "title">, body: () => T): T {
     if (!this.wants(LEVELS.step)) return body();
@@ -103,16 +102,16 @@ export class Trace {
     return this.#scope.run({ ...this.#scope.getStore(), stepSeq: event.seq }, body);
   }
 
-  /** Runs `body` with every fact in it stamped as of this chapter, if anybody is told any. */
+  /** Runs `body`; events reported inside get this chapter. Without sinks it only calls `body`. */
   chapter<T>(name: string, body: () => T): T {
     if (!this.wants(0)) return body();
     return this.#scope.run({ chapter: name }, body);
   }
 
   /**
-   * Runs `body` outside any step: for background loops that outlive the step which started them.
-   * Outside any scope it only calls `body`: the first use of the asynchronous context makes every promise of the process
-   * dearer (on Node 20 about twice), and a control plane that serves no chapter never needs it.
+   * Runs `body` outside any step, for background loops that outlive the step that started them. Outside any scope it
+   * only calls `body`: the first use of the asynchronous context makes every promise of the process slower (on Node 20
+   * about twice), and a control plane that serves no chapter does not need it.
    */
   detached<T>(body: () => T): T {
     const scope = this.#scope.getStore();

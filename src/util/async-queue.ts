@@ -1,9 +1,9 @@
 /**
- * A queue that one side pushes to and the other iterates: how callbacks become an AsyncIterable.
+ * A queue that one side pushes to and the other iterates: it turns callbacks into an AsyncIterable.
  *
- * Bounded: `push` returns false once `capacity` items wait, or once they are too heavy together, and the pushing side
- * decides what that means (a watch is cut off, a channel drops). `close` lets the reader finish what waits; `fail` ends it
- * with an error.
+ * Bounded: `push` returns false once `capacity` items wait, or once their total weight is too high, and the producer
+ * decides what to do (a watch is disconnected, a channel drops the item). After `close` the reader still gets the
+ * waiting items; `fail` ends it with an error.
  */
 export class AsyncQueue<T> implements AsyncIterable<T> {
   #items: T[] = [];
@@ -23,8 +23,8 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * @param weight in any unit; an item is taken into an empty queue whatever it weighs
-   * @returns false when the item was not taken: the queue is full or closed
+   * @param weight in any unit; an empty queue accepts an item of any weight
+   * @returns false if the item was not added, because the queue is full or closed
    */
   push(item: T, weight = 0): boolean {
     if (this.#closed || this.#items.length >= this.capacity) return false;
@@ -36,7 +36,7 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
     return true;
   }
 
-  /** Takes what waits, without waiting for more. */
+  /** Takes the waiting items, without waiting for more. */
   takeAll(): T[] {
     const items = this.#items;
     this.#items = [];
@@ -61,7 +61,7 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
     wake?.();
   }
 
-  /** Ends (normally) when the queue was closed and is empty, or when `signal` aborts. One reader at a time. */
+  /** Ends (normally) when the queue is closed and empty, or when `signal` aborts. One reader at a time. */
   async *iterate(signal?: AbortSignal): AsyncGenerator<T> {
     const onAbort = () => this.close();
     if (signal?.aborted) return;

@@ -1,9 +1,9 @@
 /**
- * A set for what comes and goes all the time, and of which there are few at once: calls under way, streams of a connection.
+ * A small set whose items come and go all the time: running calls, streams of a connection.
  *
- * A Set or Map copies itself after so many additions, and V8 leaves in the old copy a link to the new one. Once one copy
- * has grown old, the chain of them keeps everything alive that was in any of them, until a full collection: some fifty MB
- * after ten thousand calls. An array has no such past. Finding an item looks at all of them.
+ * A Set or Map copies itself after some additions, and V8 keeps a link from the old copy to the new one. Once one copy
+ * is in the old generation, the chain keeps every former item alive until a full collection: some 50 MB after ten
+ * thousand calls. An array has no such chain. Finding an item takes linear time.
  */
 export class Bag<T> implements Iterable<T> {
   readonly #items: T[] = [];
@@ -12,23 +12,23 @@ export class Bag<T> implements Iterable<T> {
     return this.#items.length;
   }
 
-  /** @param item not in it yet */
+  /** @param item must not be in the set yet */
   add(item: T): void {
     this.#items.push(item);
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it was in the set */
   delete(item: T): boolean {
     return removeAt(this.#items, this.#items.indexOf(item));
   }
 
-  /** In no particular order; whoever adds or deletes meanwhile iterates over a copy. */
+  /** In no particular order. Callers that add or delete meanwhile must iterate over a copy. */
   [Symbol.iterator](): ArrayIterator<T> {
     return this.#items.values();
   }
 }
 
-/** A Bag of things that are found by a number. */
+/** The same for items that are found by a number. */
 export class NumberedBag<T> {
   readonly #numbers: number[] = [];
   readonly #items: T[] = [];
@@ -37,7 +37,7 @@ export class NumberedBag<T> {
     return this.#items.length;
   }
 
-  /** @param number not in it yet */
+  /** @param number must not be in use yet */
   set(number: number, item: T): void {
     this.#numbers.push(number);
     this.#items.push(item);
@@ -52,20 +52,20 @@ export class NumberedBag<T> {
     return this.#numbers.includes(number);
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it was in use */
   delete(number: number): boolean {
     const at = this.#numbers.indexOf(number);
     removeAt(this.#numbers, at);
     return removeAt(this.#items, at);
   }
 
-  /** In no particular order; whoever sets or deletes meanwhile iterates over a copy. */
+  /** In no particular order. Callers that set or delete meanwhile must iterate over a copy. */
   values(): ArrayIterator<T> {
     return this.#items.values();
   }
 }
 
-/** The last one takes its place. */
+/** The last item takes its place. */
 function removeAt<T>(items: T[], at: number): boolean {
   if (at < 0) return false;
   const last = items.pop();

@@ -1,37 +1,37 @@
 /**
- * Time as a parameter. The only file that reads the system clock or starts a timer.
+ * Time as a parameter. This is the only file that reads the system clock or starts a timer.
  *
- * Mirrors k8s.io/utils/clock (Clock): what takes a Clock can be driven by a test or sped up by `--speed`.
+ * Mirrors k8s.io/utils/clock (Clock): tests can control code that takes a Clock, and `--speed` can accelerate it.
  */
 export interface Clock {
-  /** how many times as fast as the wall's it runs, where it has to do with the wall's at all */
+  /** the speed relative to the wall clock; undefined for clocks that do not follow it */
   readonly speed?: number;
-  /** Unix ms, on this clock (a sped-up clock runs ahead of the wall). */
+  /** Unix ms on this clock (an accelerated clock is ahead of the wall clock). */
   now(): number;
   /**
    * Resolves after `ms` milliseconds of this clock.
-   * @throws the signal's reason (an AbortError by default) when `signal` aborts first; the timer is gone then
+   * @throws the signal's reason (an AbortError by default) when `signal` aborts first; the timer is cleared
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls `onTime` after `ms` milliseconds of this clock, unless it is stopped before. For limits that each connection has
-   * and hardly any reaches: a sleep that is broken off costs a controller, a signal, a promise and what it rejects with.
+   * Calls `onTime` after `ms` milliseconds of this clock, unless it is stopped first. Use it for time limits that are
+   * rarely reached: an aborted sleep costs a controller, a signal, a promise and an error.
    */
   timer(ms: number, onTime: () => void): Timer;
 }
 
-/** A call that is to come. */
+/** A scheduled call. */
 export interface Timer {
-  /** It will not come. Safe to call twice, and when it has come. */
+  /** Cancels the call. Safe to call twice, and after the call. */
   stop(): void;
 }
 
-/** setTimeout cannot hold more than a signed 32 bit count of milliseconds (24.8 days): longer sleeps are cut in pieces. */
+/** setTimeout takes at most a signed 32 bit count of milliseconds (24.8 days), so longer sleeps are split. */
 const MAX_TIMER_MS = 2_000_000_000;
 
 /**
- * The system clock, `speed` times as fast since `epochMs` (Unix ms; default: the moment it is made), when it read
- * `epochClockMs` (default: the same). Two processes that are given the same three read the same time.
+ * The system clock, `speed` times as fast since `epochMs` (Unix ms; default: now), when it showed `epochClockMs`
+ * (default: the same). Processes with the same three values read the same time.
  */
 export class SystemClock implements Clock {
   #speed: number;
@@ -39,7 +39,7 @@ export class SystemClock implements Clock {
   #epochClockMs: number;
   #startMs: number;
   #startMonotonicMs = performance.now();
-  /** wakes sleepers whose time has to be reckoned anew */
+  /** wakes sleepers that must recompute their remaining time */
   readonly #wakers = new Set<() => void>();
 
   constructor(speed = 1, epochMs = Date.now(), epochClockMs = epochMs) {
@@ -53,17 +53,17 @@ export class SystemClock implements Clock {
     return this.#speed;
   }
 
-  /** Unix ms by the wall from which the speed counts */
+  /** Unix ms of the wall clock when the current speed was set */
   get epochMs(): number {
     return this.#epochMs;
   }
 
-  /** Unix ms that this clock read at `epochMs` */
+  /** Unix ms of this clock at `epochMs` */
   get epochClockMs(): number {
     return this.#epochClockMs;
   }
 
-  /** Monotonic from construction on: a step of the system time does not move it. */
+  /** Monotonic from construction on: a change of the system time has no effect. */
   now(): number {
     return Math.round(this.#exactMs());
   }
@@ -72,7 +72,7 @@ export class SystemClock implements Clock {
     return this.#startMs + (performance.now() - this.#startMonotonicMs) * this.#speed;
   }
 
-  /** From now on time runs so many times as fast. It does not jump; who sleeps sleeps on for what is left. */
+  /** Changes the speed. The time does not jump; sleepers wait for their remaining time at the new speed. */
   setSpeed(speed: number): void {
     this.#startMs = this.#exactMs();
     this.#startMonotonicMs = performance.now();
@@ -93,7 +93,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** A clock's sleep, made of its timer. */
+/** Implements a clock's sleep with its timer. */
 export function sleepOn(clock: Pick<Clock, "timer">, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -109,14 +109,14 @@ export function sleepOn(clock: Pick<Clock, "timer">, ms: number, signal?: AbortS
   });
 }
 
-/** A timer of the wall's, set anew until its time has come by the clock. */
+/** A wall-clock timer that restarts until the clock has reached its time. */
 class WallTimer implements Timer {
   #handle: NodeJS.Timeout;
 
   /**
-   * @param ms of the wall
-   * @param leftMs the same, as it is by now
-   * @param wakers who is to be called when the clock's speed changes
+   * @param ms wall-clock milliseconds
+   * @param leftMs the current remainder in wall-clock milliseconds
+   * @param wakers callbacks for changes of the clock's speed
    */
   constructor(
     ms: number,
@@ -131,7 +131,7 @@ class WallTimer implements Timer {
   readonly #look = (): void => {
     clearTimeout(this.#handle);
     const ms = this.leftMs();
-    // Timers may end a part of a millisecond early.
+    // Timers can fire a fraction of a millisecond early.
     if (ms >= 1) this.#handle = setTimeout(this.#look, Math.min(ms, MAX_TIMER_MS));
     else {
       this.stop();

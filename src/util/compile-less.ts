@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 
-/** Bytes of bytecode that V8 may put into one optimised function beside its own; its default is 920. */
+/** The bytecode size that V8 may inline into one optimised function; the default is 920. */
 const MOST_INLINED = 200;
-/** Bytes of its bytecode that a function runs before V8 11 looks whether to optimise it; its default is 132 KB. */
+/** The bytecode that a function executes before V8 11 considers optimising it; the default is 132 KB. */
 const BYTES_BEFORE_A_LOOK = 300_000;
 
 /**

@@ -2,20 +2,20 @@ import { setMaxListeners } from "node:events";
 import { Bag } from "./bag.js";
 import type { Clock, Timer } from "./clock.js";
 
-/** A call that waits; `giveUp` is called at most once. */
+/** A waiting call; `giveUp` is called at most once. */
 export interface Waiter {
   giveUp(): void;
-  /** Unix ms on the clock; Infinity: it may wait for ever */
+  /** Unix ms on the clock; Infinity: no deadline */
   readonly deadlineMs: number;
 }
 
 /**
- * The calls of a client that are under way, and their deadlines, watched by one timer: the kubelet's context.WithTimeout on
- * an injected clock. No timer runs while no call with a deadline is under way.
+ * The running calls of a client and their deadlines, watched by one timer: the kubelet's context.WithTimeout on an
+ * injected clock. The timer only runs while there is a call with a deadline.
  */
 export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
   readonly #waiters = new Bag<W>();
-  /** those with a deadline */
+  /** calls with a deadline */
   #limited = 0;
   #wakeMs = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
@@ -34,7 +34,7 @@ export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
     if (--this.#limited === 0) this.#stop();
   }
 
-  /** In no particular order; whoever adds or removes meanwhile iterates over a copy. */
+  /** In no particular order. Callers that add or remove meanwhile must iterate over a copy. */
   [Symbol.iterator](): ArrayIterator<W> {
     return this.#waiters[Symbol.iterator]();
   }
@@ -51,7 +51,7 @@ export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
     this.#timer = this.clock.timer(wakeMs - this.clock.now(), () => this.#wake());
   }
 
-  /** The call that the timer was set for may be over long since: then it is only set anew. */
+  /** The call that the timer was set for may have ended long ago; then the timer is only reset. */
   #wake(): void {
     const nowMs = this.clock.now();
     let nextMs = Number.POSITIVE_INFINITY;
@@ -76,13 +76,13 @@ export interface Abortable {
 }
 
 /**
- * Tells calls when their signals abort: one listener on each signal, however many calls wait on it, as adding one costs half
- * as much as a call. It stays as long as the signal does, and holds nothing once the calls are over.
+ * Notifies calls when their signals abort. Each signal has one listener, however many calls wait on it, because adding
+ * a listener costs half as much as a call. The listener stays as long as the signal and holds no finished calls.
  */
 export class AbortWatch {
   readonly #watched = new WeakSet<AbortSignal>();
 
-  /** @param live the calls that are under way */
+  /** @param live the running calls */
   constructor(readonly live: Iterable<Abortable>) {}
 
   watch(signal: AbortSignal): void {

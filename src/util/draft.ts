@@ -1,10 +1,10 @@
 /**
- * A fresh copy of something that nobody may change, while its maker still does:
+ * A mutable copy of an object that is readonly afterwards:
  *
- *     const copy: Draft<KubeObject> = { ...pod };
- *     copy.spec = spec;
+ * const copy: Draft<KubeObject> = { ...pod };
+ * copy.spec = spec;
  *
- * `{ ...pod, spec }` says the same. Where the pod has a spec already, V8 takes a slow way for it: such a literal defines the
- * field anew, in the runtime, which costs ten times as much as to copy and to assign. The paths that every write takes do so.
+ * `{ ...pod, spec }` means the same, but if the pod already has a spec, V8 defines the field again in the runtime,
+ * which costs ten times as much as copying and assigning. Code that runs for every write uses this.
  */
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };

@@ -2,27 +2,27 @@
 export const LAB_ERRORS = {
   /** The command line is wrong: a flag, an argument, a combination. */
   USAGE: { exitCode: 2 },
-  /** What was asked for did not happen in time; a rerun goes on where this run stopped. */
+  /** Something did not happen in time; a rerun continues where this run stopped. */
   TIMED_OUT: { exitCode: 1 },
-  /** What was asked for failed, without anybody refusing it. */
+  /** The action failed, although nothing refused it. */
   FAILED: { exitCode: 1 },
-  /** A file or folder of the learner's cannot be read, written or understood. */
+  /** A file or folder of the learner cannot be read, written or parsed. */
   BAD_FILE: { exitCode: 2 },
-  /** No connection: refused, reset, no such host, no answer. */
+  /** No connection: refused, reset, no such host, timeout. */
   CLUSTER_UNREACHABLE: { exitCode: 3 },
-  /** Somebody answers, but not as the API server that was asked for: no TLS, another CA, a wrong CA hash, a bad clock. */
+  /** Something answers, but not the expected API server: no TLS, another CA, a wrong CA hash, a wrong clock. */
   CLUSTER_NOT_TRUSTED: { exitCode: 3 },
-  /** The cluster does not know who is asking (401). */
+  /** The cluster does not recognise the credentials (401). */
   UNAUTHORIZED: { exitCode: 4 },
-  /** The cluster knows who is asking and says no (403). */
+  /** The cluster recognises the user and denies the request (403). */
   FORBIDDEN: { exitCode: 4 },
-  /** The API server understood and refused for another reason (409, 422, ...). */
+  /** The API server refused the request for another reason (409, 422, ...). */
   REFUSED: { exitCode: 4 },
-  /** No container runtime answers at the endpoint, or it is too old to be talked to. */
+  /** No container runtime answers at the endpoint, or its API is too old. */
   RUNTIME_UNREACHABLE: { exitCode: 3 },
   /** The container runtime answered a call with an error. */
   RUNTIME_FAILED: { exitCode: 1 },
-  /** The person at the terminal answered No; nothing was changed. */
+  /** The person at the terminal answered No; nothing changed. */
   DECLINED: { exitCode: 1 },
   CSR_DENIED: { exitCode: 4 },
   CSR_FAILED: { exitCode: 4 },
@@ -30,7 +30,7 @@ export const LAB_ERRORS = {
 
 export type LabErrorCode = keyof typeof LAB_ERRORS;
 
-/** A failure the learner can act on. Anything else that is thrown counts as our bug (exit 70, with its stack). */
+/** A failure that the learner can act on. Anything else that is thrown counts as our bug (exit 70, with its stack). */
 export class LabError extends Error {
   override readonly name = "LabError";
 
@@ -53,21 +53,21 @@ export class LabError extends Error {
   }
 }
 
-/** True for what an aborted signal makes a wait reject with. */
+/** Whether `error` comes from a wait whose signal aborted. */
 export function isAbortError(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || (error as { code?: unknown }).code === "ABORT_ERR");
 }
 
 /**
- * True for what only a mistake in this code throws: nothing that came from outside may end in one. A loop that goes on
- * after failures must not go on after these, or they hide among them.
+ * Whether `error` can only come from a mistake in this code; bad input never causes one. A loop that retries after
+ * failures must rethrow these, or they stay hidden.
  */
 export function isOwnBug(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof ReferenceError) return true;
   return error instanceof Error && (error as { code?: unknown }).code === "ERR_ASSERTION";
 }
 
-/** Never reached when a union was handled completely; tsc checks it at the call. */
+/** Unreachable if a union was handled completely; tsc checks it at the call. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected ${JSON.stringify(value)}`);
 }

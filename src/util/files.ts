@@ -5,13 +5,13 @@ import { basename, dirname, join } from "node:path";
 import { LabError } from "./errors.js";
 
 export interface WriteOptions {
-  /** permission bits of the new file, also when another one is replaced: 0o600 for keys; default 0o644 */
+  /** permission bits of the new file, also if it replaces another: 0o600 for keys; default 0o644 */
   readonly mode?: number;
 }
 
 /**
- * Writes a file so that a reader, or a run after a crash, finds the old content or the new one, never half of it:
- * a temporary file beside it, fsync, rename, fsync of the folder. Makes the folder when it is missing.
+ * Writes a file atomically: a reader, or a run after a crash, finds the old or the new content. Uses a temporary file
+ * in the same folder, fsync, rename, and fsync of the folder. Creates a missing folder.
  *
  * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (Update), which renames a symbolic link instead.
  * @throws LabError BAD_FILE
@@ -40,7 +40,7 @@ export async function writeFileAtomic(
   }
 }
 
-/** The text of a file; undefined when there is none. @throws LabError BAD_FILE for one that cannot be read */
+/** The text of a file; undefined if it does not exist. @throws LabError BAD_FILE if it cannot be read */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
@@ -53,11 +53,10 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * Makes a folder and those above it; one that is there already is fine.
+ * Creates a folder and its parents; an existing one is fine.
  *
- * Not mkdir's `recursive`: on Node 20 that turns in circles, uninterruptible, where a parent is there but refuses (/proc),
- * and calls a read-only parent "no such file".
- * In libuv's threads: to make a file takes a file system 5 µs or 300, and the loop has others to serve.
+ * Not mkdir's `recursive`: on Node 20 that loops forever where a parent exists but refuses (/proc), and reports a
+ * read-only parent as "no such file". Asynchronous, because creating a file takes a file system between 5 and 300 µs.
  * @throws the file system's error
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
@@ -67,7 +66,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   await mkdir(path, mode).catch((error: unknown) => refuseUnlessFolder(path, error));
 }
 
-/** The same for who cannot wait. */
+/** The same for callers that cannot wait. */
 export function makeFolderSync(path: string, mode = 0o777): void {
   if (isFolder(path)) return;
   const parent = dirname(path);
@@ -79,7 +78,7 @@ export function makeFolderSync(path: string, mode = 0o777): void {
   }
 }
 
-/** Somebody else may have made the same folder at the same time. */
+/** Another process may create the same folder at the same time. */
 function refuseUnlessFolder(path: string, error: unknown): void {
   if (isFolder(path)) return;
   const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
@@ -90,14 +89,14 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch {
-    return false; // Whatever is wrong with the path: mkdir will say it.
+    return false; // mkdir will report what is wrong with the path.
   }
 }
 
 async function writeSynced(path: string, content: string | Buffer, mode: number): Promise<void> {
   const file = await open(path, "wx", mode);
   try {
-    await file.chmod(mode); // the mode given to open() is cut by the umask
+    await file.chmod(mode); // open() reduces its mode by the umask
     await file.writeFile(content);
     await file.sync();
   } finally {
@@ -105,13 +104,13 @@ async function writeSynced(path: string, content: string | Buffer, mode: number)
   }
 }
 
-/** A rename is only durable when its folder is. */
+/** A rename is durable only after an fsync of its folder. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
     await handle.sync();
   } catch {
-    // Some file systems refuse fsync of a folder: the content is safe, the rename soon will be.
+    // Some file systems refuse fsync of a folder. The content is safe, and the rename soon will be.
   } finally {
     await handle.close();
   }

@@ -1,9 +1,12 @@
 import type { Duplex } from "node:stream";
 
-/** So much is copied into one buffer: a stream takes one large piece faster than many small ones. */
+/**
+ * Small writes up to this size are copied into one buffer, because a stream takes one large piece faster than many
+ * small ones.
+ */
 const COPIED_BYTES = 16 * 1024;
 
-/** Writes to a socket so that what is written in one turn of the event loop goes out in one system call. */
+/** Collects everything that is written to a socket in one turn of the event loop, and sends it in one system call. */
 export class GatheringWriter {
   #pieces: Uint8Array[] = [];
   #byteCount = 0;
@@ -11,7 +14,7 @@ export class GatheringWriter {
 
   constructor(readonly socket: Duplex) {}
 
-  /** What the system has not taken yet, in bytes. */
+  /** The bytes that the system has not accepted yet. */
   get waitingBytes(): number {
     return this.#byteCount + this.socket.writableLength;
   }
@@ -29,7 +32,7 @@ export class GatheringWriter {
     this.flush();
   };
 
-  /** Hands over what was written, now. */
+  /** Sends the collected bytes now. */
   flush(): void {
     if (this.#byteCount === 0) return;
     const { socket } = this;

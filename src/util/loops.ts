@@ -1,7 +1,7 @@
 import { ChildAbort, onAbort } from "./abort.js";
 import type { Clock } from "./clock.js";
 
-/** Runs loops side by side; the first that ends, or fails, ends the others. */
+/** Runs loops concurrently. The first that ends or fails ends the others. */
 export async function allUntilOneEnds(
   signal: AbortSignal,
   loops: readonly ((signal: AbortSignal) => Promise<void>)[],
@@ -16,18 +16,18 @@ export async function allUntilOneEnds(
   }
 }
 
-/** Waits for something, but no longer than `ms` of the clock: for what is good to have done before an end, and no more. */
+/** Waits for `work`, at most `ms` of the clock. For optional work before a shutdown. */
 export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController();
   try {
-    // An aborted timer has lost the race.
+    // The timer was aborted because the work finished first.
     await Promise.race([work, clock.sleep(ms, timer.signal).catch(() => undefined)]);
   } finally {
     timer.abort();
   }
 }
 
-/** Resolves when the signal aborts: for what is open as long as nobody ends it. */
+/** Resolves when the signal aborts. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -35,7 +35,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What `work` comes to, unless the signal aborts first; the work itself goes on. @throws the signal's reason */
+/** The result of `work`, unless the signal aborts first; the work itself continues. @throws the signal's reason */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const listener = onAbort(signal, () => reject(signal.reason));

@@ -1,8 +1,8 @@
-/** The name most like a word that is none, whatever the case of its letters; undefined when none is like it. Pure. */
+/** The name that is most similar to an unknown word, ignoring case; undefined if no name is similar. Pure. */
 export function nearest(names: readonly string[], word: string): string | undefined {
   const mostEdits = Math.max(2, Math.floor(word.length / 2));
   const ranked = names
-    // Two words are at least as far apart as their lengths are: one of a megabyte is not measured.
+    // The distance is at least the difference in length, so very long words are not compared.
     .filter((name) => Math.abs(name.length - word.length) <= mostEdits)
     .map((name) => ({ name, distance: editDistance(name.toLowerCase(), word.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
@@ -11,7 +11,7 @@ export function nearest(names: readonly string[], word: string): string | undefi
   return names.find((name) => word.length >= 3 && name.toLowerCase().includes(word.toLowerCase()));
 }
 
-/** Levenshtein's. */
+/** The Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

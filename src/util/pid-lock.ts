@@ -3,18 +3,17 @@ import { LabError } from "./errors.js";
 import { describeFileError, readIfThere } from "./files.js";
 import { isAlive, markOf } from "./processes.js";
 
-/** A lock that somebody left is removed, and the next try may meet somebody who was faster. */
+/** A stale lock is removed, and another process may be faster to take its place. */
 const MAX_TRIES = 3;
 
-/** What became of asking for a lock. `pid`: of the process that holds it. */
+/** The result of taking a lock. `pid` is the process that holds it. */
 export type LockOutcome =
   | { readonly outcome: "taken"; readonly lock: AsyncDisposable }
   | { readonly outcome: "held"; readonly pid: number };
 
 /**
- * Makes a file that says that this process is the only one at something, until it is disposed of. One whose process was
- * killed does not count. Its folder must be there.
- * @param hint what to do where the file cannot be written
+ * Takes a lock file until it is disposed. The lock of a killed process does not count. The folder must exist.
+ * @param hint what to do if the file cannot be written
  * @throws LabError BAD_FILE
  */
 export async function tryLock(path: string, hint: string): Promise<LockOutcome> {
@@ -34,11 +33,11 @@ export async function tryLock(path: string, hint: string): Promise<LockOutcome> 
   }
 }
 
-/** @returns the process that runs and has locked it; undefined: nobody. @throws LabError BAD_FILE */
+/** @returns the running process that holds the lock; undefined if the lock is free @throws LabError BAD_FILE */
 export async function lockHolder(path: string): Promise<number | undefined> {
   const [, digits, start = ""] = /^(\d+) ?(\d*)\n$/.exec((await readIfThere(path)) ?? "") ?? [];
   const pid = Number(digits);
-  // With our own number it was somebody before us: in a container the next process has the number of the last one.
+  // With our own number it is from a former process: in a container the next process gets the same number again.
   if (digits === undefined || pid === process.pid || !(await isAlive(pid)) || (await markOf(pid)) !== start) {
     return undefined;
   }

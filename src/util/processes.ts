@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
-/** One that has ended and that nobody has asked about is not. */
+/** A process that has ended but was not reaped is not running. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it runs, as somebody else.
+    // EPERM: it runs as another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
   const stat = await readFile(statPath(pid), "utf8").catch(() => "");
@@ -14,14 +14,14 @@ export async function isAlive(pid: number): Promise<boolean> {
 }
 
 /**
- * What tells a process from a later one of the same number: when it began, in ticks since the machine did.
- * @returns "": it is gone, or the system does not say, as elsewhere than on Linux
+ * Distinguishes a process from a later one with the same number: its start time in ticks since boot.
+ * @returns "" if it is gone, or on systems other than Linux
  */
 export async function markOf(pid: number): Promise<string> {
   return markIn(await readFile(statPath(pid), "utf8").catch(() => ""));
 }
 
-/** As `markOf`, for who must not wait. */
+/** As `markOf`, for callers that cannot wait. */
 export function markOfNow(pid: number): string {
   try {
     return markIn(readFileSync(statPath(pid), "utf8"));
@@ -30,12 +30,12 @@ export function markOfNow(pid: number): string {
   }
 }
 
-/** Ends a process and all that it has started, if they are in a group of its number. */
+/** Ends a process and its children, if they are in a process group with its number. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nothing of the group is left.
+    // The group is empty.
   }
 }
 
@@ -43,7 +43,7 @@ function statPath(pid: number): string {
   return `/proc/${pid}/stat`;
 }
 
-/** The command's name is in brackets, and may hold anything: the state is the first word after the last one. */
+/** The command's name is in brackets and can contain anything: the state is the first word after the last bracket. */
 function markIn(stat: string): string {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }

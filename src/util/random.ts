@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
-/** Chance as a parameter, so that a test can repeat a run. Secrets (token secrets, keys) always come from node:crypto. */
+/**
+ * Randomness as a parameter, so that a test can repeat a run. Secrets (token secrets, keys) always come from
+ * node:crypto.
+ */
 export interface Random {
   /** A number in [0, 1). */
   float(): number;
@@ -9,14 +12,14 @@ export interface Random {
   bytes(count: number): Buffer;
 }
 
-/** 48 bits are all that `readUIntBE` gives, and plenty. */
+/** The most bits that `readUIntBE` reads. */
 const FLOAT_BYTES = 6;
-/** Asking the system is the dear part: numbers are made from a store of bytes, each used once. */
+/** System calls are expensive, so random bytes come from a pre-filled pool. */
 const STORE_BYTES = 256 * FLOAT_BYTES;
-/** More than this is asked for itself. */
+/** Larger requests go to the system directly. */
 const MAX_TAKEN_BYTES = 64;
 
-/** Chance as the system has it. */
+/** The system's randomness. */
 export class SystemRandom implements Random {
   #store: Buffer = Buffer.alloc(0);
   #used = 0;
@@ -28,7 +31,7 @@ export class SystemRandom implements Random {
     return randomUUID();
   }
   bytes(count: number): Buffer {
-    // Copied: the store is nobody else's.
+    // Copied, because the pool is reused.
     return count > MAX_TAKEN_BYTES ? randomBytes(count) : Buffer.from(this.#take(count));
   }
   #take(count: number): Buffer {
@@ -41,7 +44,7 @@ export class SystemRandom implements Random {
   }
 }
 
-/** The alphabet of generated names: no vowels, so that no words appear, and none of 0, 1, 3. */
+/** The alphabet of generated names: no vowels, so that no words appear, and no 0, 1, 3. */
 const NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
 /** Mirrors k8s.io/apimachinery/pkg/util/rand (String): the suffix of `generateName` and of events. */

@@ -1,7 +1,7 @@
 /**
- * What a request asks for, as a URL of which only path and query count: `//x` is a path here, and not another host.
- * @param target as the request line has it: `/state?x=1`, also the absolute form that proxies are sent
- * @returns undefined: it is neither (`*`)
+ * The target of a request as a URL of which only path and query count: `//x` is a path here, not a host.
+ * @param target from the request line: `/state?x=1`, or the absolute form that proxies receive
+ * @returns undefined for anything else (`*`)
  */
 export function requestUrl(target = "/"): URL | undefined {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, "");

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Random } from "./random.js";
 
-/** Chance that comes out the same for the same seed: SHA-256 of the seed and a count. Not for secrets. */
+/** Random numbers that are the same for the same seed: SHA-256 of the seed and a counter. Not for secrets. */
 export class SeededRandom implements Random {
   #count = 0;
 

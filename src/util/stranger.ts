@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Why a request is refused. */
+/** The reason for refusing a request. */
 export interface Refusal {
   readonly status: number;
   readonly message: string;
@@ -10,9 +10,9 @@ const OWN_HOST = /^(127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::(\d+))?$/i;
 const HTTP_PORT = 80;
 
 /**
- * Only pages of this server, and programs of this machine, may ask. A foreign page whose name was made to point at 127.0.0.1
- * (DNS rebinding) still sends its own name as Host; one that only posts here sends its own Origin.
- * @returns undefined: it may
+ * Allows only this server's own pages, and programs on this machine. A foreign page whose name resolves to 127.0.0.1
+ * (DNS rebinding) still sends its own name as Host; a page that only posts here sends its own Origin.
+ * @returns undefined if the request is allowed
  */
 export function refuseStranger({ headers }: IncomingMessage, port: number): Refusal | undefined {
   const { host, origin } = headers;

@@ -1,35 +1,41 @@
 import { isIP } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 
-/** As whom one connects, and whom one trusts. A `secureContext` saves reading key and certificates for each connection. */
+/**
+ * The client's identity, and the CAs that it trusts. A `secureContext` avoids parsing key and certificates for each
+ * connection.
+ */
 export type TlsIdentity = Pick<
   ConnectionOptions,
   "ca" | "cert" | "key" | "secureContext" | "servername" | "rejectUnauthorized" | "checkServerIdentity"
 >;
 
-/** Where to connect to, as Node's HTTP says it. */
+/** The server's address, as Node's HTTP client passes it. */
 export interface TlsServer {
   readonly host?: string | null | undefined;
   readonly port?: number | string | null | undefined;
 }
 
-/** What Node itself does with the option `session`, once too often; not among its types. Without it nothing is resumed. */
+/**
+ * Node reads the option `session` once too often without this method, which its types leave out. Without it no session
+ * is resumed.
+ */
 interface Resuming extends TLSSocket {
   setSession?(session: Buffer): void;
 }
 
-/** Servers whose session is remembered; beyond it the oldest goes. */
+/** The number of servers whose session is kept; the oldest is dropped first. */
 const MAX_SESSIONS = 100;
 
 /**
- * Makes TLS connections as one identity, and resumes with each server the session that it had first: both sides then need no
- * certificate and no signature. Who the client is stays known, as the server's ticket holds its certificate.
+ * Makes TLS connections with one identity, and resumes the first session of each server: both sides then need no
+ * certificate and no signature. The server still knows the client, because its ticket holds the client's certificate.
  *
- * A session serves until the server does not take it any more, or its ticket has expired; then there is a whole handshake,
- * with all checks, and a new one. A server whose session is resumed is not verified again: hence one identity, and one
- * list of whom it trusts, for all.
- * Differs: Node's own agent reads a session twice for each connection, with the certificate that is in it, and takes each new
- * ticket; that is a third of what a client does for a connection. Upstream's transports keep no sessions.
+ * A session is used until the server refuses it or its ticket expires; then there is a full handshake with all checks,
+ * and a new session. A server is not verified again when its session is resumed, so all sessions here share one
+ * identity and one list of trusted CAs. Differs: Node's own agent reads a session twice for each connection, with the
+ * certificate inside, and takes each new ticket, which is a third of a client's cost for a connection. Upstream's
+ * transports keep no sessions.
  */
 export class TlsSessions {
   /** by server */
@@ -43,7 +49,7 @@ export class TlsSessions {
     const key = `${name} ${port}`;
     const known = this.#sessions.get(key);
     const socket = connect({
-      // An address is no name to ask for, but what the certificate is checked for all the same.
+      // An address cannot be a server name, but the certificate is still checked against it.
       servername: isIP(name) === 0 ? name : "",
       ...this.identity,
       host: name,
@@ -70,7 +76,7 @@ export class TlsSessions {
     this.#sessions.set(key, session);
   }
 
-  /** It may have been replaced meanwhile. */
+  /** Another connection may have replaced it meanwhile. */
   #forget(key: string, session: Buffer): void {
     if (this.#sessions.get(key) === session) this.#sessions.delete(key);
   }

@@ -1,20 +1,20 @@
 import type { Clock } from "./clock.js";
 
 /**
- * Lets one loop sleep until a moment or until somebody has something for it, whichever comes first. Nothing polls: a
- * loop without a deadline costs nothing until it is woken.
+ * Lets one loop sleep until a deadline or until it is woken, whichever comes first. Nothing polls: a loop without a
+ * deadline costs nothing until it is woken.
  */
 export class Waker {
   #endWait: (() => void) | undefined;
   #pending = false;
 
-  /** Ends the wait that is going on, or the next one before it begins. */
+  /** Ends the current wait, or the next one before it begins. */
   wake(): void {
     this.#pending = true;
     this.#endWait?.();
   }
 
-  /** What was woken for so far will be seen to without a wait's end. */
+  /** Forgets earlier wakes, because the caller is about to handle them. */
   forget(): void {
     this.#pending = false;
   }

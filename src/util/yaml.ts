@@ -1,6 +1,6 @@
 /**
  * The YAML library, for callers that load it only when they meet YAML: `await import("./yaml.js")`.
  *
- * By way of this file, since `import("yaml")` of a CommonJS package has no named exports once it is bundled.
+ * Through this file, because `import("yaml")` of a CommonJS package has no named exports once it is bundled.
  */
 export { LineCounter, parse, parseAllDocuments, parseDocument, stringify } from "yaml";
