@@ -283,10 +283,12 @@ function podOf(pod: GoldenPod): V1Pod {
         ? { deletionGracePeriodSeconds: pod.deletionGracePeriodSeconds }
         : {}),
     },
-    spec:
-      typeof pod.terminationGracePeriodSeconds === "number"
+    spec: {
+      containers: [],
+      ...(typeof pod.terminationGracePeriodSeconds === "number"
         ? { terminationGracePeriodSeconds: pod.terminationGracePeriodSeconds }
-        : {},
+        : {}),
+    },
     status: { phase: pod.phase ?? "" },
   };
 }

@@ -17,6 +17,7 @@ import {
 import { StatusManager } from "../../src/kubelet/status/manager.js";
 import { getPhase } from "../../src/kubelet/status/phase.js";
 import { Trace } from "../../src/trace/trace.js";
+import { containerStatus } from "../support/container-status.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../support/memory-client.js";
 import { differences, type GoldenLine } from "./golden.js";
@@ -86,14 +87,14 @@ function containerStatusOf({ name, state, exitCode = 0, lastTerminationExitCode 
   };
   const hasRun = typeof lastTerminationExitCode === "number";
   const lastState = hasRun ? { terminated: { exitCode: lastTerminationExitCode } } : {};
-  return { name, state: states[state], lastState };
+  return containerStatus({ name, state: states[state], lastState });
 }
 
 export async function replayCondition(row: ConditionRow): Promise<string[]> {
   const { fn, spec, conditions, containerStatuses, phase, expect } = row;
   const got = {
     containersReady: () => generateContainersReadyCondition(spec, containerStatuses, phase),
-    podReady: () => generatePodReadyCondition(spec, conditions, containerStatuses, phase),
+    podReady: () => generatePodReadyCondition(spec, conditions ?? [], containerStatuses, phase),
     podInitialized: () => generatePodInitializedCondition(spec, containerStatuses, phase),
   }[fn]();
   return differences(expect, got, fn);

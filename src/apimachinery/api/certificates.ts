@@ -1,45 +1,13 @@
-import type { KubeObject, ObjectMeta } from "./meta.js";
+import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from "@kubernetes/client-node";
+import type { Wire } from "../wire.js";
 
-/** `Approved`, `Denied`, `Failed`, or whatever an outside signer adds. */
-export interface CertificateSigningRequestCondition {
-  readonly type: string;
-  /** Approved, Denied and Failed can only be `True` */
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastUpdateTime?: string | null;
-  readonly lastTransitionTime?: string | null;
-}
-
-export interface CertificateSigningRequestSpec {
-  /** base64 of PEM */
-  readonly request: string;
-  readonly signerName: string;
-  readonly expirationSeconds?: number;
-  readonly usages?: readonly string[];
-  /** who created it: written by the API server, whatever the requester sends */
-  readonly username?: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
-export interface CertificateSigningRequestStatus {
-  readonly conditions?: readonly CertificateSigningRequestCondition[];
-  /** base64 of PEM */
-  readonly certificate?: string;
-}
-
-/** certificates.k8s.io/v1, cluster-scoped. */
-export interface CertificateSigningRequest extends KubeObject {
-  readonly metadata: ObjectMeta;
-  readonly spec: CertificateSigningRequestSpec;
-  readonly status?: CertificateSigningRequestStatus;
-}
+/** certificates.k8s.io/v1, cluster-scoped. `spec.request` and `status.certificate` are base64 of PEM. */
+export type CertificateSigningRequest = Wire<V1CertificateSigningRequest>;
+export type CertificateSigningRequestCondition = Wire<V1CertificateSigningRequestCondition>;
 
 type ConditionType = "Approved" | "Denied" | "Failed";
 
-/** The condition of this type, when it is there and not taken back. */
+/** The condition of this type, unless it is absent or False. */
 export function csrCondition(
   csr: CertificateSigningRequest,
   type: ConditionType,
@@ -47,13 +15,13 @@ export function csrCondition(
   return csr.status?.conditions?.find((one) => one.type === type && one.status !== "False");
 }
 
-/** Whether the certificate is there. */
+/** Whether the signer has issued the certificate. */
 export function isIssued(csr: CertificateSigningRequest): boolean {
   return (csr.status?.certificate ?? "") !== "";
 }
 
 /**
- * Approved and not denied: only then a signer may look at it.
+ * Signers handle a request only when it is approved and not denied.
  *
  * Mirrors pkg/controller/certificates/certificate_controller_utils.go (IsCertificateRequestApproved).
  */

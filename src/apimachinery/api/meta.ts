@@ -1,32 +1,14 @@
-/** The shapes every API object shares, as they are on the wire (JSON). Mirrors k8s.io/apimachinery/pkg/apis/meta/v1. */
+import type { V1ListMeta, V1ObjectMeta, V1OwnerReference, V1Status, V1StatusCause } from "@kubernetes/client-node";
+import type { Wire } from "../wire.js";
 
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
-}
+/** What all API objects share. Mirrors k8s.io/apimachinery/pkg/apis/meta/v1. */
+
+export type OwnerReference = Wire<V1OwnerReference>;
 
 /** Times are RFC 3339 in UTC with whole seconds (`2026-01-02T03:04:05Z`); resourceVersion is an opaque string. */
-export interface ObjectMeta {
-  readonly name?: string;
-  readonly generateName?: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string | null;
-  readonly deletionTimestamp?: string;
-  readonly deletionGracePeriodSeconds?: number;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly ownerReferences?: readonly OwnerReference[];
-  readonly finalizers?: readonly string[];
-}
+export type ObjectMeta = Wire<V1ObjectMeta>;
 
-/** Any API object. Treat as deeply immutable: the embedded store hands the same object to everyone. */
+/** Any API object, of a kind that the reader does not know. Treat it as deeply immutable: the store shares its objects. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -34,11 +16,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-export interface ListMeta {
-  readonly resourceVersion?: string;
-  readonly continue?: string;
-  readonly remainingItemCount?: number;
-}
+export type ListMeta = Wire<V1ListMeta>;
 
 export interface KubeList<T = KubeObject> {
   readonly apiVersion: string;
@@ -47,30 +25,14 @@ export interface KubeList<T = KubeObject> {
   readonly items: readonly T[];
 }
 
-export interface StatusCause {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly field?: string;
-}
+export type StatusCause = Wire<V1StatusCause>;
 
-/** The answer to a request that failed (and to most DELETEs). */
-export interface Status {
+/** The answer to a request that failed, and to most DELETE requests. */
+export type Status = Wire<V1Status> & {
   readonly kind: "Status";
   readonly apiVersion: "v1";
-  readonly metadata: ListMeta;
   readonly status: "Success" | "Failure";
-  readonly message?: string;
-  readonly reason?: string;
-  readonly details?: {
-    readonly name?: string;
-    readonly group?: string;
-    readonly kind?: string;
-    readonly uid?: string;
-    readonly causes?: readonly StatusCause[];
-    readonly retryAfterSeconds?: number;
-  };
-  readonly code?: number;
-}
+};
 
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
@@ -79,7 +41,7 @@ export interface WatchEvent<T = KubeObject> {
   readonly object: T;
 }
 
-/** Whether an answer is a Status: the outcome of a request in place of an object. */
+/** Reports whether an answer is a Status instead of an object. */
 export function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === "Status";
 }

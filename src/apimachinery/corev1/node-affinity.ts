@@ -1,3 +1,5 @@
+import type { V1NodeSelectorRequirement, V1NodeSelectorTerm } from "@kubernetes/client-node";
+import type { Wire } from "../wire.js";
 import { ownValue } from "../own.js";
 
 /**
@@ -5,16 +7,8 @@ import { ownValue } from "../own.js";
  * Mirrors k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go. Pure.
  */
 
-export interface NodeSelectorRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-export interface NodeSelectorTerm {
-  readonly matchExpressions?: readonly NodeSelectorRequirement[];
-  readonly matchFields?: readonly NodeSelectorRequirement[];
-}
+export type NodeSelectorRequirement = Wire<V1NodeSelectorRequirement>;
+export type NodeSelectorTerm = Wire<V1NodeSelectorTerm>;
 
 /** The fields of a pod's spec that choose nodes. */
 export interface NodeChoice {

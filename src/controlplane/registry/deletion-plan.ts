@@ -103,7 +103,7 @@ function graceFor(
   const asked =
     options.gracePeriodSeconds !== undefined && options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds;
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
-  if (deletionTimestamp === undefined) {
+  if (typeof deletionTimestamp !== "string") {
     const seconds = strategy.gracePeriodSeconds(object, asked);
     if (seconds === undefined) return "none";
     return { deletionTimestamp: timestamp(nowMs + seconds * 1000), deletionGracePeriodSeconds: seconds };
@@ -119,7 +119,7 @@ function graceFor(
 function markedNow({ metadata }: KubeObject, nowMs: number): Grace {
   const now = timestamp(nowMs);
   const { deletionTimestamp } = metadata;
-  const isMarked = deletionTimestamp !== undefined && Date.parse(deletionTimestamp) <= nowMs;
+  const isMarked = typeof deletionTimestamp === "string" && Date.parse(deletionTimestamp) <= nowMs;
   return { deletionTimestamp: isMarked ? deletionTimestamp : now, deletionGracePeriodSeconds: 0 };
 }
 

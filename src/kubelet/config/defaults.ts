@@ -1,11 +1,11 @@
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Container, V1Pod, V1PodSpec } from "../../apimachinery/api/pod.js";
 import { parseImageName } from "../images/image-name.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Where a volume names nothing else, it is an empty folder. */
 const FILE_MODE = 0o644;
-const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"];
+const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 const PROBE_DEFAULTS = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
 
 /**
@@ -32,7 +32,7 @@ export function setPodDefaults(pod: V1Pod): V1Pod {
       }),
       containers: containersOf(spec.containers ?? []),
       ...(Array.isArray(inits) ? { initContainers: containersOf(inits) } : {}),
-      ...(Array.isArray(volumes) ? { volumes: volumes.map(setVolumeDefaults) } : {}),
+      ...(Array.isArray(volumes) ? { volumes: volumes.map(setVolumeDefaults) as V1PodSpec["volumes"] & object } : {}),
     },
   };
 }

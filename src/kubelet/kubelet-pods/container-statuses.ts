@@ -62,6 +62,8 @@ function draft({ name, image = "" }: V1Container, old: ReadonlyMap<string, V1Con
     name,
     image,
     imageID: "",
+    ready: false,
+    restartCount: 0,
     state: { waiting: { reason } },
     ...(before === undefined ? {} : keptOf(before)),
   };
@@ -126,7 +128,7 @@ function convertContainerStatus(
 ): Draft {
   const { containerId, name, state, image, imageId, restartCount, exitCode, reason, message } = status;
   const containerID = buildContainerId(runtimeName, containerId);
-  const base = { name, image, imageID: imageId, containerID, restartCount };
+  const base = { name, image, imageID: imageId, containerID, ready: false, restartCount };
   const startedAt = timeOf(status.startedAtMs);
   switch (state) {
     case "running":

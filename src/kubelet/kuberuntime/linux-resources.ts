@@ -4,7 +4,7 @@ import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
-import { type ContainerSpec, containersOf, initContainersOf, podSpec } from "../container/spec.js";
+import { type ContainerSpec, containersOf, initContainersOf } from "../container/spec.js";
 import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
 
 type Resources = Init<typeof LinuxContainerResources>;
@@ -84,7 +84,7 @@ export function calculateSandboxResources(pod: V1Pod, cpuCfsQuota: boolean): Res
 
 /** What running the pod costs beside its containers; undefined: nothing. Mirrors applySandboxResources. */
 export function overheadResources(pod: V1Pod, cpuCfsQuota: boolean): Resources | undefined {
-  const { overhead } = podSpec(pod);
+  const { overhead } = pod.spec;
   if (overhead === undefined || overhead === null) return undefined;
   return calculateLinuxResources(amountsOf(overhead), amountsOf(overhead), cpuCfsQuota);
 }
@@ -116,7 +116,7 @@ export function oomScoreAdjust(pod: V1Pod, container: ContainerSpec, memoryCapac
 
 /** Mirrors IsNodeCriticalPod in pkg/kubelet/types/pod_update.go. */
 function isNodeCriticalPod(pod: V1Pod): boolean {
-  const { priority, priorityClassName } = podSpec(pod);
+  const { priority, priorityClassName } = pod.spec;
   const isCritical = isStaticPod(pod) || isMirrorPod(pod) || (priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
   return isCritical && priorityClassName === "system-node-critical";
 }

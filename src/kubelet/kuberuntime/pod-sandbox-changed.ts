@@ -1,6 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
-import { podSpec } from "../container/spec.js";
 
 /** Whether the sandbox that is there will do. */
 export interface SandboxChange {
@@ -27,7 +26,7 @@ export function podSandboxChanged(pod: V1Pod, { sandboxStatuses }: PodStatus): S
   const readyCount = sandboxStatuses.filter(({ state }) => state === "ready").length;
   if (readyCount > 1) return { ...another, why: `${readyCount} sandboxes are ready: one must be enough` };
   if (newest.state !== "ready") return { ...another, why: `sandbox ${shortId(sandboxId)} is not ready` };
-  if (newest.usesHostNetwork !== (podSpec(pod).hostNetwork === true)) {
+  if (newest.usesHostNetwork !== (pod.spec.hostNetwork === true)) {
     return { isChanged: true, attempt: attempt + 1, why: `sandbox ${shortId(sandboxId)} is in another network` };
   }
   if (newest.lacksIp === true) return { ...another, why: `sandbox ${shortId(sandboxId)} has no IP address` };

@@ -1,11 +1,13 @@
 import { isIP } from "node:net";
+import type { V1ContainerPort } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { Protocol } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { PortMapping } from "../../cri/messages/values.js";
 import { defined } from "../../util/defined.js";
-import { type ContainerPort, containersOf, podSpec } from "../container/spec.js";
+import { containersOf } from "../container/spec.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
 import { buildPodLogsDirectory } from "./log-paths.js";
@@ -67,7 +69,7 @@ const FQDN_MAX_LENGTH = 64;
 
 /** A pod in the host's network has the host's name. Mirrors GetNodenameForKernel in pkg/kubelet/util/util_linux.go. */
 function podHostname(pod: V1Pod, helper: RuntimeHelper): ReturnType<RuntimeHelper["generatePodHostNameAndDomain"]> {
-  const { hostNetwork, setHostnameAsFQDN } = podSpec(pod);
+  const { hostNetwork, setHostnameAsFQDN } = pod.spec;
   if (hostNetwork === true) return { outcome: "ok", hostname: "", domain: "" };
   const result = helper.generatePodHostNameAndDomain(pod);
   if (result.outcome === "failed" || setHostnameAsFQDN !== true || result.domain === "") return result;
@@ -82,7 +84,7 @@ function podHostname(pod: V1Pod, helper: RuntimeHelper): ReturnType<RuntimeHelpe
 
 /** Slashes become dots, as runc wants them. Mirrors ConvertPodSysctlsVariableToDotsSeparator. */
 function sysctlsOf(pod: V1Pod): Record<string, string> {
-  const sysctls = podSpec(pod).securityContext?.sysctls ?? [];
+  const sysctls = pod.spec.securityContext?.sysctls ?? [];
   return Object.fromEntries(sysctls.map(({ name, value }) => [dotted(name), value]));
 }
 
@@ -94,7 +96,7 @@ function dotted(name: string): string {
 }
 
 /** Mirrors MakePortMappings in pkg/kubelet/container/helpers.go: a port that is named twice counts once. */
-export function makePortMappings(ports: readonly ContainerPort[]): Init<typeof PortMapping>[] {
+export function makePortMappings(ports: readonly Wire<V1ContainerPort>[]): Init<typeof PortMapping>[] {
   const names = new Set<string>();
   return ports.flatMap(({ name, containerPort, hostPort = 0, hostIP = "", protocol = "TCP" }) => {
     const family = hostIP === "" ? "any" : isIP(hostIP) === 6 ? "v6" : "v4";

@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import type { V1SELinuxOptions, V1SeccompProfile, V1SecurityContext } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { NamespaceMode, ProfileType } from "../../cri/messages/enums.js";
 import type {
   LinuxContainerSecurityContext,
@@ -8,16 +10,7 @@ import type {
   NamespaceOption,
   SecurityProfile,
 } from "../../cri/messages/security.js";
-import {
-  type ContainerSpec,
-  containersOf,
-  formatPod,
-  initContainersOf,
-  podSpec,
-  type SeccompProfile,
-  type SecurityContext,
-  type SeLinuxOptions,
-} from "../container/spec.js";
+import { type ContainerSpec, containersOf, formatPod, initContainersOf } from "../container/spec.js";
 
 /** Who an image runs as: a number, or only a name. */
 export interface ImageUser {
@@ -48,8 +41,8 @@ const MASKED_PATHS = [
 const READONLY_PATHS = ["/proc/asound", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /** The container's own settings over the pod's. Mirrors DetermineEffectiveSecurityContext in pkg/securitycontext/util.go. */
-function effectiveSecurityContext(pod: V1Pod, container: ContainerSpec): SecurityContext {
-  const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = podSpec(pod).securityContext ?? {};
+function effectiveSecurityContext(pod: V1Pod, container: ContainerSpec): Wire<V1SecurityContext> {
+  const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   const own = Object.entries(container.securityContext ?? {}).filter(([, value]) => value !== null);
   return { ...definedOf({ seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot }), ...Object.fromEntries(own) };
 }
@@ -117,7 +110,7 @@ export function sandboxSecurityContext(
   pod: V1Pod,
   extraGroups: readonly number[],
 ): Init<typeof LinuxSandboxSecurityContext> {
-  const { securityContext } = podSpec(pod);
+  const { securityContext } = pod.spec;
   const isPrivileged = [...initContainersOf(pod), ...containersOf(pod)].some(
     (container) => container.securityContext?.privileged === true,
   );
@@ -139,7 +132,7 @@ export function sandboxSecurityContext(
 
 /** Mirrors NamespacesForPod in pkg/kubelet/kuberuntime/util/util.go. */
 function namespacesForPod(pod: V1Pod): Init<typeof NamespaceOption> {
-  const { hostNetwork, hostIPC, hostPID, shareProcessNamespace } = podSpec(pod);
+  const { hostNetwork, hostIPC, hostPID, shareProcessNamespace } = pod.spec;
   const pid = shareProcessNamespace === true ? NamespaceMode.POD : NamespaceMode.CONTAINER;
   return {
     network: hostNetwork === true ? NamespaceMode.NODE : NamespaceMode.POD,
@@ -149,18 +142,18 @@ function namespacesForPod(pod: V1Pod): Init<typeof NamespaceOption> {
 }
 
 function supplementalGroups(pod: V1Pod, extraGroups: readonly number[]): number[] {
-  const { fsGroup, supplementalGroups: own } = podSpec(pod).securityContext ?? {};
+  const { fsGroup, supplementalGroups: own } = pod.spec.securityContext ?? {};
   return [...(typeof fsGroup === "number" ? [fsGroup] : []), ...(own ?? []), ...extraGroups];
 }
 
-function seLinux(options: SeLinuxOptions | null | undefined) {
+function seLinux(options: Wire<V1SELinuxOptions> | null | undefined) {
   return options === undefined || options === null ? {} : { selinuxOptions: options };
 }
 
 /** Mirrors getSeccompProfile in pkg/kubelet/kuberuntime/helpers.go. Nothing said: unconfined, as before v1.27's default. */
 function seccompProfile(pod: V1Pod, container: ContainerSpec, root: string): Init<typeof SecurityProfile> {
-  const profile: SeccompProfile | null | undefined =
-    container.securityContext?.seccompProfile ?? podSpec(pod).securityContext?.seccompProfile;
+  const profile: Wire<V1SeccompProfile> | null | undefined =
+    container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile;
   if (profile?.type === "RuntimeDefault") return { profileType: ProfileType.RuntimeDefault };
   const { localhostProfile } = profile ?? {};
   if (profile?.type === "Localhost" && typeof localhostProfile === "string") {

@@ -10,7 +10,6 @@ import {
   formatPod,
   initContainersOf,
   isRestartableInitContainer,
-  podSpec,
 } from "../container/spec.js";
 import { PodSyncResult } from "../container/sync-result.js";
 import { podText } from "../types/pod-update.js";
@@ -158,7 +157,7 @@ async function createSandbox(
     return undefined;
   }
   // In the host's network it has the host's addresses, which the runtime does not know.
-  const isHostNetwork = podSpec(pod).hostNetwork === true;
+  const isHostNetwork = pod.spec.hostNetwork === true;
   return { sandboxId, podIps: isHostNetwork ? podStatus.ips : determinePodSandboxIps(status.value.status) };
 }
 
@@ -189,7 +188,7 @@ async function createPodSandbox(
   } catch (error) {
     return failed("Failed to create log directory", describeFileError(error));
   }
-  const handler = options.runtimeHandlerOf?.(podSpec(pod).runtimeClassName ?? "") ?? "";
+  const handler = options.runtimeHandlerOf?.(pod.spec.runtimeClassName ?? "") ?? "";
   const run = await runtimeService.runPodSandbox(generated.config, handler, signal);
   if (run.outcome !== "ok") return failed("Failed to create sandbox", run.text);
   return { outcome: "ok", sandboxId: run.value };

@@ -1,9 +1,11 @@
 import { isIPv6 } from "node:net";
+import type { V1HTTPGetAction } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { isAtLeast } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";
-import { type ContainerSpec, formatPod, type HttpGetAction, type LifecycleHandler } from "../container/spec.js";
+import { type ContainerSpec, formatPod, type LifecycleHandler } from "../container/spec.js";
 
 /** Whom a hook's URL means. */
 export interface HookTarget {
@@ -101,7 +103,7 @@ export class HandlerRunner {
   async #httpGet(
     pod: V1Pod,
     container: ContainerSpec,
-    action: HttpGetAction,
+    action: Wire<V1HTTPGetAction>,
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { httpClient } = this.deps;
@@ -137,7 +139,7 @@ export function resolvePort(port: number | string, { ports }: ContainerSpec): nu
 }
 
 /** Mirrors formatURL in pkg/probe/http/request.go. */
-function hookUrl({ scheme = "HTTP", path = "" }: HttpGetAction, host: string, port: number): string {
+function hookUrl({ scheme = "HTTP", path = "" }: Wire<V1HTTPGetAction>, host: string, port: number): string {
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   return `${scheme.toLowerCase()}://${authority}${path.startsWith("/") ? "" : "/"}${path}`;
 }

@@ -1,9 +1,10 @@
 import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
+import type { V1HTTPGetAction } from "@kubernetes/client-node";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { Clock } from "../../util/clock.js";
 import { DialError, joinHostPort, type ProbeDialer, type ProbeTarget } from "./probe-dialer.js";
-import type { HttpGetAction } from "./spec.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
 
 /** What a probe found. `warning` counts as success. Mirrors probe.Result in pkg/probe/probe.go. */
@@ -39,7 +40,7 @@ export interface HttpProbeOptions {
  */
 export async function probeHttp(
   deps: HttpProbeDeps,
-  action: HttpGetAction,
+  action: Wire<V1HTTPGetAction>,
   options: HttpProbeOptions,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
@@ -100,7 +101,7 @@ async function follow(first: URL, get: (url: URL) => Promise<Page>): Promise<Pro
 }
 
 /** A header that the spec names replaces the usual one; an empty value leaves User-Agent and Accept out. */
-function headersOf({ httpHeaders }: HttpGetAction, kubeVersion: string): Record<string, string[]> {
+function headersOf({ httpHeaders }: Wire<V1HTTPGetAction>, kubeVersion: string): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   for (const { name, value } of httpHeaders ?? []) {
     const key = name.toLowerCase();

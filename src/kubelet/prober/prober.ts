@@ -1,4 +1,6 @@
+import type { V1Probe } from "@kubernetes/client-node";
 import type { V1Container, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { expand } from "../container/expansion.js";
 import { containerFieldPath, formatPod } from "../container/spec.js";
 import { type EnvVarSpec, listOf } from "../envvars/spec.js";
@@ -9,7 +11,7 @@ import { probeGrpc } from "./grpc-probe.js";
 import { type HttpProbeDeps, type ProbeOutcome, probeHttp } from "./http-probe.js";
 import { DialError } from "./probe-dialer.js";
 import { parseContainerId } from "./results.js";
-import { type ProbeSpec, type ProbeType, probeOf, resolveContainerPort } from "./spec.js";
+import { type ProbeType, probeOf, resolveContainerPort } from "./spec.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
 
 /** A probe that cannot be carried out is tried so often. Mirrors maxProbeRetries in pkg/kubelet/prober/prober.go. */
@@ -68,7 +70,7 @@ export class Prober {
     return outcome.result === "failure" ? "failure" : "success";
   }
 
-  async #runProbeWithRetries(subject: ProbeSubject, spec: ProbeSpec, signal: AbortSignal): Promise<ProbeOutcome> {
+  async #runProbeWithRetries(subject: ProbeSubject, spec: Wire<V1Probe>, signal: AbortSignal): Promise<ProbeOutcome> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#runProbe(subject, spec, signal);
@@ -79,7 +81,7 @@ export class Prober {
     }
   }
 
-  #runProbe(subject: ProbeSubject, spec: ProbeSpec, signal: AbortSignal): Promise<ProbeOutcome> {
+  #runProbe(subject: ProbeSubject, spec: Wire<V1Probe>, signal: AbortSignal): Promise<ProbeOutcome> {
     const timeoutMs = (spec.timeoutSeconds ?? 1) * 1000;
     const { container, pod, status } = subject;
     const { kubeVersion } = this.options;

@@ -1,12 +1,14 @@
+import type { V1Probe } from "@kubernetes/client-node";
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { Waker } from "../../util/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import type { ProbeResultsManager } from "./results.js";
-import type { ProbeSpec, ProbeType } from "./spec.js";
+import type { ProbeType } from "./spec.js";
 
 const FILE = "pkg/kubelet/prober/worker.go";
 
@@ -28,7 +30,7 @@ export interface ProbeWorkerOptions {
   readonly type: ProbeType;
   readonly pod: V1Pod;
   readonly container: V1Container;
-  readonly spec: ProbeSpec;
+  readonly spec: Wire<V1Probe>;
   /** Unix ms at which the kubelet's probing began */
   readonly managerStartMs: number;
 }

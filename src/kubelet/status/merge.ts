@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import {
   findCondition,
   isPodPhaseTerminal,
-  type RestartPolicy,
   type V1ContainerStatus,
   type V1Pod,
   type V1PodCondition,
@@ -87,7 +86,7 @@ export function checkContainerStateTransition(
 function illegalTransition(
   before: readonly V1ContainerStatus[],
   after: readonly V1ContainerStatus[],
-  restartPolicy: RestartPolicy | undefined,
+  restartPolicy: string | undefined,
 ): string | undefined {
   if (restartPolicy === "Always") return undefined;
   for (const { name, state } of before) {

@@ -3,6 +3,7 @@ import { test } from "vitest";
 import type { V1ContainerState, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { containerHint, explainContainer } from "../../../src/commands/exec/container-hint.js";
 import { LabError } from "../../../src/util/errors.js";
+import { containerStatus } from "../../support/container-status.js";
 
 function podOf(state: V1ContainerState, restartCount = 0): V1Pod {
   return {
@@ -10,7 +11,7 @@ function podOf(state: V1ContainerState, restartCount = 0): V1Pod {
     kind: "Pod",
     metadata: { name: "web", namespace: "default", uid: "u1" },
     spec: { containers: [{ name: "app" }, { name: "side" }], initContainers: [{ name: "init" }] },
-    status: { phase: "Running", containerStatuses: [{ name: "app", state, restartCount }] },
+    status: { phase: "Running", containerStatuses: [containerStatus({ state, restartCount })] },
   };
 }
 

@@ -32,7 +32,7 @@ function podOf(spec: object = {}): V1Pod {
       labels: { app: "web", "a/b": "c" },
       annotations: { note: 'say "hi"' },
     },
-    spec: { nodeName: "n1", serviceAccountName: "robot", enableServiceLinks: false, ...spec },
+    spec: { containers: [], nodeName: "n1", serviceAccountName: "robot", enableServiceLinks: false, ...spec },
     status: {},
   };
 }
@@ -62,7 +62,7 @@ async function make(container: object, pod = podOf(), services: readonly Service
     hostIps: () => ["192.0.2.1"],
   };
   const named: V1Container = { name: "c", ...container };
-  const pod2 = { ...pod, spec: { containers: [named], ...pod.spec } };
+  const pod2 = { ...pod, spec: { ...pod.spec, containers: [named] } };
   const result = await makeEnvironmentVariables(deps, pod2, named, ["10.244.0.5", "fd00::5"], SIGNAL);
   const envs = result.outcome === "ok" ? Object.fromEntries(result.envs.map((one) => [one.name, one.value])) : {};
   return { result, recorder, envs };

@@ -6,6 +6,7 @@ import { PodSyncResult, type SyncErrorReason } from "../../../src/kubelet/contai
 import { generateApiPodStatus, sortPodIps } from "../../../src/kubelet/kubelet-pods/api-pod-status.js";
 import { ReasonCache } from "../../../src/kubelet/kubelet-pods/reason-cache.js";
 import { marshalPodStatus } from "../../../src/kubelet/status/wire.js";
+import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -121,11 +122,11 @@ function shown(status: V1ContainerStatus | undefined): string {
 
 const RAN: V1PodStatus = {
   phase: "Running",
-  containerStatuses: [{ name: "app", state: { running: { startedAt: T0 } }, restartCount: 2 }],
+  containerStatuses: [containerStatus({ state: { running: { startedAt: T0 } }, restartCount: 2 })],
 };
 const ENDED: V1PodStatus = {
   phase: "Running",
-  containerStatuses: [{ name: "app", state: { terminated: { exitCode: 3 } }, restartCount: 1 }],
+  containerStatuses: [containerStatus({ state: { terminated: { exitCode: 3 } }, restartCount: 1 })],
 };
 const GONE = { deletionTimestamp: T0 };
 const INIT = { initContainers: [{ name: "init" }] };

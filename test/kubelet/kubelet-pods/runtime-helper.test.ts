@@ -186,7 +186,7 @@ test("runtime helper: names and DNS", async () => {
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: "web", namespace: "ns", uid: "u" },
-    spec: { dnsPolicy: "ClusterFirst" },
+    spec: { containers: [], dnsPolicy: "ClusterFirst" },
     status: {},
   };
   assert.deepEqual(helper.generatePodHostNameAndDomain(pod), { outcome: "ok", hostname: "web", domain: "" });

@@ -105,7 +105,7 @@ function actionsOf(given: Case): { readonly pod: V1Pod; readonly actions: PodAct
 function text({ pod, actions }: ReturnType<typeof actionsOf>): string {
   const names = (indexes: readonly number[], list: readonly { name: string }[] | null | undefined, verb: string) =>
     indexes.map((i) => `${verb} ${list?.[i]?.name}`);
-  const { ephemeralContainers } = pod.spec as { ephemeralContainers?: { name: string }[] };
+  const { ephemeralContainers } = pod.spec;
   return [
     ...(actions.killPod ? ["kill pod"] : []),
     ...(actions.createSandbox ? [`sandbox ${actions.attempt}`] : []),

@@ -5,7 +5,7 @@ import { openLab, podOf, resultTexts, signal } from "./lab.js";
 
 test("sync pod: a new pod gets a sandbox, its containers and upstream's events", async () => {
   await using lab = await openLab();
-  const pod = podOf([{ name: "app" }, { name: "side", image: "nginx", command: null }]);
+  const pod = podOf([{ name: "app" }, { name: "side", image: "nginx", command: [] }]);
   const result = await lab.lab.sync(pod);
   const { uid, name } = pod.metadata;
   const status = await lab.lab.status(pod);

@@ -3,12 +3,13 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import * as grpc from "@grpc/grpc-js";
+import type { V1Probe } from "@kubernetes/client-node";
 import { afterEach, test } from "vitest";
+import type { Wire } from "../../../src/apimachinery/wire.js";
 import { rpcFailure } from "../../../src/cri/status.js";
 import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import { NetworkDialer, type ProbeDialer, RefusingDialer } from "../../../src/kubelet/prober/probe-dialer.js";
 import { Prober, type ProberDeps } from "../../../src/kubelet/prober/prober.js";
-import type { ProbeSpec } from "../../../src/kubelet/prober/spec.js";
 import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
@@ -35,7 +36,7 @@ interface Setup {
   readonly container?: object;
 }
 
-async function probe(spec: ProbeSpec, { dialer, clock, run, container }: Setup = {}) {
+async function probe(spec: Wire<V1Probe>, { dialer, clock, run, container }: Setup = {}) {
   const recorder = new RecordedEvents();
   const prober = new Prober(
     {
@@ -154,7 +155,7 @@ test("probes dial nothing but loopback, unless the kubelet says so", async () =>
   assert.equal(own.result, "failure");
 });
 
-const errored: readonly (readonly [string, ProbeSpec, string])[] = [
+const errored: readonly (readonly [string, Wire<V1Probe>, string])[] = [
   ["a port that has no such name", { tcpSocket: { port: "web" } }, 'strconv.Atoi: parsing "web": invalid syntax'],
   ["a port that is none", { tcpSocket: { port: 70_000 } }, "invalid port number: 70000"],
   ["nothing to do", {}, "missing probe handler for p_ns(u):app"],

@@ -4,6 +4,7 @@ import type { V1ContainerState, V1Pod, V1PodStatus } from "../../../src/apimachi
 import { ProbeManager } from "../../../src/kubelet/prober/manager.js";
 import type { ProbeSubject } from "../../../src/kubelet/prober/prober.js";
 import { ProbeResultsManager } from "../../../src/kubelet/prober/results.js";
+import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -13,13 +14,12 @@ const at = (ms: number) => new Date(ms).toISOString();
 const running = (id = "c1", more: object = {}, startedMs = START_MS): V1PodStatus => ({
   phase: "Running",
   containerStatuses: [
-    {
-      name: "app",
+    containerStatus({
       containerID: `test://${id}`,
       state: { running: { startedAt: at(startedMs) } },
       started: true,
       ...more,
-    },
+    }),
   ],
 });
 
@@ -236,9 +236,9 @@ for (const [release, started] of [
     const pod = await lab.add({}, { initContainers: [{ name: "a" }, { name: "b" }, { name: "c" }] });
     const status = lab.manager.updatePodStatus(pod, {
       initContainerStatuses: [
-        { name: "a", state: ended(0) },
-        { name: "b", state: ended(1) },
-        { name: "c", state: { running: {} } },
+        containerStatus({ name: "a", state: ended(0) }),
+        containerStatus({ name: "b", state: ended(1) }),
+        containerStatus({ name: "c", state: { running: {} } }),
       ],
     });
     const inits = status.initContainerStatuses ?? [];

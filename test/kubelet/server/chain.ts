@@ -10,6 +10,7 @@ import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/s
 import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
 import { exitCodeOf } from "../../../src/streaming/remote-command/status-text.js";
 import { SystemClock } from "../../../src/util/clock.js";
+import { containerStatus } from "../../support/container-status.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 import { recordingTrace } from "../../support/trace.js";
 import { type ManagerLab, signal } from "../kuberuntime/lab.js";
@@ -33,11 +34,13 @@ export class Chain implements AsyncDisposable {
       ...pod,
       status: {
         phase: "Running",
-        containerStatuses: containerStatuses.map(({ name, containerId }) => ({
-          name,
-          containerID: buildContainerId(lab.manager.type, containerId),
-          state: { running: {} },
-        })),
+        containerStatuses: containerStatuses.map(({ name, containerId }) =>
+          containerStatus({
+            name,
+            containerID: buildContainerId(lab.manager.type, containerId),
+            state: { running: {} },
+          }),
+        ),
       },
     };
     const isIt = (namespace: string, name: string) =>

@@ -4,6 +4,7 @@ import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { STATUS_CHANNEL_CAPACITY, StatusManager } from "../../../src/kubelet/status/manager.js";
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { LabError } from "../../../src/util/errors.js";
+import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { only, recordingTrace } from "../../support/trace.js";
@@ -235,8 +236,8 @@ test("a phase that changes is told with its upstream function", () => {
 test("an illegal transition is refused, and told", () => {
   const pod = makePod("a", { spec: { restartPolicy: "Never" } });
   const { manager, facts } = start([pod], () => undefined);
-  manager.setPodStatus(pod, { containerStatuses: [{ name: "app", state: { terminated: { exitCode: 0 } } }] });
-  manager.setPodStatus(pod, { containerStatuses: [{ name: "app", state: { running: {} } }] });
+  manager.setPodStatus(pod, { containerStatuses: [containerStatus({ state: { terminated: { exitCode: 0 } } })] });
+  manager.setPodStatus(pod, { containerStatuses: [containerStatus({ state: { running: {} } })] });
   expect(manager.statuses().get("uid-a")?.version).toBe(1);
   expect(only(facts, "error")[0]?.message).toContain("illegal transition");
 });
@@ -247,10 +248,9 @@ describe("init containers that run beside the others (v1.29)", () => {
     containers: [{ name: "app" }],
     initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "init" }],
   };
-  const running = (name: string, ready = false) => {
-    return { name, ready, started: true, containerID: `test://${name}`, state: { running: {} } };
-  };
-  const ended = (name: string) => ({ name, ready: true, state: { terminated: { exitCode: 0 } } });
+  const running = (name: string, ready = false) =>
+    containerStatus({ name, ready, started: true, containerID: `test://${name}`, state: { running: {} } });
+  const ended = (name: string) => containerStatus({ name, ready: true, state: { terminated: { exitCode: 0 } } });
 
   test("one that has ended may run again, whatever the pod's restart policy; others may not", () => {
     const pod = makePod("a", { spec });

@@ -5,6 +5,7 @@ import type { PodAdmitResult } from "../../../src/kubelet/lifecycle-admission/ad
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { PodHandlers, type PodHandlersDeps } from "../../../src/kubelet/sync/pod-handlers.js";
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { containerStatus } from "../../support/container-status.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
@@ -167,7 +168,7 @@ describe("reconcile", () => {
           { type: "Ready", status: "False", reason: "ReadinessGatesNotReady" },
           { type: "lb", status: "True" },
         ],
-        containerStatuses: [{ name: "app", ready: true }],
+        containerStatuses: [containerStatus({ ready: true })],
       },
       gate,
       ["sync a"],

@@ -7,6 +7,7 @@ import { collectGarbage } from "../../../src/kubelet/sync/garbage-collection.js"
 import { toNodeImages } from "../../../src/kubelet/sync/node-images.js";
 import { PodCidr } from "../../../src/kubelet/sync/pod-cidr.js";
 import { ReclaimedPods } from "../../../src/kubelet/sync/reclaimed-pods.js";
+import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
@@ -72,7 +73,7 @@ describe("a pod leaves the API when nothing of it is left", () => {
   const table: [string, Partial<typeof none>, V1PodStatus, boolean][] = [
     ["nothing is left", {}, {}, true],
     ["its worker is not through", { mayRun: true }, {}, false],
-    ["its status says that it runs", {}, { containerStatuses: [{ name: "app", state: { running: {} } }] }, false],
+    ["its status says that it runs", {}, { containerStatuses: [containerStatus({ state: { running: {} } })] }, false],
     ["the runtime cannot say", { error: new Error("gone") }, {}, false],
     ["a dead container is there", { containers: [left] }, {}, false],
     ["a volume is there", { volumes: true }, {}, false],

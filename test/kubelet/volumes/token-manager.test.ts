@@ -12,7 +12,7 @@ const POD: V1Pod = {
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name: "p", namespace: "ns", uid: "u" },
-  spec: { serviceAccountName: "robot" },
+  spec: { serviceAccountName: "robot", containers: [] },
   status: {},
 };
 

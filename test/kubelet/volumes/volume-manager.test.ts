@@ -11,8 +11,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { V1Volume } from "@kubernetes/client-node";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
+import type { Wire } from "../../../src/apimachinery/wire.js";
 import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
 import type { HostPaths } from "../../../src/kubelet/volumes/host-path.js";
 import {
@@ -28,8 +30,8 @@ const SIGNAL = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** The pod mounts each of its volumes. */
-function podOf(volumes: readonly object[], spec: object = {}): V1Pod {
-  const volumeMounts = volumes.map((volume) => ({ name: (volume as { name: string }).name, mountPath: "/m" }));
+function podOf(volumes: readonly Wire<V1Volume>[], spec: object = {}): V1Pod {
+  const volumeMounts = volumes.map((volume) => ({ name: volume.name, mountPath: "/m" }));
   return {
     apiVersion: "v1",
     kind: "Pod",

@@ -171,7 +171,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   #isDeleted(object: KubeObject): boolean {
     const at = object.metadata.deletionTimestamp;
-    return at !== undefined && Date.parse(at) < this.deps.clock.now() - LEEWAY_SECONDS * 1_000;
+    return typeof at === "string" && Date.parse(at) < this.deps.clock.now() - LEEWAY_SECONDS * 1_000;
   }
 
   async #get(resource: string, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { V1ContainerState, V1PodStatus } from "../../../../src/apimachinery/api/pod.js";
 import { validateContainerLogStatus } from "../../../../src/kubelet/kuberuntime/logs/container-log-status.js";
+import { containerStatus } from "../../../support/container-status.js";
 
 const ended = (containerID?: string): V1ContainerState => ({
   terminated: { exitCode: 1, ...(containerID === undefined ? {} : { containerID }) },
@@ -59,11 +60,18 @@ test("logs: init and ephemeral containers have logs, unknown ones do not", () =>
   const statuses = status("c", { running: {} }, undefined);
   assert.equal(result({ initContainerStatuses: statuses }, false), "containerd://now");
   assert.equal(result({ ephemeralContainerStatuses: statuses }, false), "containerd://now");
-  assert.equal(result({ containerStatuses: null }, false), `${c} is not available`);
+  assert.equal(result({}, false), `${c} is not available`);
 });
 
 function status(name: string, state: V1ContainerState | undefined, lastState: V1ContainerState | undefined) {
-  return [{ name, containerID: "containerd://now", ...(state && { state }), ...(lastState && { lastState }) }];
+  return [
+    containerStatus({
+      name,
+      containerID: "containerd://now",
+      ...(state && { state }),
+      ...(lastState && { lastState }),
+    }),
+  ];
 }
 
 function result(podStatus: V1PodStatus, previous: boolean): string {
