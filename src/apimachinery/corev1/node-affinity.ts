@@ -1,6 +1,6 @@
-import type { V1NodeSelectorRequirement, V1NodeSelectorTerm } from "@kubernetes/client-node";
-import type { Wire } from "../wire.js";
+import type { V1NodeSelectorRequirement, V1NodeSelectorTerm, V1PodSpec } from "@kubernetes/client-node";
 import { ownValue } from "../own.js";
+import type { Wire } from "../wire.js";
 
 /**
  * The nodes that a pod may run on, by labels and names.
@@ -11,16 +11,7 @@ export type NodeSelectorRequirement = Wire<V1NodeSelectorRequirement>;
 export type NodeSelectorTerm = Wire<V1NodeSelectorTerm>;
 
 /** The fields of a pod's spec that choose nodes. */
-export interface NodeChoice {
-  readonly nodeSelector?: Labels | null;
-  readonly affinity?: {
-    readonly nodeAffinity?: {
-      readonly requiredDuringSchedulingIgnoredDuringExecution?: {
-        readonly nodeSelectorTerms?: readonly NodeSelectorTerm[];
-      } | null;
-    } | null;
-  } | null;
-}
+export type NodeChoice = Pick<Wire<V1PodSpec>, "nodeSelector" | "affinity">;
 
 interface Selectable {
   readonly metadata: { readonly name?: string; readonly labels?: Labels };
