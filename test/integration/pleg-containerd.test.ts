@@ -40,7 +40,11 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     const { trace } = recordingTrace(clock);
     client = await createCriClient(containerd.endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
   });
-  afterEach(() => client.close());
+  // Each test begins with an empty runtime, however the one before has ended.
+  afterEach(async () => {
+    await client.close();
+    await containerd.clear();
+  });
 
   /** What a relist tells of a pod: `main: ContainerDied ContainerRemoved`, each container's events in their order. */
   async function relist(pleg: Pleg, pod: ContainerdPod): Promise<string> {
@@ -218,8 +222,6 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     await pod.create("main", SLEEPS);
     await pod.start("main");
     assert.equal(await relist(pleg, pod), "main: ContainerStarted");
-    await pod.stopSandbox();
-    await pod.removeSandbox();
   });
 
   /** Everything of containerd that a look could have changed. */
@@ -264,7 +266,5 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     const ended = await watching.kill("SIGINT");
     assert.equal(ended.code, 130);
     assert.deepEqual(JSON.parse(ended.stdout).events, { ContainerStarted: 2, ContainerDied: 1, ContainerRemoved: 1 });
-    await pod.stopSandbox();
-    await pod.removeSandbox();
   });
 });

@@ -34,6 +34,8 @@ export interface TestContainerd {
   comeBack(): Promise<void>;
   /** Both. */
   restart(): Promise<void>;
+  /** Starts it again if it is down, and removes all sandboxes with their containers. */
+  clear(): Promise<void>;
   /** Removes all sandboxes, ends the daemon, removes its folder. */
   stop(): Promise<void>;
 }
@@ -68,6 +70,10 @@ export async function startContainerd(): Promise<TestContainerd> {
       async restart() {
         await goDown();
         await comeBack();
+      },
+      async clear() {
+        if (!daemon.isRunning) await comeBack();
+        await removeSandboxes(client);
       },
       async stop() {
         await removeSandboxes(client);
