@@ -2,13 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RemoteCommandProtocol } from "../src/streaming/remote-command/connect.js";
-import { compileLess } from "../src/util/compile-less.js";
 import { startApart } from "./exec/apart.js";
 import { startBareChain, tlsProxyRate } from "./exec/bare.js";
 import { type Chain, firstByteMs, open, startChain } from "./exec/chain.js";
 import { measure, median, printTable } from "./measure.js";
-
-compileLess(); // as the program does
 
 /**
  * What a remote command costs through the whole chain, client, API server, kubelet, runtime, all on loopback:

@@ -1,12 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { compileLess } from "../src/util/compile-less.js";
 import { median, printTable } from "./measure.js";
 import { type BenchCluster, createPod, deletePods, startBenchCluster, stateFolder } from "./node/cluster.js";
 import { StageSink } from "./node/stages.js";
-
-compileLess(); // as the program does
 
 /**
  * A node's pods per second: `npm run bench:node [-- --pods N]`.

@@ -4,13 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compileLess } from "../src/util/compile-less.js";
 import { LAB_ERRORS, LabError } from "../src/util/errors.js";
 import { printTable } from "./measure.js";
 import { type Measured, measureIdle, measureRelists } from "./pleg/relists.js";
 import { serveSynthetic } from "./pleg/synthetic-runtime.js";
-
-compileLess(); // as the program does
 
 /** The real Go PLEG and remote client on a synthetic runtime in Go, two containers a pod. */
 const GO = [

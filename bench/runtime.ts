@@ -7,10 +7,7 @@ import { expectOk } from "../src/cri/status.js";
 import { createRuntime, type Runtime, startRuntime } from "../src/runtime/start.js";
 import { Trace } from "../src/trace/trace.js";
 import { SystemClock } from "../src/util/clock.js";
-import { compileLess } from "../src/util/compile-less.js";
 import { SystemRandom } from "../src/util/random.js";
-
-compileLess(); // as the program does
 
 /**
  * What the embedded runtime's own work costs: `npm run bench:runtime`.

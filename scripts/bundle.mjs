@@ -8,8 +8,8 @@ import { build } from "esbuild";
 export const BANNER = {
   js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
 };
-/** Optional native parts of just-bash (tar's compressions): not there on every machine, and loaded by nobody here. */
-const NATIVE = ["@mongodb-js/zstd", "node-liblzma"];
+/** What packages load only for features that are not used: tar's compressions (just-bash), gRPC's channelz (grpc-js). */
+const UNUSED = ["@mongodb-js/zstd", "node-liblzma", "@grpc/proto-loader"];
 
 /** What is bundled here is run by Node, the oldest that the program takes. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
@@ -24,7 +24,7 @@ export function programOptions(version) {
     ...SMALL,
     splitting: true,
     define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
-    external: NATIVE,
+    external: UNUSED,
   };
 }
 
@@ -41,7 +41,7 @@ export async function withModule(file, use) {
       outfile,
       ...FOR_NODE,
       logLevel: "warning",
-      external: ["vitest", "esbuild", ...NATIVE],
+      external: ["vitest", "esbuild", ...UNUSED],
       banner: BANNER,
     });
     await use(await import(pathToFileURL(outfile).href));

@@ -2,6 +2,8 @@ import type { Encoded } from "../../src/apimachinery/protobuf/fields.js";
 import { ContainerStatusResponse, ListContainersResponse } from "../../src/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../src/cri/messages/enums.js";
 import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
+import type { CallContext } from "../../src/cri/served-call.js";
+import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
 import { RpcError } from "../../src/cri/status.js";
 import {
   newContainerAnnotations,
@@ -9,7 +11,6 @@ import {
   newPodLabels,
   POD_UID_LABEL,
 } from "../../src/kubelet/kuberuntime/labels.js";
-import { type SyntheticHandlers, serveFrames } from "./frame-server.js";
 
 const CREATED_NS = 1_760_000_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;
@@ -91,8 +92,8 @@ function turned(turn: number) {
   };
 }
 
-/** Serves them on a socket: what is measured is the client, as far as a server in Node lets it. */
-export function serveSynthetic(podCount: number, path: string): Promise<{ close(): Promise<void> }> {
+/** Serves them on a socket. */
+export function serveSynthetic(podCount: number, path: string): Promise<CriServer> {
   const { all, listings: ofPods, sandboxStatuses, containerStatuses } = syntheticAnswers(podCount);
   type Filtered = { readonly filter: { readonly labelSelector: Readonly<Record<string, string>> } | undefined };
   const listings = () => {
@@ -116,10 +117,14 @@ export function serveSynthetic(podCount: number, path: string): Promise<{ close(
     listContainers: (request: Filtered) => containers(request)?.containers ?? {},
     podSandboxStatus: ({ podSandboxId }: { podSandboxId: string }) => statusOf(sandboxStatuses, podSandboxId),
     containerStatus: ({ containerId }: { containerId: string }) => statusOf(containerStatuses, containerId),
-    // Nothing ever happens, but the stream is there.
-    getContainerEvents: () => undefined,
-  };
-  return serveFrames(runtime satisfies SyntheticHandlers, path);
+    getContainerEvents: (_request: unknown, { signal }: CallContext) => silence(signal),
+  } satisfies CriHandlers["runtime"];
+  return serveCri({ runtime, image: {} }, `unix://${path}`);
+}
+
+/** A stream of events in which nothing happens. */
+async function* silence(signal: AbortSignal): AsyncGenerator<never> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
 function podOf(i: number) {

@@ -1,6 +1,5 @@
 import { Command, CommanderError } from "commander";
 import { wrap } from "../trace/text.js";
-import { compileLess } from "../util/compile-less.js";
 import { isAbortError, LabError } from "../util/errors.js";
 import { COMMANDS } from "./command-table.js";
 import type { OutputOptions } from "./options.js";
@@ -19,7 +18,6 @@ const EXIT_INTERRUPTED = 130;
  * @returns the exit code
  */
 export async function runCli(argv: readonly string[], version: string, edge: ProcessEdge): Promise<number> {
-  compileLess();
   const session = new CliSession(edge);
   try {
     // The name alone, on a terminal: the learner's menu.

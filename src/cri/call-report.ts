@@ -14,10 +14,10 @@ interface ReportDeps {
   readonly actor: Actor;
 }
 
-/** From which level on the trace shows calls. */
+/** The lowest trace level that shows calls. */
 const RPC_LEVEL = 2;
 
-/** A report of one call; undefined when nobody reads it: the first relist makes thousands of calls. */
+/** A report of one call; undefined when the trace does not show calls: the first relist makes thousands of them. */
 export function reportOf(
   deps: ReportDeps,
   endpoint: Endpoint,
@@ -27,10 +27,10 @@ export function reportOf(
   return deps.trace.wants(RPC_LEVEL) ? new CallReport(deps, endpoint, rpc, request) : undefined;
 }
 
-/** Tells the trace about one call: the client's interceptor. */
-export class CallReport {
+/** Reports one call to the trace. */
+class CallReport {
   readonly #startMs: number;
-  /** The response comes with the connection's bytes, which belong to no step. */
+  /** Kept from the start: the response arrives with the connection's bytes, outside of any step. */
   readonly #causedBy: number | undefined;
 
   constructor(
@@ -56,7 +56,7 @@ export class CallReport {
     this.#emit({ outcome: "cancelled" });
   }
 
-  /** A stream's head is there. */
+  /** The stream's headers have arrived. */
   began(): void {
     this.#emit({ outcome: "streaming" });
   }
@@ -81,7 +81,7 @@ export class CallReport {
   }
 }
 
-/** `15 containers`: the first list of a response says what it was asked for. */
+/** `15 containers`: the length of the response's first list. */
 function brought(value: Readonly<Record<string, unknown>>): { readonly outcome?: string } {
   for (const [name, item] of Object.entries(value)) {
     if (Array.isArray(item) && name !== "containersStatuses") return { outcome: `${item.length} ${name}` };

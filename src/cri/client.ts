@@ -1,21 +1,16 @@
+import { type Client, type CallOptions as GrpcCallOptions, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { DecodedFields, FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { Actor } from "../trace/events.js";
 import type { Trace } from "../trace/trace.js";
-import { AsyncQueue } from "../util/async-queue.js";
 import type { Clock } from "../util/clock.js";
 import { AbortWatch, Deadlines } from "../util/deadlines.js";
 import { reportOf } from "./call-report.js";
+import { Connection } from "./connection.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { grpcTimeout } from "./grpc-timeout.js";
-import type { StreamRpc, UnaryRpc } from "./rpc.js";
-import { type CallSink, type CallsUnderWay, RunningCall } from "./running-call.js";
-import { RpcError, type RpcResult, rpcFailure } from "./status.js";
-import { BufferPool } from "./transport/buffer-pool.js";
-import { Connection } from "./transport/connection.js";
-import { type GrpcStatus, requestHead } from "./transport/exchange.js";
-import type { RequestHead } from "./transport/header-encoder.js";
-import { PREFIX_BYTES, putPrefix } from "./transport/message-reader.js";
-import { failureOf, UnaryCall } from "./unary-call.js";
+import type { Rpc, StreamRpc, UnaryRpc } from "./rpc.js";
+import { type CallsUnderWay, RunningCall } from "./running-call.js";
+import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
 
 export interface CriDeps {
   readonly clock: Clock;
@@ -56,22 +51,14 @@ export interface CriChannel {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** As much of an rpc as sending it takes. */
-interface CallableRpc {
-  readonly path: string;
-  readonly request: { encode(value: object, headroom: number): Buffer };
-}
-
-/** Messages of a stream that wait for their reader before the runtime is told to stop. */
-const STREAM_BACKLOG = 256;
-
 const CLOSED = rpcFailure("Canceled", "the client was closed");
+/** Grace periods of pods make other timeouts than the usual ones. */
+const MAX_TIMEOUTS = 64;
+/** Shared by all calls: deadlines and aborts are ours. */
+const NO_OPTIONS: GrpcCallOptions = {};
 
 /**
  * Opens a channel; nothing is sent until the first call.
- *
- * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (NewRemoteRuntimeService): no TLS, messages of up to 16 MB, its backoff.
- * Differs: gRPC is spoken by `transport/`, as the library for Node spends several times as long on a call.
  * @throws LabError USAGE for an endpoint that is none
  */
 export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
@@ -82,16 +69,21 @@ export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
   return new GrpcChannel(parsed, deps);
 }
 
+/** What grpc-js needs for the calls of one rpc. */
+interface Codec<Req extends FieldTable, Res extends FieldTable> {
+  readonly serialize: (request: InitFields<Req>) => Buffer;
+  readonly deserialize: (bytes: Buffer) => DecodedFields<Res>;
+}
+
 class GrpcChannel implements CriChannel, CallsUnderWay {
   readonly #connection: Connection;
   readonly live: Deadlines<RunningCall>;
   readonly aborts: AbortWatch;
-  readonly pool = new BufferPool();
-  /** heads of calls, by path */
-  readonly #heads = new Map<string, { readonly timeoutMs: number; readonly head: RequestHead }>();
-  /** gives a message's buffer back once it is read */
-  readonly #release = (bytes: Buffer) => this.pool.give(bytes);
-  #closing = false;
+  /** by rpc */
+  readonly #codecs = new WeakMap<object, object>();
+  /** by timeout in ms: a kubelet has few */
+  readonly #metadata = new Map<number | undefined, Metadata>();
+  #isClosed = false;
 
   constructor(
     readonly endpoint: Endpoint,
@@ -108,10 +100,30 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
     options: CallOptions,
   ): Promise<RpcResult<DecodedFields<Res>>> {
     return new Promise((resolve, reject) => {
-      const { signal } = options;
+      const { signal, timeoutMs } = options;
       if (signal?.aborted) return reject(signal.reason);
       const report = reportOf(this.deps, this.endpoint, rpc, request);
-      this.#start(rpc, request, options, new UnaryCall(rpc.response, this.#release, report, signal, resolve, reject));
+      const call = new RunningCall(this, options, {
+        failed(failure) {
+          report?.failed(failure);
+          resolve(failure);
+        },
+        aborted() {
+          report?.cancelled();
+          reject(signal?.reason);
+        },
+      });
+      const client = this.#client();
+      if ("outcome" in client) return call.fail(client);
+      const { serialize, deserialize } = this.#codecOf(rpc);
+      const answered = (error: ServiceError | null, value?: DecodedFields<Res>) => {
+        if (error !== null) return call.fail(this.#connection.failureOf(client, error));
+        if (value === undefined || !call.end()) return;
+        report?.succeeded(value);
+        resolve({ outcome: "ok", value });
+      };
+      const metadata = this.#metadataFor(timeoutMs);
+      call.started(client.makeUnaryRequest(rpc.path, serialize, deserialize, request, metadata, NO_OPTIONS, answered));
     });
   }
 
@@ -120,86 +132,78 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
     request: InitFields<Req>,
     options: CallOptions,
   ): AsyncGenerator<DecodedFields<Res>> {
-    if (options.signal?.aborted) return;
+    const { signal, timeoutMs } = options;
+    if (signal?.aborted) return;
     const report = reportOf(this.deps, this.endpoint, rpc, request);
-    const queue = new AsyncQueue<DecodedFields<Res>>();
-    let count = 0;
-    const take = (value: DecodedFields<Res>) => {
-      count++;
-      queue.push(value);
-      if (queue.size >= STREAM_BACKLOG) call.pause();
-    };
-    const call = this.#start(rpc, request, options, {
-      opened: () => report?.began(),
-      message: (bytes) => take(rpc.response.decodeAndRelease(bytes, this.#release)),
-      messageWithin: (bytes, from, to) => take(rpc.response.decodeWithin(bytes, from, to)),
-      ended: (status) => {
-        if (status.code === "OK") {
-          report?.ended(count);
-          return queue.close();
-        }
-        const failure = failureOf(status);
-        report?.failed(failure);
-        queue.fail(new RpcError(failure.code, failure.message));
+    let failure: RpcFailure | undefined;
+    const call = new RunningCall(this, options, {
+      failed(why) {
+        report?.failed(why);
+        failure = why;
       },
-      aborted: () => {
-        report?.cancelled();
-        queue.close();
-      },
+      aborted: () => report?.cancelled(),
     });
+    const client = this.#client();
+    if ("outcome" in client) {
+      call.fail(client);
+      throw new RpcError(client.code, client.message);
+    }
+    const { serialize, deserialize } = this.#codecOf(rpc);
+    const messages = client
+      .makeServerStreamRequest(rpc.path, serialize, deserialize, request, this.#metadataFor(timeoutMs), NO_OPTIONS)
+      .once("metadata", () => report?.began())
+      // Also after the reader has left.
+      .on("error", (error: ServiceError) => call.fail(this.#connection.failureOf(client, error)));
+    call.started(messages);
+    let count = 0;
     try {
-      for await (const value of queue.iterate()) {
-        // After an abort nothing more is handed out, as nothing more is asked for.
-        if (options.signal?.aborted) return;
+      for await (const value of messages as AsyncIterable<DecodedFields<Res>>) {
+        if (signal?.aborted) return;
+        count++;
         yield value;
-        if (queue.size === 0) call.resume();
       }
+      if (call.end()) report?.ended(count);
+      else if (failure !== undefined) throw new RpcError(failure.code, failure.message);
+    } catch (error) {
+      if (signal?.aborted) return;
+      throw failure === undefined || error instanceof RpcError ? error : new RpcError(failure.code, failure.message);
     } finally {
       call.leave();
     }
   }
 
-  /** Runs one call over the connection; exactly one of `ended` and `aborted` is told, unless the caller leaves. */
-  #start(rpc: CallableRpc, request: object, options: CallOptions, sink: CallSink): RunningCall {
-    const body = putPrefix(rpc.request.encode(request, PREFIX_BYTES));
-    const head = this.#headFor(rpc, options.timeoutMs);
-    const call = new RunningCall(this, options, sink);
-    if (this.#closing) call.finish(CLOSED);
-    else {
-      const session = this.#connection.ready;
-      if (session !== undefined) call.begin(session, head, body);
-      else {
-        this.#connection.connect().then(
-          (fresh) => call.begin(fresh, head, body),
-          (error: unknown) => call.finish(statusOf(error)),
-        );
-      }
-    }
-    return call;
+  #client(): Client | RpcFailure {
+    return this.#isClosed ? CLOSED : this.#connection.get();
   }
 
-  /** Made when an rpc has another timeout than the last time, which hardly any ever has. */
-  #headFor({ path }: CallableRpc, timeoutMs = Number.POSITIVE_INFINITY): RequestHead {
-    const known = this.#heads.get(path);
-    if (known?.timeoutMs === timeoutMs) return known.head;
-    const head = requestHead(path, timeoutMs === Number.POSITIVE_INFINITY ? undefined : grpcTimeout(timeoutMs));
-    this.#heads.set(path, { timeoutMs, head });
-    return head;
+  #codecOf<Req extends FieldTable, Res extends FieldTable>(rpc: Rpc<Req, Res>): Codec<Req, Res> {
+    let codec = this.#codecs.get(rpc) as Codec<Req, Res> | undefined;
+    if (codec === undefined) {
+      const { request, response } = rpc;
+      codec = { serialize: (value) => request.encode(value), deserialize: (bytes) => response.decode(bytes) };
+      this.#codecs.set(rpc, codec);
+    }
+    return codec;
+  }
+
+  #metadataFor(timeoutMs: number | undefined): Metadata {
+    let metadata = this.#metadata.get(timeoutMs);
+    if (metadata === undefined) {
+      metadata = new Metadata();
+      if (timeoutMs !== undefined) metadata.set("grpc-timeout", grpcTimeout(timeoutMs));
+      if (this.#metadata.size >= MAX_TIMEOUTS) this.#metadata.clear();
+      this.#metadata.set(timeoutMs, metadata);
+    }
+    return metadata;
   }
 
   async close(): Promise<void> {
-    this.#closing = true;
-    for (const call of [...this.live]) call.endWith(CLOSED);
+    this.#isClosed = true;
+    for (const call of [...this.live]) call.cancel(CLOSED);
     this.#connection.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function statusOf(error: unknown): GrpcStatus {
-  return error instanceof RpcError
-    ? { code: error.code, message: error.message }
-    : { code: "Unknown", message: String(error) };
 }

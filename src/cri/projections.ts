@@ -8,7 +8,6 @@ import {
   one,
 } from "../apimachinery/protobuf/fields.js";
 import { type Message, message } from "../apimachinery/protobuf/message.js";
-import { RememberedList } from "../apimachinery/protobuf/remembered-list.js";
 import type { UnaryRpc } from "./rpc.js";
 import { RUNTIME_SERVICE } from "./services.js";
 
@@ -59,18 +58,4 @@ export function podSandboxStatusOf<F extends FieldTable>(status: Message<F>): Po
 export function containerStatusOf<F extends FieldTable>(status: Message<F>): ContainerStatusRpc<F> {
   const { containerStatus } = RUNTIME_SERVICE;
   return { ...containerStatus, response: message(containerStatus.response.name, { status: one(1, status) }) };
-}
-
-/** Remembers the last list that each rpc brought, so that only what has changed is decoded: see RememberedList. */
-export class ListMemory {
-  readonly #remembering = new WeakMap<object, object>();
-
-  of<Req extends FieldTable, Res extends FieldTable>(rpc: UnaryRpc<Req, Res>): UnaryRpc<Req, Res> {
-    let remembering = this.#remembering.get(rpc) as UnaryRpc<Req, Res> | undefined;
-    if (remembering === undefined) {
-      remembering = { ...rpc, response: new RememberedList(rpc.response) };
-      this.#remembering.set(rpc, remembering);
-    }
-    return remembering;
-  }
 }

@@ -1,13 +1,12 @@
-import { createServer, type ListenOptions, type Server } from "node:net";
+import { createServer, type ListenOptions, type Server, type Socket } from "node:net";
+import { Server as GrpcServer, logVerbosity, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
 import type { DecodedFields } from "../apimachinery/protobuf/fields.js";
-import { Bag } from "../util/bag.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
 import type { Rpc, Service } from "./rpc.js";
-import { type Answer, type AnyHandler, type CallContext, RefusedCall, type Route, ServedCall } from "./served-call.js";
+import { type Answer, type AnyHandler, type CallContext, streamingCall, unaryCall } from "./served-call.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
-import { RpcError } from "./status.js";
-import { ServerSession } from "./transport/server-session.js";
+import { MAX_MESSAGE_BYTES, RpcError } from "./status.js";
 
 /**
  * The functions behind a service. What is left out answers Unimplemented. A thrown RpcError is the call's status; whatever
@@ -43,42 +42,51 @@ export interface CriServer {
  */
 export async function serveCri(handlers: CriHandlers, endpoint: string): Promise<CriServer> {
   const parsed = parseEndpoint(endpoint);
-  const routes = new Map([...routesOf(RUNTIME_SERVICE, handlers.runtime), ...routesOf(IMAGE_SERVICE, handlers.image)]);
-  const server = new RunningServer(routes);
-  return server.listen(parsed);
+  // It would print on stderr what is wrong with a client's headers, between the lines of a trace.
+  setLogVerbosity(logVerbosity.NONE);
+  const grpc = new GrpcServer(OPTIONS);
+  register(grpc, RUNTIME_SERVICE, handlers.runtime);
+  register(grpc, IMAGE_SERVICE, handlers.image);
+  return new RunningServer(grpc).listen(parsed);
 }
 
-type Routes = ReadonlyMap<string, Route>;
+const OPTIONS = {
+  "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+  // Counters that nobody reads. This server knows its own connections.
+  "grpc.enable_channelz": 0,
+};
 
-function routesOf(service: Service, handlers: Readonly<Record<string, unknown>>): [path: string, route: Route][] {
-  return Object.entries(service).map(([name, rpc]) => {
-    return [rpc.path, { rpc, handler: (handlers[name] ?? unimplemented) as AnyHandler }];
-  });
+function register(grpc: GrpcServer, service: Service, handlers: Readonly<Record<string, unknown>>): void {
+  for (const [name, rpc] of Object.entries(service)) {
+    const route = { rpc, handler: (handlers[name] ?? unimplemented) as AnyHandler };
+    if (rpc.isStream) grpc.register(rpc.path, streamingCall(route), asIs, asIs, "serverStream");
+    else grpc.register(rpc.path, unaryCall(route), asIs, asIs, "unary");
+  }
+}
+
+/** Requests are decoded and responses encoded where their errors become a status. */
+function asIs(bytes: Buffer): Buffer {
+  return bytes;
 }
 
 function unimplemented(_request: unknown, { rpc }: CallContext): never {
   throw new RpcError("Unimplemented", `method ${rpc.name} not implemented`);
 }
 
+/** Listens itself, so that a socket file is in place only when it is ready, and hands each connection to grpc-js. */
 class RunningServer implements CriServer {
   endpoint = "";
   readonly #server: Server;
-  readonly #sessions = new Set<ServerSession>();
-  readonly #live = new Bag<ServedCall>();
+  readonly #sockets = new Set<Socket>();
   #bound: Bound | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(readonly routes: Routes) {
+  constructor(readonly grpc: GrpcServer) {
+    const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
     this.#server = createServer({ noDelay: true }, (socket) => {
-      const session = new ServerSession(socket, (fields, stream) => {
-        const route = this.routes.get(fields[":path"] ?? "");
-        const isGrpc = fields["content-type"]?.startsWith("application/grpc") === true;
-        return route === undefined || !isGrpc
-          ? new RefusedCall(fields, stream)
-          : new ServedCall(route, stream, this.#live);
-      });
-      this.#sessions.add(session);
-      socket.once("close", () => this.#sessions.delete(session));
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+      injector.injectConnection(socket);
     });
   }
 
@@ -100,9 +108,9 @@ class RunningServer implements CriServer {
   }
 
   async #close(): Promise<void> {
-    for (const call of [...this.#live]) call.cancel();
+    this.grpc.forceShutdown();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of [...this.#sessions]) session.destroy("the server was closed");
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
     await this.#bound?.remove();
   }

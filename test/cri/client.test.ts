@@ -151,7 +151,7 @@ describe("sizes", () => {
     const tooLarge = await channel.call(RUNTIME_SERVICE.execSync, { timeout: 1 }, {});
     assert.equal(
       tooLarge.outcome === "ok" ? "" : tooLarge.text,
-      "rpc error: code = ResourceExhausted desc = grpc: received message larger than max (16777222 vs. 16777216)",
+      "rpc error: code = ResourceExhausted desc = Received message larger than max (16777222 vs 16777216)",
     );
     const next = await channel.call(RUNTIME_SERVICE.version, {}, {});
     assert.deepEqual(expectOk(next, "ask"), VERSION);
@@ -238,7 +238,7 @@ test("a response that is no message of protocol buffers is Internal", async () =
   const result = await channel.call(RUNTIME_SERVICE.version, {}, {});
   assert.equal(
     result.outcome === "ok" ? "" : result.text,
-    "rpc error: code = Internal desc = grpc: failed to unmarshal the received message: unexpected EOF",
+    "rpc error: code = Internal desc = Response message parsing error: unexpected EOF",
   );
   await channel.close();
   await new Promise((resolve) => h2.close(resolve));

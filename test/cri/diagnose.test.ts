@@ -157,7 +157,7 @@ test("endpoint failure: an HTTP/2 server that knows no gRPC", async () => {
     response.end();
   });
   const error = await failureAt(await listening(server as unknown as Server));
-  assert.match(error.message, /does not answer as a container runtime: .*unexpected HTTP status code 405$/);
+  assert.match(error.message, /does not answer as a container runtime: .*Received HTTP status code 405$/);
 });
 
 test("endpoint failure: gRPC, but no container runtime interface", async () => {

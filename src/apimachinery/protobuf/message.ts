@@ -26,23 +26,9 @@ export class Message<F extends FieldTable> {
     return this.decoder(new Reader(bytes), undefined) as DecodedFields<F>;
   }
 
-  /** Decodes bytes that hold only during the call: those from `from` to `to`. */
-  decodeWithin(bytes: Buffer, from: number, to: number): DecodedFields<F> {
-    return this.decoder(new Reader(bytes, from, to), undefined) as DecodedFields<F>;
-  }
-
-  /** Decodes, and calls `release` with bytes that are not needed any more: these, or others that were kept before. */
-  decodeAndRelease(bytes: Buffer, release: (bytes: Buffer) => void): DecodedFields<F> {
-    const value = this.decode(bytes);
-    release(bytes);
-    return value;
-  }
-
-  /** @param headroom how many bytes to leave free before the message for the caller to fill */
-  encode(value: InitFields<F>, headroom = 0): Buffer {
+  encode(value: InitFields<F>): Buffer {
     const writer = new Writer(this.#lastSize);
     this.encoder(writer, value);
-    writer.leave(headroom);
     // The next one is probably as long: a list of eight megabytes is then written without growing.
     this.#lastSize = writer.length + (writer.length >> 3) + SPARE_BYTES;
     return writer.finish();

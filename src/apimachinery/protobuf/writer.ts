@@ -113,12 +113,6 @@ export class Writer {
     this.uint32(value.length);
   }
 
-  /** Room that somebody else fills. */
-  leave(count: number): void {
-    this.#reserve(count);
-    this.#at -= count;
-  }
-
   /** Bytes as they are. */
   raw(value: Uint8Array): void {
     this.#reserve(value.length);

@@ -127,14 +127,3 @@ export function sameStates(before: readonly Container[], after: readonly Contain
   }
   return true;
 }
-
-export function samePod(before: Pod, after: Pod): boolean {
-  return (
-    before.podUid === after.podUid &&
-    before.name === after.name &&
-    before.namespace === after.namespace &&
-    before.createdAtMs === after.createdAtMs &&
-    sameStates(before.containers, after.containers) &&
-    sameStates(before.sandboxes, after.sandboxes)
-  );
-}

@@ -23,12 +23,11 @@ import type {
   PodSandboxFilter,
   PodSandboxStatusResponse,
 } from "../../cri/messages/sandbox.js";
-import {
-  type ContainerStatusRpc,
-  type ListContainersRpc,
-  ListMemory,
-  type ListPodSandboxRpc,
-  type PodSandboxStatusRpc,
+import type {
+  ContainerStatusRpc,
+  ListContainersRpc,
+  ListPodSandboxRpc,
+  PodSandboxStatusRpc,
 } from "../../cri/projections.js";
 import type { UnaryRpc } from "../../cri/rpc.js";
 import { RUNTIME_SERVICE } from "../../cri/services.js";
@@ -46,8 +45,6 @@ export const RUNTIME_REQUEST_TIMEOUT_MS = 120_000;
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (remoteRuntimeService). Statistics are in `RemoteStats`.
  */
 export class RemoteRuntimeService {
-  readonly #memory = new ListMemory();
-
   /** @param timeoutMs ms of the channel's clock, for calls that have no other deadline */
   constructor(
     readonly channel: CriChannel,
@@ -128,17 +125,13 @@ export class RemoteRuntimeService {
     return this.listPodSandboxAs(RUNTIME_SERVICE.listPodSandbox, filter, signal);
   }
 
-  /**
-   * The list through a projection. Of the whole list, entries that have not changed since the last one are the same objects.
-   * @param rpc of `listPodSandboxOf(...)`
-   */
+  /** The list through a projection. @param rpc of `listPodSandboxOf(...)` */
   async listPodSandboxAs<F extends FieldTable>(
     rpc: ListPodSandboxRpc<F>,
     filter: Init<typeof PodSandboxFilter> | undefined,
     signal: AbortSignal,
   ): Promise<RpcResult<readonly DecodedFields<F>[]>> {
-    const list = isEmpty(filter) ? this.#memory.of(rpc) : rpc;
-    return mapped(await this.#call(list, { filter }, signal), ({ items }) => items);
+    return mapped(await this.#call(rpc, { filter }, signal), ({ items }) => items);
   }
 
   /** @returns the container's ID */
@@ -177,17 +170,13 @@ export class RemoteRuntimeService {
     return this.listContainersAs(RUNTIME_SERVICE.listContainers, filter, signal);
   }
 
-  /**
-   * The list through a projection. Of the whole list, entries that have not changed since the last one are the same objects.
-   * @param rpc of `listContainersOf(...)`
-   */
+  /** The list through a projection. @param rpc of `listContainersOf(...)` */
   async listContainersAs<F extends FieldTable>(
     rpc: ListContainersRpc<F>,
     filter: Init<typeof ContainerFilter> | undefined,
     signal: AbortSignal,
   ): Promise<RpcResult<readonly DecodedFields<F>[]>> {
-    const list = isEmpty(filter) ? this.#memory.of(rpc) : rpc;
-    return mapped(await this.#call(list, { filter }, signal), ({ containers }) => containers);
+    return mapped(await this.#call(rpc, { filter }, signal), ({ containers }) => containers);
   }
 
   async containerStatus(
@@ -300,10 +289,6 @@ function verifiedSandbox<R extends { readonly status: unknown }>(result: RpcResu
 
 function verifiedContainer<R extends { readonly status: unknown }>(result: RpcResult<R>): RpcResult<R> {
   return verified(result, verifyContainerStatus);
-}
-
-function isEmpty(filter: object | undefined): boolean {
-  return filter === undefined || Object.values(filter).every((value) => value === undefined);
 }
 
 function urlOf(result: RpcResult<{ readonly url: string }>): RpcResult<string> {

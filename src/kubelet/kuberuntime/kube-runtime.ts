@@ -12,7 +12,7 @@ import type {
 } from "../container/runtime.js";
 import { toKubeContainerStatus, toMs, toSandboxStatus } from "./convert.js";
 import { POD_UID_LABEL } from "./labels.js";
-import { groupIntoPods, PodGrouper } from "./pods.js";
+import { groupIntoPods } from "./pods.js";
 import type { PodReader, ReportedContainer } from "./runtime-service.js";
 import { localFiles, type TailReader, terminationMessage } from "./termination-message.js";
 
@@ -39,7 +39,6 @@ export interface KubeRuntimeDeps {
  */
 export class KubeRuntime implements Runtime {
   readonly #files: TailReader;
-  readonly #grouper = new PodGrouper();
 
   constructor(readonly deps: KubeRuntimeDeps) {
     this.#files = deps.files ?? localFiles;
@@ -52,10 +51,7 @@ export class KubeRuntime implements Runtime {
       service.listPodSandbox(all ? {} : { state: { state: PodSandboxState.SANDBOX_READY } }, signal),
       service.listContainers(all ? {} : { state: { state: ContainerState.CONTAINER_RUNNING } }, signal),
     ]);
-    // Lists of all pods come every second, and mostly have the same pods in them.
-    return all
-      ? this.#grouper.group(responseOf(sandboxes), responseOf(containers))
-      : groupIntoPods(responseOf(sandboxes), responseOf(containers));
+    return groupIntoPods(responseOf(sandboxes), responseOf(containers));
   }
 
   /** @throws RuntimeCallError */

@@ -1,4 +1,4 @@
-import { type Container, type Pod, samePod } from "../container/runtime.js";
+import type { Container, Pod } from "../container/runtime.js";
 import { sandboxToContainerState, toKubeContainerState, toMs } from "./convert.js";
 import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "./labels.js";
 import type { ListedContainer, ListedSandbox } from "./runtime-service.js";
@@ -47,35 +47,4 @@ function podOf(pods: Map<string, PodInMaking>, podUid: string, name: string, nam
     pods.set(podUid, pod);
   }
   return pod;
-}
-
-/**
- * `groupIntoPods` with a memory: what has not changed since the last time is the same object again, so that a relist in
- * which nothing happened costs next to nothing, and leaves nothing to be collected.
- */
-export class PodGrouper {
-  #sandboxes: readonly ListedSandbox[] = [];
-  #containers: readonly ListedContainer[] = [];
-  #pods: readonly Pod[] = [];
-
-  group(sandboxes: readonly ListedSandbox[], containers: readonly ListedContainer[]): readonly Pod[] {
-    const isSame = sameItems(this.#sandboxes, sandboxes) && sameItems(this.#containers, containers);
-    this.#sandboxes = sandboxes;
-    this.#containers = containers;
-    if (isSame) return this.#pods;
-    const before = new Map(this.#pods.map((pod) => [pod.podUid, pod]));
-    this.#pods = groupIntoPods(sandboxes, containers).map((pod) => {
-      const known = before.get(pod.podUid);
-      return known !== undefined && samePod(known, pod) ? known : pod;
-    });
-    return this.#pods;
-  }
-}
-
-/** The lists may be the very same, or have the very same entries: what decodes them keeps what has not changed. */
-function sameItems<T>(before: readonly T[], after: readonly T[]): boolean {
-  if (before === after) return true;
-  if (before.length !== after.length) return false;
-  for (let i = 0; i < before.length; i++) if (before[i] !== after[i]) return false;
-  return true;
 }

@@ -1,4 +1,3 @@
-import { encodedList } from "../../apimachinery/protobuf/encoded-list.js";
 import type { Encoded } from "../../apimachinery/protobuf/fields.js";
 import { ListContainersResponse } from "../../cri/messages/container-calls.js";
 import { CgroupDriver } from "../../cri/messages/enums.js";
@@ -23,9 +22,6 @@ const RUNTIME_NAME = "kubelab";
 /** containerd answers with the kubelet's own API version in `version`, and its own in the others. */
 const KUBELET_API_VERSION = "0.1.0";
 const CRI_API_VERSION = "v1";
-
-const ITEMS = ListPodSandboxResponse.fields.items.number;
-const CONTAINERS = ListContainersResponse.fields.containers.number;
 
 export interface CallDeps {
   readonly core: RuntimeCore;
@@ -102,7 +98,9 @@ function sandboxCalls({ core, sandboxes }: CallDeps) {
     },
     listPodSandbox: ({ filter }) =>
       filter === undefined
-        ? cached(cache, core, () => encodedList(ITEMS, Array.from(core.sandboxes.values(), sandboxItem)))
+        ? cached(cache, core, () =>
+            ListPodSandboxResponse.encoded({ items: Array.from(core.sandboxes.values(), sandboxItem) }),
+          )
         : { items: Array.from(selectSandboxes(core, filter), sandboxItem) },
     streamPodSandboxes: ({ filter }) =>
       inPieces(selectSandboxes(core, filter), (items) => ({ podSandboxes: items.map(sandboxItem) })),
@@ -141,7 +139,9 @@ function containerCalls({ core, containers }: CallDeps) {
     },
     listContainers: ({ filter }) =>
       filter === undefined
-        ? cached(cache, core, () => encodedList(CONTAINERS, Array.from(core.containers.values(), containerItem)))
+        ? cached(cache, core, () =>
+            ListContainersResponse.encoded({ containers: Array.from(core.containers.values(), containerItem) }),
+          )
         : { containers: Array.from(selectContainers(core, filter), containerItem) },
     streamContainers: ({ filter }) =>
       inPieces(selectContainers(core, filter), (items) => ({ containers: items.map(containerItem) })),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { POD_UID_LABEL } from "../../../src/kubelet/kuberuntime/labels.js";
-import { groupIntoPods, PodGrouper } from "../../../src/kubelet/kuberuntime/pods.js";
+import { groupIntoPods } from "../../../src/kubelet/kuberuntime/pods.js";
 import type { ListedContainer, ListedSandbox } from "../../../src/kubelet/kuberuntime/runtime-service.js";
 import { container, sandbox } from "./listed.js";
 
@@ -53,35 +53,4 @@ describe("groupIntoPods", () => {
     const labels = JSON.parse(`{"__proto__":"x","${POD_UID_LABEL}":"u1"}`) as Record<string, string>;
     expect(groupIntoPods([], [{ ...container("c1"), labels }])).toHaveLength(1);
   });
-});
-
-describe("PodGrouper", () => {
-  test("what has not changed is the same object, whatever the order of the lists", () => {
-    const grouper = new PodGrouper();
-    const [s1, s2] = [sandbox("s1", 0, 1n, "u1"), sandbox("s2", 0, 2n, "u2")];
-    const first = grouper.group([s1, s2], [container("c1"), container("c2", 1, "u2")]);
-    const same = grouper.group([{ ...s2 }, { ...s1 }], [container("c1"), container("c2", 1, "u2")]);
-    expect(same.every((pod, i) => pod === first[i])).toBe(true);
-    const changed = grouper.group([s1, s2], [container("c1", 2), container("c2", 1, "u2")]);
-    expect([changed[0] === first[0], changed[1] === first[1]]).toEqual([true, false]);
-    expect(changed[1]?.containers).toEqual([{ containerId: "c1", name: "name-c1", state: "exited" }]);
-  });
-  test("the same lists give the same pods", () => {
-    const grouper = new PodGrouper();
-    const [sandboxes, containers] = [[sandbox("s1")], [container("c1")]];
-    expect(grouper.group(sandboxes, containers)).toBe(grouper.group(sandboxes, containers));
-    expect(grouper.group([...sandboxes], [...containers])).toBe(grouper.group(sandboxes, containers));
-    expect(grouper.group(sandboxes, [])).toHaveLength(1);
-  });
-  for (const [what, change] of [
-    ["name", { name: "other", uid: "u1", namespace: "default" }],
-    ["namespace", { name: "pod-u1", uid: "u1", namespace: "other" }],
-  ] as const) {
-    test(`another ${what} of the same pod is a change`, () => {
-      const grouper = new PodGrouper();
-      grouper.group([sandbox("s1")], []);
-      const [pod] = grouper.group([{ ...sandbox("s1"), metadata: change }], []);
-      expect([pod?.name, pod?.namespace]).toEqual([change.name, change.namespace]);
-    });
-  }
 });

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
-import { RUNTIME_SERVICE } from "../../../src/cri/services.js";
-import { MAX_MESSAGE_BYTES } from "../../../src/cri/status.js";
-import { Flag, FrameType, frame, PREFACE, settingsFrame } from "../../../src/cri/transport/frames.js";
-import { encodeField } from "../../../src/cri/transport/hpack.js";
-import { untilTrue } from "../../support/fake-clock.js";
-import { startRuntime, VERSION } from "../support.js";
+import { RUNTIME_SERVICE } from "../../src/cri/services.js";
+import { MAX_MESSAGE_BYTES } from "../../src/cri/status.js";
+import { untilTrue } from "../support/fake-clock.js";
+import { startRuntime, VERSION } from "./support.js";
 
 type Handlers = Parameters<typeof startRuntime>[0];
 
@@ -16,7 +14,7 @@ async function portOf(handlers: Handlers): Promise<number> {
   return Number(new URL(endpoint).port);
 }
 
-/** Node's own client: another implementation of the protocol than ours. */
+/** Node's HTTP/2 client, for requests that a gRPC client does not send. */
 function openClient(port: number, initialWindowSize = 65_535): ClientHttp2Session {
   const client = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize } });
   client.on("error", () => {});
@@ -30,6 +28,44 @@ function message(bytes: Buffer, flag = 0, length = bytes.length): Buffer {
   prefix.writeUInt32BE(length, 1);
   return Buffer.concat([prefix, bytes]);
 }
+
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const FrameType = { DATA: 0, HEADERS: 1, SETTINGS: 4, PUSH_PROMISE: 5, GOAWAY: 7, CONTINUATION: 9 } as const;
+const Flag = { END_STREAM: 1, END_HEADERS: 4 } as const;
+
+function frame(type: number, flags: number, id: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(id, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** A header field as HPACK's literal without indexing. Both texts have at most 126 bytes. */
+function encodeField(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
+}
+
+interface FrameHead {
+  readonly type: number;
+  readonly flags: number;
+  readonly id: number;
+}
+
+/** Whether one of the frames that the server has sent is like this. */
+function has(bytes: Buffer, isWanted: (head: FrameHead) => boolean): boolean {
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    const head = { type: bytes.readUInt8(at + 3), flags: bytes.readUInt8(at + 4), id: bytes.readUInt32BE(at + 5) };
+    if (isWanted(head)) return true;
+  }
+  return false;
+}
+
+const isGoodbye = ({ type }: FrameHead) => type === FrameType.GOAWAY;
+/** The trailers of the first call. */
+const isAnswer = ({ type, flags, id }: FrameHead) =>
+  type === FrameType.HEADERS && (flags & Flag.END_STREAM) !== 0 && id === 1;
 
 const HEAD = { ":method": "POST", ":path": RUNTIME_SERVICE.version.path, "content-type": "application/grpc" };
 
@@ -64,9 +100,10 @@ describe("what a server answers", () => {
       "12",
     ],
     ["something else than gRPC", Buffer.from("{}"), { "content-type": "application/json" }, 415, undefined],
-    ["a request without a message", Buffer.alloc(0), {}, 200, "13"],
+    ["a request without a message", Buffer.alloc(0), {}, 200, "12"],
     ["a message that is none", message(Buffer.from([0xff, 0xff])), {}, 200, "13"],
     ["a compressed message", message(Buffer.from([1]), 1), {}, 200, "13"],
+    ["a timeout that is none", message(Buffer.alloc(0)), { "grpc-timeout": "soon" }, 200, "13"],
     ["a message longer than is allowed", message(Buffer.alloc(0), 0, MAX_MESSAGE_BYTES + 1), {}, 200, "8"],
   ];
   for (const [what, body, headers, http, grpc] of table) {
@@ -77,6 +114,20 @@ describe("what a server answers", () => {
       assert.equal((await ask(client, message(Buffer.alloc(0)))).grpc, "0");
     });
   }
+
+  test("an error whose text is no Unicode arrives, and the server goes on", async () => {
+    const client = openClient(
+      await portOf({
+        version: () => {
+          throw new Error("half a character: \ud83d");
+        },
+      }),
+    );
+    for (let i = 0; i < 2; i++) {
+      const { grpc, why } = await ask(client, message(Buffer.alloc(0)));
+      assert.deepEqual([grpc, why], ["2", "half%20a%20character:%20%EF%BF%BD"]);
+    }
+  });
 
   test("an answer larger than the client's windows comes as they open", async () => {
     const version = "v".repeat(300_000);
@@ -108,8 +159,13 @@ describe("what a server answers", () => {
 });
 
 describe("what a server bears", () => {
-  const START = Buffer.concat([PREFACE, settingsFrame([])]);
-  const BLOCK = Buffer.concat(Object.entries(HEAD).map(([name, value]) => encodeField(name, value)));
+  const SETTINGS = frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(0));
+  const START = Buffer.concat([PREFACE, SETTINGS]);
+  const BLOCK = Buffer.concat(
+    Object.entries({ ":scheme": "http", ":authority": "localhost", ...HEAD }).map(([name, value]) =>
+      encodeField(name, value),
+    ),
+  );
   const CALL = Buffer.concat([
     frame(FrameType.HEADERS, 0, 1, BLOCK.subarray(0, 20)),
     frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, BLOCK.subarray(20)),
@@ -117,7 +173,7 @@ describe("what a server bears", () => {
   ]);
   const table: readonly (readonly [string, Buffer, isServed: boolean])[] = [
     ["HTTP/1.1", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), false],
-    ["another frame within a header block", Buffer.concat([START, CALL.subarray(0, 29), settingsFrame([])]), false],
+    ["another frame within a header block", Buffer.concat([START, CALL.subarray(0, 29), SETTINGS]), false],
     ["a stream with a server's number", Buffer.concat([START, frame(FrameType.HEADERS, 4, 2, BLOCK)]), false],
     ["a call before the settings", Buffer.concat([PREFACE, CALL]), false],
     ["a push", Buffer.concat([START, frame(FrameType.PUSH_PROMISE, Flag.END_HEADERS, 1, Buffer.alloc(4))]), false],
@@ -143,7 +199,8 @@ describe("what a server bears", () => {
         for (let at = 0; at < bytes.length && !isClosed; at += pieceBytes) {
           socket.write(bytes.subarray(at, at + pieceBytes));
         }
-        await untilTrue(() => (isServed ? seen.includes("grpc-status") : isClosed));
+        const isOver = () => (isServed ? has(seen, isAnswer) : isClosed || has(seen, isGoodbye));
+        await untilTrue(isOver);
         assert.equal((await ask(openClient(port), message(Buffer.alloc(0)))).grpc, "0", "others are served");
       });
     }
