@@ -25,32 +25,32 @@ export interface RuntimeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
-  /** `unix:///path`, `tcp://127.0.0.1:0`; default: a socket in a folder of its own */
+  /** `unix:///path`, `tcp://127.0.0.1:0`; default: a socket in the runtime's own folder */
   readonly listen?: string;
-  /** where the socket and files of its own go; default: a temporary folder that `close` removes */
+  /** folder for the socket and other files; default: a temporary folder that `close` removes */
   readonly rootDir?: string;
-  /** makes all IDs follow from it */
+  /** all IDs are derived from it */
   readonly seed?: number;
-  /** what Version says of the runtime; default: `0.1.0` */
+  /** the runtime's version in Version; default: `0.1.0` */
   readonly version?: string;
-  /** ms that a pull of an image takes; default 400 */
+  /** duration of an image pull, in ms; default 400 */
   readonly pullMs?: number;
   /** default `10.244.0.0/16` */
   readonly podCidr?: string;
-  /** images that are there at once, beside pause */
+  /** images that are present from the start, in addition to pause */
   readonly images?: readonly string[];
-  /** where clients come for the streams of exec, attach and port-forward; default `127.0.0.1:0` */
+  /** address of the streaming server for exec, attach and port-forward; default `127.0.0.1:0` */
   readonly streamingAddress?: string;
-  /** from which -v on the trace shows what changes; default 1 */
+  /** the `-v` level that shows state changes in the trace; default 1 */
   readonly traceLevel?: 1 | 2 | 3 | 4;
 }
 
-/** A runtime that runs in this process. */
+/** A running runtime in this process. */
 export interface RunningRuntime {
   /** `unix:///tmp/.../runtime.sock` */
   readonly endpoint: string;
   readonly control: RuntimeControl;
-  /** Ends calls, kills all processes, removes the socket, and the temporary folder. Safe to call twice. */
+  /** Ends calls, kills all processes, and removes the socket and the temporary folder. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -61,8 +61,9 @@ const DEFAULT_PULL_MS = 400;
 const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";
 
 /**
- * Starts the embedded container runtime: a CRI server whose containers are functions of this process.
- * @throws LabError USAGE, BAD_FILE where it cannot listen or make its folder; USAGE for a streaming address that others could reach
+ * Starts the embedded container runtime: a CRI server whose containers are functions in this process.
+ * @throws LabError USAGE, or BAD_FILE if it cannot listen or create its folder; USAGE for a streaming address that is
+ * not local
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const ownRoot = options.rootDir === undefined;
@@ -72,7 +73,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   try {
     const server = await serveCri(runtime.handlers, options.listen ?? `unix://${join(rootDir, "runtime.sock")}`);
     const close = async () => {
-      // First, so that a client sees its stream break off, and not a command that was killed.
+      // Streams close first, so that a client sees a broken connection instead of a killed command.
       await runtime.streams.close();
       runtime.stop();
       await server.close();
@@ -101,14 +102,14 @@ async function makeRoot(rootDir: string): Promise<void> {
   }
 }
 
-/** The runtime without its server: what calls do, and the control. */
+/** The runtime without its server: the calls' implementations and the control. */
 export interface Runtime {
   readonly core: RuntimeCore;
   readonly handlers: CriHandlers;
   readonly control: RuntimeControl;
-  /** its server listens from the first call on; to be closed before `stop` */
+  /** its server listens from the first call on; close it before `stop` */
   readonly streams: Streams;
-  /** Kills all processes and ends all streams of events. */
+  /** Kills all processes and ends all event streams. */
   stop(): void;
 }
 
@@ -150,12 +151,12 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
 
 type AnyHandler = (request: never, context: CallContext) => unknown;
 
-/** The same handlers, with faults before them. */
+/** The same handlers, with faults applied first. */
 function disturbed<H extends object>(handlers: H, faults: Faults): H {
   const out: Record<string, AnyHandler> = {};
   for (const [name, handler] of Object.entries(handlers) as [string, AnyHandler][]) {
     out[name] = (request, context) => {
-      // Handed on whole: a call's signal is made when somebody asks for it.
+      // Passed unchanged, because the call's signal is created on first use.
       const waiting = faults.before(context);
       if (waiting === undefined) return handler(request, context);
       if (!context.rpc.isStream) return waiting.then(() => handler(request, context));

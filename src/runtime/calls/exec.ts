@@ -9,7 +9,7 @@ import { invalid } from "../state/errors.js";
 import type { RunningContainer } from "../state/running.js";
 import { execErrorText } from "./exec-errors.js";
 
-/** What a stream of ExecSync is cut off at, by containerd and by the size of a message. */
+/** The limit of each ExecSync stream, in containerd and by the message size. */
 const MAX_STREAM_BYTES = 16 * 1024 * 1024;
 /** Both streams must fit into one message of 16 MB. */
 const MAX_BOTH_BYTES = MAX_STREAM_BYTES - 64 * 1024;
@@ -23,10 +23,10 @@ export interface ExecResult {
 /**
  * Runs a command in a container and waits for it.
  *
- * Mirrors containerd's container_execsync.go. Differs: the two streams together are cut off at what fits a message, which
- * containerd's caller would not get at all.
- * @param execId names this run in what is said of a command that cannot be started
- * @throws RpcError DeadlineExceeded after the timeout (the command is killed), Unknown when it cannot be started
+ * Mirrors containerd's container_execsync.go. Differs: both streams together are cut to the size of one message; with
+ * containerd the caller would get nothing.
+ * @param execId names this run in error messages
+ * @throws RpcError DeadlineExceeded after the timeout (the command is killed), Unknown if the command cannot start
  */
 export async function execSync(
   running: RunningContainer,

@@ -9,7 +9,7 @@ import { containerState, sandboxState } from "../state/status.js";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Sandboxes that pass all that is set of a filter. Mirrors containerd's filterCRISandboxes. */
+/** Sandboxes that match all fields of a filter. Mirrors containerd's filterCRISandboxes. */
 export function selectSandboxes(
   core: RuntimeCore,
   filter: PodSandboxFilter | (PodSandboxStatsFilter & { readonly state?: undefined }) | undefined,
@@ -25,7 +25,7 @@ export function selectSandboxes(
   );
 }
 
-/** Containers that pass all that is set of a filter. Mirrors containerd's filterCRIContainers. */
+/** Containers that match all fields of a filter. Mirrors containerd's filterCRIContainers. */
 export function selectContainers(
   core: RuntimeCore,
   filter: ContainerFilter | (ContainerStatsFilter & { readonly state?: undefined }) | undefined,
@@ -48,12 +48,12 @@ function filtered<T>(index: IdIndex<T>, id: string, idOf: (item: T) => string, p
   return found !== undefined && idOf(found).startsWith(id) && passes(found) ? [found] : [];
 }
 
-/** As containerd: a filter by the beginning of an ID finds something only where one begins so. */
+/** As in containerd, an ID filter can be a prefix, if it is unique. */
 function only<T>(index: IdIndex<T>, id: string): T | undefined {
   try {
     return index.find(id);
   } catch {
-    return undefined; // the beginning of several: no ID is equal to it
+    return undefined; // an ambiguous prefix: no ID is equal to it
   }
 }
 

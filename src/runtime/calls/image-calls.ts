@@ -21,7 +21,7 @@ export function imageCalls(core: RuntimeCore): Handlers<typeof IMAGE_SERVICE> {
     },
     imageStatus: ({ image, verbose }) => {
       const found = core.images.find(image?.image ?? "");
-      // Not an error: that is how the kubelet asks whether it must pull.
+      // Not an error: the kubelet asks this way whether it must pull.
       if (found === undefined) return {};
       return { image: imageMessage(found), info: verbose ? { info: imageInfo(found) } : {} };
     },
@@ -74,7 +74,7 @@ function imageMessage({
     repoTags,
     repoDigests,
     size: sizeBytes,
-    // A user is a number or a name, and one of the two fields says so; neither for root.
+    // A user is a number or a name, each with its own field; both are empty for root.
     ...(/^\d+$/.test(user) ? { uid: { value: Number(user) } } : user === "" ? {} : { username: user }),
     pinned: isPinned,
   };

@@ -28,11 +28,11 @@ export interface CallDeps {
   readonly sandboxes: Sandboxes;
   readonly containers: Containers;
   readonly streams: Streams;
-  /** of kubelab */
+  /** kubelab's version */
   readonly version: string;
 }
 
-/** The calls of runtime.v1.RuntimeService: reads a request, calls what it asks for, and words the answer. */
+/** The calls of runtime.v1.RuntimeService: each decodes a request, performs it and builds the answer. */
 export function runtimeCalls(deps: CallDeps): Handlers<typeof RUNTIME_SERVICE> {
   return {
     ...runtimeItself(deps),
@@ -76,13 +76,13 @@ function runtimeItself({ core, version }: CallDeps) {
 }
 
 function sandboxCalls({ core, sandboxes }: CallDeps) {
-  // A list of everything is encoded once per change: that is what a kubelet asks for every second.
+  // A full list is encoded once per change, because the kubelet requests it every second.
   const cache: ListCache = {};
   return {
     runPodSandbox: ({ config, runtimeHandler }) => ({ podSandboxId: sandboxes.run(config, runtimeHandler).sandboxId }),
     stopPodSandbox: async ({ podSandboxId }, { signal }) => {
       const sandbox = core.sandboxes.find(podSandboxId);
-      // Idempotent: what is gone is stopped.
+      // Idempotent: a missing container counts as stopped.
       if (sandbox !== undefined) await sandboxes.stop(sandbox, signal);
       return {};
     },
@@ -225,7 +225,7 @@ function cached(cache: ListCache, { version }: RuntimeCore, make: () => Encoded)
   return cache.response;
 }
 
-/** How many items one message of a streamed list has. */
+/** The number of items in one message of a streamed list. */
 const PIECE = 500;
 
 async function* inPieces<T, R>(items: Iterable<T>, make: (items: readonly T[]) => R): AsyncGenerator<R> {

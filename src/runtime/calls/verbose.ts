@@ -2,12 +2,12 @@ import type { Container } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
 import type { Sandbox } from "../state/sandbox.js";
 
-/** 64 bit numbers have no place in JSON; Go writes them as numbers. */
+/** JSON has no 64 bit numbers; Go writes them as numbers. */
 function json(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => (typeof item === "bigint" ? Number(item) : item));
 }
 
-/** What `crictl inspect` shows beside the status, under containerd's names where it has the same. */
+/** What `crictl inspect` shows besides the status, under containerd's names where containerd has the field. */
 export function containerInfo(container: Container): Readonly<Record<string, string>> {
   const { running, sandbox, config, isRemoving } = container;
   return {

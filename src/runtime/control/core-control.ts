@@ -72,7 +72,7 @@ export class CoreControl implements RuntimeControl {
     return { sandboxId: sandbox.sandboxId, containerIds };
   }
 
-  /** Does it, or takes away what was made for it, images too. Nobody has asked for half of it. */
+  /** Runs `body`, or undoes its effects if it fails, including images that it added. */
   #allOrNothing<T>(body: () => T, undo: () => void): T {
     const { images } = this.core;
     const before = new Set(images.list().map(({ imageId }) => imageId));
@@ -147,7 +147,7 @@ export class CoreControl implements RuntimeControl {
       const signal = options.signal === undefined ? SIGKILL : parseSignal(options.signal);
       if (signal === undefined) throw invalid(`there is no signal ${options.signal}`);
       running.signal(signal);
-      if (signal !== SIGKILL) return; // it may ignore it, or take its time
+      if (signal !== SIGKILL) return; // the process can ignore it, or take time
     }
     await container.stopped();
   }

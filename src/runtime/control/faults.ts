@@ -7,27 +7,27 @@ import { untilAborted } from "../../util/loops.js";
 import { nearest } from "../../util/nearest.js";
 import { suggestion } from "./bad-request.js";
 
-/** What happens to calls instead of, or before, what they ask for. */
+/** What happens before or instead of a call. */
 export interface Fault {
-  /** ms that the call waits first */
+  /** delay before the call, in ms */
   readonly delayMs?: number;
-  /** the call never ends by itself */
+  /** the call never ends */
   readonly hangs?: boolean;
-  /** the call ends with this instead */
+  /** the call fails with this error */
   readonly fail?: { readonly code: GrpcCode; readonly message: string };
-  /** how many calls it happens to; undefined: all, until told otherwise */
+  /** the number of calls to disturb; undefined: all until further notice */
   readonly count?: number;
 }
 
-/** `*`: every rpc; else a name as upstream writes it: `ListContainers`. */
+/** `*` for every rpc, or a name as upstream writes it: `ListContainers`. */
 export type RpcName = string;
 
 const RPC_NAMES = [...Object.values(RUNTIME_SERVICE), ...Object.values(IMAGE_SERVICE)].map(({ name }) => name);
 
-/** Disturbs calls, as a lesson or a test asks. */
+/** Disturbs calls, for lessons and tests. */
 export class Faults {
   readonly #faults = new Map<RpcName, Fault>();
-  /** ends the waits of calls whose fault is taken away */
+  /** ends the waits of calls whose fault is removed */
   readonly #released = new Map<RpcName, AbortController>();
 
   constructor(readonly clock: Clock) {}
@@ -36,7 +36,7 @@ export class Faults {
     return this.#faults;
   }
 
-  /** @param fault undefined: as it should be; calls that hang then go on @throws LabError USAGE for an rpc that is none */
+  /** @param fault undefined removes the fault, and hanging calls continue @throws LabError USAGE for an unknown rpc */
   set(rpc: RpcName, fault: Fault | undefined): void {
     if (rpc !== "*" && !RPC_NAMES.includes(rpc)) throw unknownRpc(rpc);
     this.#faults.delete(rpc);
@@ -60,7 +60,7 @@ export class Faults {
     return release.signal;
   }
 
-  /** Before a call is served. @throws RpcError what it shall fail with; the signal's reason */
+  /** Runs before a call is served. @throws RpcError the configured error; the signal's reason */
   before(call: CallContext): Promise<void> | undefined {
     if (this.#faults.size === 0) return undefined;
     const name = this.#faults.has(call.rpc.name) ? call.rpc.name : "*";

@@ -1,4 +1,4 @@
-/** The labels by which a kubelet knows its pods and containers again. Mirrors pkg/kubelet/types/labels.go. */
+/** The labels by which a kubelet recognizes its pods and containers. Mirrors pkg/kubelet/types/labels.go. */
 export const LABELS = {
   podName: "io.kubernetes.pod.name",
   podNamespace: "io.kubernetes.pod.namespace",

@@ -5,7 +5,7 @@ import type { RuntimeCore } from "../state/core.js";
 import { invalid } from "../state/errors.js";
 import type { PodSeed } from "./control.js";
 
-/** What can be known to fail beforehand does so before there is a sandbox. @throws RpcError InvalidArgument, AlreadyExists */
+/** Checks what can be checked before a sandbox exists. @throws RpcError InvalidArgument, AlreadyExists */
 export function checkPodSeed(core: RuntimeCore, { sandboxId, logDirectory = "", containers }: PodSeed): void {
   const names = new Set<string>();
   const ids = new Set<string>();

@@ -2,7 +2,7 @@ import type { Container } from "../state/container.js";
 import type { Sandbox } from "../state/sandbox.js";
 import type { ContainerSnapshot, SandboxSnapshot } from "./control.js";
 
-/** A sandbox with its containers, as the control shows it. */
+/** A sandbox with its containers, as the control API shows it. */
 export function sandboxSnapshot({ sandboxId, metadata, state, ip, containers }: Sandbox): SandboxSnapshot {
   const { name, namespace, uid: podUid, attempt } = metadata;
   return {

@@ -6,34 +6,34 @@ import pause from "../../../fixtures/images/pause.json" with { type: "json" };
 import stress from "../../../fixtures/images/stress.json" with { type: "json" };
 import type { Reference } from "./reference.js";
 
-/** What an image is made of: a file of fixtures/images. */
+/** The description of an image: a file of fixtures/images. */
 export interface ImageDefinition {
-  /** the last part of the names that mean it: `nginx`, also as `example.com/team/nginx` */
+  /** the last part of the names it stands for: `nginx` also matches `example.com/team/nginx` */
   readonly names: readonly string[];
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** all tags are one image */
+  /** all tags are the same image */
   readonly hasOneContent?: boolean;
-  /** name or number, with `:group` if wanted; "" for root */
+  /** name or number, optionally with `:group`; "" for root */
   readonly user: string;
   readonly workingDir: string;
   /** "" for SIGTERM */
   readonly stopSignal: string;
   readonly sizeBytes: number;
-  /** a folder that gets all commands of a busybox; "" for none */
+  /** the folder for all commands of a busybox; "" for none */
   readonly applets: string;
-  /** programs of ours by path: `/usr/sbin/nginx` is `nginx` */
+  /** our programs by path: `/usr/sbin/nginx` is `nginx` */
   readonly programs: Readonly<Record<string, string>>;
-  /** ports, and what is served there: files of a folder, or a text */
+  /** ports and what they serve: files of a folder, or a text */
   readonly ports: readonly { readonly port: number; readonly root?: string; readonly text?: string }[];
-  /** files by path, as lines */
+  /** files by path, as lists of lines */
   readonly files: Readonly<Record<string, readonly string[]>>;
 }
 
 const DEFINITIONS: readonly ImageDefinition[] = [busybox, nettool, nginx, pause, stress, ...criTools];
 
-/** The described image that a name means; undefined for all others. */
+/** The description for an image name; undefined if there is none. */
 export function findDefinition({ path }: Reference): ImageDefinition | undefined {
   const name = path.split("/").at(-1) ?? "";
   return DEFINITIONS.find((definition) => definition.names.includes(name));
@@ -42,7 +42,7 @@ export function findDefinition({ path }: Reference): ImageDefinition | undefined
 const SYNTHETIC_BASE_BYTES = 8_000_000;
 const SYNTHETIC_SPREAD_BYTES = 90_000_000;
 
-/** An image for a name that nobody has described: a program that waits to be told to end, and a busybox to look around. */
+/** The image for names without a description: a program that waits for a signal, and a busybox. */
 export function syntheticDefinition(name: string, hash: number): ImageDefinition {
   return {
     names: [],

@@ -4,19 +4,19 @@ import { findDefinition, type ImageDefinition, syntheticDefinition } from "./def
 import { formatReference, parseReference, type Reference, repository } from "./reference.js";
 import { buildRootTree } from "./root-tree.js";
 
-/** An image that was pulled. */
+/** A pulled image. */
 export interface StoredImage {
-  /** of its configuration: `sha256:...` */
+  /** digest of its configuration: `sha256:...` */
   readonly imageId: string;
   readonly definition: ImageDefinition;
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
   readonly sizeBytes: number;
-  /** not to be collected when space is short */
+  /** protected from image garbage collection */
   readonly isPinned: boolean;
 }
 
-/** What a registry would have under a name. */
+/** What a registry would store under a name. */
 export interface RemoteImage {
   readonly imageId: string;
   readonly digest: string;
@@ -27,7 +27,7 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** What is behind a reference: always the same for the same name and tag; tags of one name are different images. */
+/** The content of a reference: always the same for the same name and tag; different tags are different images. */
 export function remoteImage(reference: Reference): RemoteImage {
   const described = findDefinition(reference);
   const tag = described?.hasOneContent === true ? "" : (reference.tag ?? reference.digest ?? "");
@@ -40,7 +40,7 @@ export function remoteImage(reference: Reference): RemoteImage {
   };
 }
 
-/** The images that are here. Mirrors containerd's image store: several names may lead to one image. */
+/** The local images. Mirrors containerd's image store: several names can point to one image. */
 export class ImageStore {
   readonly #byId = new Map<string, StoredImage>();
   readonly #idOfName = new Map<string, string>();
@@ -50,7 +50,7 @@ export class ImageStore {
     return [...this.#byId.values()];
   }
 
-  /** Puts an image under a name, and under its digest. */
+  /** Stores an image under a name and its digest. */
   add(reference: Reference, isPinned = false): StoredImage {
     const { imageId, digest, definition } = remoteImage(reference);
     const repoDigest = `${repository(reference)}@${digest}`;
@@ -69,7 +69,7 @@ export class ImageStore {
     return image;
   }
 
-  /** A name leads to one image; what had it before loses it. */
+  /** A name points to one image; a former image loses it. */
   #move(name: string, imageId: string): void {
     const before = this.#idOfName.get(name);
     this.#idOfName.set(name, imageId);
@@ -83,8 +83,8 @@ export class ImageStore {
   }
 
   /**
-   * The image that a name, digest or ID (or the beginning of one) means.
-   * Mirrors containerd's LocalResolve. @returns undefined when it is not here, also for what is no name at all
+   * Finds the image of a name, digest or (shortened) ID. Mirrors containerd's LocalResolve. @returns undefined if it is
+   * not present, and for invalid names
    */
   find(nameOrId: string): StoredImage | undefined {
     const id = this.#byId.get(nameOrId) ?? this.#byId.get(`sha256:${nameOrId}`);
@@ -93,7 +93,7 @@ export class ImageStore {
     try {
       name = formatReference(parseReference(nameOrId));
     } catch {
-      return undefined; // what is no name, no image has
+      return undefined; // no image has an invalid name
     }
     const known = this.#idOfName.get(name);
     if (known !== undefined) return this.#byId.get(known);
@@ -102,13 +102,13 @@ export class ImageStore {
     return begun.length === 1 ? begun[0] : undefined;
   }
 
-  /** Takes away an image with all its names. */
+  /** Removes an image with all its names. */
   remove(image: StoredImage): void {
     this.#byId.delete(image.imageId);
     for (const [name, imageId] of this.#idOfName) if (imageId === image.imageId) this.#idOfName.delete(name);
   }
 
-  /** The image's file system, built when the first container needs it. */
+  /** The image's file system, built for its first container. */
   tree(image: StoredImage): DirectoryNode {
     let tree = this.#trees.get(image.definition);
     if (tree === undefined) {

@@ -5,27 +5,27 @@ import type { ImageStore, StoredImage } from "./image-store.js";
 import { remoteImage } from "./image-store.js";
 import { formatReference, parseReference, type Reference } from "./reference.js";
 
-/** What a registry says: an image that is not there, a login that is wrong, no way to the registry, too many pulls. */
+/** Failures of a registry: image not found, login denied, registry unreachable, too many pulls. */
 export const PULL_FAULTS = ["not-found", "denied", "unreachable", "rate-limited"] as const;
 
 /** Makes pulls of some images fail. */
 export interface PullFault {
-  /** part of the image's full name; "" for all */
+  /** part of the image's full name; "" for all images */
   readonly image: string;
   readonly how: (typeof PULL_FAULTS)[number];
 }
 
 export interface PullOptions {
-  /** ms that a pull takes */
+  /** duration of a pull, in ms */
   readonly pullMs: number;
 }
 
-/** Layers are shown one after the other. */
+/** Layers are reported one after the other. */
 const LAYERS = 4;
 
 /**
- * Pulls images: from nowhere, after some time, with progress in the trace. Names under the top-level domain `invalid` cannot
- * be reached, and names that contain `does-not-exist` are not found, so that a pod alone can show ImagePullBackOff.
+ * Simulates pulls, with progress in the trace. Names under the top-level domain `invalid` are unreachable, and names
+ * that contain `does-not-exist` are not found, so that a pod alone can demonstrate ImagePullBackOff.
  */
 export class Puller {
   readonly faults = new Map<string, PullFault>();
@@ -36,12 +36,12 @@ export class Puller {
     public options: PullOptions,
   ) {}
 
-  /** @throws RpcError as containerd answers for a registry that refuses; the signal's reason */
+  /** @throws RpcError containerd's error for a failing registry; the signal's reason */
   async pull(name: string, signal: AbortSignal): Promise<StoredImage> {
     const reference = parseReference(name);
     const full = formatReference(reference);
     const same = this.#underWay.get(full);
-    // Two pods that want the same image wait for one pull; if its caller gives up, this one tries again.
+    // Two pods with the same image wait for one pull; if its caller gives up, this one tries again.
     if (same !== undefined) return same.catch(() => this.#fetch(reference, full, signal));
     const pull = this.#fetch(reference, full, signal);
     this.#underWay.set(full, pull);

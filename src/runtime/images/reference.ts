@@ -1,6 +1,6 @@
 import { invalid } from "../state/errors.js";
 
-/** An image's name in parts, with what was left out filled in. */
+/** An image name in parts, with defaults filled in. */
 export interface Reference {
   /** `docker.io` */
   readonly domain: string;
@@ -22,10 +22,10 @@ const REFERENCE = new RegExp(`^${NAME}(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][\\w
 const SHA256 = /^sha256:[0-9a-f]{64}$/;
 
 /**
- * Reads an image's name as docker and containerd do: `nginx` is `docker.io/library/nginx:latest`.
+ * Parses an image name as docker and containerd do: `nginx` is `docker.io/library/nginx:latest`.
  *
- * Mirrors github.com/distribution/reference (ParseDockerRef). A name that is a path (`../../etc`), has upper case letters,
- * or is a bare 64 character ID is no name.
+ * Mirrors github.com/distribution/reference (ParseDockerRef). Paths (`../../etc`), names with upper case letters and
+ * bare 64 character IDs are invalid.
  * @throws RpcError InvalidArgument
  */
 export function parseReference(text: string): Reference {
@@ -35,7 +35,7 @@ export function parseReference(text: string): Reference {
   }
   const slash = text.indexOf("/");
   const first = text.slice(0, Math.max(0, slash));
-  // Without a dot, a port or capitals the first part is no host but a part of the path.
+  // A first part without a dot, a port or capitals is not a host.
   const hasDomain = slash > 0 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
   const domain = hasDomain ? (first === "index.docker.io" ? DEFAULT_DOMAIN : first) : DEFAULT_DOMAIN;
   const rest = hasDomain ? text.slice(slash + 1) : text;
@@ -55,7 +55,7 @@ export function parseReference(text: string): Reference {
   return { domain: matchedDomain, path, tag: tag ?? "latest" };
 }
 
-/** `docker.io/library/nginx`: without tag and digest */
+/** `docker.io/library/nginx`, without tag and digest */
 export function repository({ domain, path }: Reference): string {
   return `${domain}/${path}`;
 }

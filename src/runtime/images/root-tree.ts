@@ -3,9 +3,9 @@ import { APPLETS } from "../../shell/programs/table.js";
 import type { ImageDefinition } from "./definition.js";
 
 const EXECUTABLE = 0o755;
-/** What an executable of ours looks like to whoever reads it. */
+/** The bytes that a reader of one of our executables sees. */
 const EXECUTABLE_CONTENT = Buffer.from("\x7fELF", "latin1");
-/** When the images were built: their files are older than any container. */
+/** The build time of the images: their files are older than any container. */
 const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);
 const FOLDERS = [
   "/bin",
@@ -31,7 +31,7 @@ const PASSWD = [
   "",
 ];
 
-/** Builds an image's file system out of its definition. Containers share it until they write to it. */
+/** Builds an image's file system from its description. Containers share it until they write to it. */
 export function buildRootTree(definition: ImageDefinition): DirectoryNode {
   const owner = {};
   const root = directory(owner, IMAGE_TIME_MS);

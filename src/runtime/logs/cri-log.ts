@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { rfc3339Nano } from "../state/nano-time.js";
 
-/** containerd's max_container_log_line_size: longer lines are written in parts. */
+/** containerd's max_container_log_line_size: longer lines are split. */
 export const MAX_LINE_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 const MODE = 0o640;
@@ -10,9 +10,9 @@ const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | cons
 export type LogStream = "stdout" | "stderr";
 
 /**
- * A container's log in the format of the CRI: `2026-01-01T00:00:00.000000001Z stdout F text`, with P for a part of a line.
+ * A container's log in CRI format: `2026-01-01T00:00:00.000000001Z stdout F text`, with P for a partial line.
  *
- * Mirrors containerd's internal/cri/io/logger.go. What is written is in the file when `write` returns.
+ * Mirrors containerd's internal/cri/io/logger.go. The text is in the file when `write` returns.
  */
 export class CriLog {
   #fd: number | undefined;
@@ -20,7 +20,7 @@ export class CriLog {
 
   /**
    * @param now nanoseconds
-   * @param onLost told once when the file cannot be written: the container goes on without its log
+   * @param onLost called once if the file cannot be written; the container continues without its log
    */
   constructor(
     readonly path: string,
@@ -30,7 +30,7 @@ export class CriLog {
     this.#fd = openSync(path, FLAGS, MODE);
   }
 
-  /** The file was moved away, to rotate it: from now on a new one of the same name is written. */
+  /** The file was rotated away: opens a new one with the same name. */
   reopen(): void {
     const fd = openSync(this.path, FLAGS, MODE);
     if (this.#fd !== undefined) closeSync(this.#fd);
@@ -56,7 +56,7 @@ export class CriLog {
     this.#append(out);
   }
 
-  /** The stream has ended: what has no newline is a part without an end. */
+  /** The stream has ended: writes a last line without a newline as a partial line. */
   end(stream: LogStream): void {
     const rest = this.#open[stream];
     this.#open[stream] = Buffer.alloc(0);

@@ -4,10 +4,10 @@ import { makeFolderSync } from "../../util/files.js";
 import { invalid } from "../state/errors.js";
 
 /**
- * Where a container's log goes: log_path below log_directory. Without either, nothing is logged.
+ * The path of a container's log: log_path below log_directory. Without either, there is no log.
  *
  * Mirrors containerd's container_create.go, which joins the two. Differs: a path that leaves the folder is refused, as
- * CRI-O does (EnsureSaneLogPath), and so is one that is not absolute or has a zero byte.
+ * CRI-O does (EnsureSaneLogPath), and so is a relative one or one with a zero byte.
  * @throws RpcError InvalidArgument
  */
 export function containerLogPath(logDirectory: string, logPath: string): string | undefined {
@@ -23,9 +23,9 @@ export function containerLogPath(logDirectory: string, logPath: string): string 
 }
 
 /**
- * Makes the folder that a log goes to, and looks where it really is: a symbolic link must not lead it out of the log
- * directory. Differs: containerd leaves making the folder to the kubelet.
- * @throws RpcError InvalidArgument; what the system says when the folder cannot be made
+ * Creates the folder of a log and checks its real path: a symbolic link must not lead out of the log directory.
+ * Differs: containerd expects the kubelet to create the folder.
+ * @throws RpcError InvalidArgument; the system's error if the folder cannot be created
  */
 export function prepareLogFolder(logDirectory: string, path: string): void {
   const folder = dirname(path);

@@ -1,6 +1,6 @@
 import { parseCidr } from "./cidr.js";
 
-/** Gives sandboxes their addresses, out of the pod CIDR. */
+/** Assigns pod addresses from the pod CIDR. */
 export class Addresses {
   readonly #taken = new Set<string>();
   #base: number;
@@ -11,13 +11,13 @@ export class Addresses {
     ({ base: this.#base, size: this.#size } = parseCidr(cidr));
   }
 
-  /** What UpdateRuntimeConfig says. @throws RpcError InvalidArgument */
+  /** The pod CIDR of UpdateRuntimeConfig. @throws RpcError InvalidArgument */
   useCidr(cidr: string): void {
     ({ base: this.#base, size: this.#size } = parseCidr(cidr));
     this.#next = 2;
   }
 
-  /** @returns undefined when all are taken */
+  /** @returns undefined if all addresses are in use */
   take(): string | undefined {
     for (let count = 0; count < this.#size; count++) {
       const offset = this.#next;

@@ -3,10 +3,10 @@ import type { Container } from "./container.js";
 import { Listeners } from "./listeners.js";
 import type { Sandbox } from "./sandbox.js";
 
-/** Something in the runtime is another than before. */
+/** A state change in the runtime. */
 export interface RuntimeChange {
   readonly kind: "sandbox" | "container" | "image" | "runtime";
-  /** a sandbox's or container's ID, an image's name, a condition's type */
+  /** a sandbox or container ID, an image name, a condition type */
   readonly id: string;
   /** `default/web` for sandboxes and containers */
   readonly pod?: string;
@@ -19,7 +19,7 @@ export interface RuntimeChange {
 
 const CAPACITY = 10_000;
 
-/** Tells the trace, and whoever watches, what changes. */
+/** Reports state changes to the trace and to watchers. */
 export class Changes {
   readonly #listeners = new Listeners<RuntimeChange>(CAPACITY);
   #isClosed = false;
@@ -55,12 +55,12 @@ export class Changes {
     this.#listeners.tell(change);
   }
 
-  /** Changes from now on, until the signal. */
+  /** Changes from now on, until `signal` aborts. */
   watch(signal: AbortSignal): AsyncGenerator<RuntimeChange> {
     return this.#listeners.listen(signal);
   }
 
-  /** The runtime ends: that its processes end with it is nobody's news. */
+  /** Stops reporting: when the runtime ends, the end of its processes is not news. */
   close(): void {
     this.#isClosed = true;
     this.#listeners.close();

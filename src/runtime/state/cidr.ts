@@ -1,6 +1,9 @@
 import { invalid } from "./errors.js";
 
-/** @param text `10.244.0.0/16` @returns its first address as a number, and how many there are @throws RpcError InvalidArgument */
+/**
+ * @param text `10.244.0.0/16` @returns the first address as a number, and the number of addresses @throws RpcError
+ * InvalidArgument
+ */
 export function parseCidr(text: string): { readonly base: number; readonly size: number } {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text.split(",")[0] ?? "");
   const bytes = (match ?? []).slice(1, 5).map(Number);

@@ -6,13 +6,13 @@ import type { StoredImage } from "../images/image-store.js";
 import type { RunningContainer } from "./running.js";
 import type { Sandbox } from "./sandbox.js";
 
-/** How a container's life goes. Times are nanoseconds. */
+/** The phases of a container's life. Times are nanoseconds. */
 export type ContainerPhase =
   | { readonly state: "created" }
   | { readonly state: "running"; readonly startedAt: bigint }
   | {
       readonly state: "exited";
-      /** 0 when it never ran */
+      /** 0 if it never ran */
       readonly startedAt: bigint;
       readonly finishedAt: bigint;
       readonly exitCode: number;
@@ -20,20 +20,20 @@ export type ContainerPhase =
       readonly message: string;
     };
 
-/** containerd's words: what the kubelet shows as the state's reason. */
+/** containerd's words, which the kubelet shows as the state's reason */
 export type ExitReason = "Completed" | "Error" | "OOMKilled" | "StartError" | "Unknown";
 
 /** A container of a sandbox. */
 export class Container {
   phase: ContainerPhase = { state: "created" };
-  /** what it is made of while it runs, and what is left of it afterwards */
+  /** its processes and streams while it runs, and what remains of them afterwards */
   running: RunningContainer | undefined;
   resources: LinuxContainerResources | undefined;
-  /** as lists show it; undefined after a change */
+  /** its list item; undefined after a change */
   encoded: Encoded | undefined;
   isStarting = false;
   isRemoving = false;
-  /** the stop signal is sent once, however often the kubelet asks */
+  /** the stop signal is sent once, however often the kubelet repeats the call */
   isStopSignaled = false;
   #onStopped: (() => void)[] = [];
 
@@ -56,7 +56,7 @@ export class Container {
     return this.phase.state === "running";
   }
 
-  /** Changes the phase; lists and events follow from it. */
+  /** Changes the phase; lists and events follow. */
   become(phase: ContainerPhase): void {
     this.phase = phase;
     this.encoded = undefined;
@@ -66,7 +66,7 @@ export class Container {
     for (const resolve of waiting) resolve();
   }
 
-  /** Resolves when it does not run any more. */
+  /** Resolves when the container is no longer running. */
   stopped(): Promise<void> {
     if (!this.isRunning) return Promise.resolve();
     return new Promise((resolve) => this.#onStopped.push(resolve));
@@ -78,7 +78,7 @@ export function containerName(metadata: ContainerMetadata, pod: PodSandboxMetada
   return [metadata.name, pod.name, pod.namespace, pod.uid, metadata.attempt].join("_");
 }
 
-/** The word that containerd has for how a container ended. */
+/** containerd's word for the way a container ended. */
 export function exitReason(exitCode: number, isOutOfMemory: boolean): ExitReason {
   if (isOutOfMemory) return "OOMKilled";
   return exitCode === 0 ? "Completed" : "Error";

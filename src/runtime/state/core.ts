@@ -14,7 +14,7 @@ import { NanoTime } from "./nano-time.js";
 import type { Sandbox } from "./sandbox.js";
 import type { SpecDeps } from "./spec.js";
 
-/** What Status reports; the kubelet waits for both. */
+/** The conditions in Status; the kubelet waits for both. */
 export interface Condition {
   readonly isTrue: boolean;
   readonly reason: string;
@@ -32,13 +32,13 @@ export interface CoreOptions {
   readonly rootDir: string;
   readonly pullMs: number;
   readonly podCidr: string;
-  /** from which -v on the trace shows changes of state */
+  /** the `-v` level that shows state changes in the trace */
   readonly traceLevel: 1 | 2 | 3 | 4;
 }
 
 const TRUE: Condition = { isTrue: true, reason: "", message: "" };
 
-/** All that the embedded runtime knows: what the calls work on. */
+/** The state of the embedded runtime, shared by all calls. */
 export class RuntimeCore {
   readonly clock: Clock;
   readonly random: Random;
@@ -51,13 +51,13 @@ export class RuntimeCore {
   readonly images = new ImageStore();
   readonly puller: Puller;
   readonly network = new Network();
-  /** what listens in the host's network: pods that use it share it */
+  /** listeners in the host's network, shared by the pods that use it */
   readonly hostPorts = new Ports();
   readonly addresses: Addresses;
   readonly events = new EventHub();
   readonly changes: Changes;
   readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
-  /** counts changes of what lists show */
+  /** counts changes to lists */
   version = 0;
 
   constructor(
@@ -73,13 +73,13 @@ export class RuntimeCore {
     this.changes = new Changes(deps.trace, options.traceLevel);
   }
 
-  /** what starting a container takes */
+  /** what starting a container needs */
   get specDeps(): SpecDeps {
     const { clock, random, trace, images, network } = this;
     return { clock, random, trace, images, network };
   }
 
-  /** @throws RpcError NotFound; InvalidArgument for an ID that is empty or means several */
+  /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */
   sandbox(id: string): Sandbox {
     const sandbox = this.sandboxes.find(id);
     if (sandbox === undefined) throw notFound("sandbox", id);

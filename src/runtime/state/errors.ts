@@ -1,11 +1,11 @@
 import { RpcError } from "../../cri/status.js";
 
 /**
- * The errors that calls end with, by kind.
+ * The errors of calls, by kind.
  *
- * The CRI documentation asks only for "an error" and for NotFound where something does not exist; containerd answers
- * Unknown to nearly everything else. Differs: a call in a wrong state is FailedPrecondition, a request that no state could
- * make right InvalidArgument, a name that is in use AlreadyExists. Texts follow containerd's.
+ * The CRI documentation only requires "an error", and NotFound if something does not exist; containerd answers Unknown
+ * to nearly everything else. Differs: a call in the wrong state is FailedPrecondition, a request that is wrong in any
+ * state InvalidArgument, a name in use AlreadyExists. The messages follow containerd's.
  */
 export const notFound = (what: string, id: string): RpcError =>
   new RpcError("NotFound", `an error occurred when try to find ${what} "${id}": not found`);

@@ -6,27 +6,27 @@ import { Listeners } from "./listeners.js";
 export type ContainerEvent = Init<typeof ContainerEventResponse>;
 export type EventName = keyof typeof ContainerEventType;
 
-/** How many events wait for a reader that is slow; containerd's channel is as long. */
+/** The backlog of a slow listener; containerd's channel has the same length. */
 const CAPACITY = 1000;
 
-/** Which events nobody is told of: a control for lessons. */
+/** Which events are dropped, for lessons. */
 export interface EventDrop {
-  /** how many of the next ones; undefined: all, until told otherwise */
+  /** the number of events to drop; undefined: all until further notice */
   left: number | undefined;
 }
 
 /**
- * Hands container events to everybody who listens.
+ * Sends container events to all listeners.
  *
- * Mirrors containerd's container_events.go. Differs: each listener has a queue of its own, so a slow one loses its own
- * events only.
+ * Mirrors containerd's container_events.go. Differs: each listener has its own queue, so a slow listener loses only its
+ * own events.
  */
 export class EventHub {
   readonly #listeners = new Listeners<ContainerEvent>(CAPACITY);
   drop: EventDrop | undefined;
   #droppedCount = 0;
 
-  /** how many events somebody has missed */
+  /** the number of events that a listener missed */
   get droppedCount(): number {
     return this.#droppedCount;
   }
@@ -35,7 +35,7 @@ export class EventHub {
     return this.#listeners.count;
   }
 
-  /** @param make called only when somebody listens */
+  /** @param make called only if there is a listener */
   publish(make: () => ContainerEvent): void {
     if (this.#isDropped()) return;
     if (this.#listeners.count > 0) this.#droppedCount += this.#listeners.tell(make());
@@ -51,12 +51,12 @@ export class EventHub {
     return true;
   }
 
-  /** Events from now on, until the signal. */
+  /** Events from now on, until `signal` aborts. */
   listen(signal: AbortSignal): AsyncGenerator<ContainerEvent> {
     return this.#listeners.listen(signal);
   }
 
-  /** Ends all streams, as a runtime does that goes away. */
+  /** Ends all streams, as a stopping runtime does. */
   close(): void {
     this.#listeners.close();
   }

@@ -3,9 +3,9 @@ import { invalid } from "./errors.js";
 const ID_LENGTH = 64;
 
 /**
- * Things by ID, in the order in which they were added; found by a prefix too, where only one begins so.
+ * Items by ID, in order of insertion. A unique prefix of an ID finds its item.
  *
- * Mirrors containerd's truncindex. Differs: a prefix is looked for in all IDs, which no kubelet ever asks for.
+ * Mirrors containerd's truncindex. Differs: a prefix is searched in all IDs; the kubelet never sends one.
  */
 export class IdIndex<T> {
   readonly #byId = new Map<string, T>();
@@ -30,7 +30,7 @@ export class IdIndex<T> {
     return this.#byId.values();
   }
 
-  /** @throws RpcError InvalidArgument for an empty ID or a prefix of several */
+  /** @throws RpcError InvalidArgument for an empty ID or an ambiguous prefix */
   find(idOrPrefix: string): T | undefined {
     const exact = this.#byId.get(idOrPrefix);
     if (exact !== undefined || idOrPrefix.length >= ID_LENGTH) return exact;
@@ -45,11 +45,11 @@ export class IdIndex<T> {
   }
 }
 
-/** Names that may be used once: of sandboxes, of containers. Mirrors containerd's registrar. */
+/** Names of sandboxes or containers that can be used once. Mirrors containerd's registrar. */
 export class NameRegister {
   readonly #ownerOf = new Map<string, string>();
 
-  /** @returns who has the name, when it is not `owner` now */
+  /** @returns the current owner, if it is not `owner` */
   reserve(name: string, owner: string): string | undefined {
     const taken = this.#ownerOf.get(name);
     if (taken !== undefined) return taken === owner ? undefined : taken;

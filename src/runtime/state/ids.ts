@@ -7,7 +7,7 @@ const ID_BYTES = 32;
  * A new ID of a sandbox or container: 64 hexadecimal characters.
  *
  * Mirrors containerd's internal/cri/util (GenerateID).
- * @param isTaken random bytes that a test has fixed come again: then they are hashed with a count until the ID is new
+ * @param isTaken fixed random bytes in a test repeat; then they are hashed with a counter until the ID is new
  */
 export function newId(random: Random, isTaken: (id: string) => boolean): string {
   const bytes = random.bytes(ID_BYTES);

@@ -1,24 +1,24 @@
 import { AsyncQueue } from "../../util/async-queue.js";
 
-/** Tells everybody who listens. Each has a queue of its own, so a slow one loses its own items only. */
+/** Sends items to all listeners. Each has its own queue, so a slow listener loses only its own items. */
 export class Listeners<T> {
   readonly #queues = new Set<AsyncQueue<T>>();
 
-  /** @param capacity how many items wait for one that is slow */
+  /** @param capacity the backlog of a slow listener */
   constructor(readonly capacity: number) {}
 
   get count(): number {
     return this.#queues.size;
   }
 
-  /** @returns how many were too slow to be told */
+  /** @returns how many listeners were too slow */
   tell(item: T): number {
     let missed = 0;
     for (const queue of this.#queues) if (!queue.push(item)) missed++;
     return missed;
   }
 
-  /** Items from now on, until the signal. */
+  /** Items from now on, until `signal` aborts. */
   async *listen(signal: AbortSignal): AsyncGenerator<T> {
     const queue = new AsyncQueue<T>(this.capacity);
     this.#queues.add(queue);
@@ -29,7 +29,7 @@ export class Listeners<T> {
     }
   }
 
-  /** Nothing more comes: who listens reads what waits, and ends. */
+  /** Ends all streams; listeners still read their backlog. */
   close(): void {
     for (const queue of this.#queues) queue.close();
   }

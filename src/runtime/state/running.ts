@@ -9,31 +9,31 @@ import { prepareLogFolder } from "../logs/log-path.js";
 import type { Container } from "./container.js";
 import { type ContainerSpec, containerSpec, type SpecDeps } from "./spec.js";
 
-/** A container that writes without end must leave the others, and the disk, some time: some 25 MB/s at most. */
+/** The limit for a container's output, about 25 MB/s, so that the other containers and the disk keep some time. */
 const BURST_BYTES = 256 * 1024;
 const BURST_PAUSE_MS = 10;
 
-/** How the first process of a container ended. */
+/** How a container's first process ended. */
 export interface ContainerEnd {
   readonly exitCode: number;
   readonly isOutOfMemory: boolean;
 }
 
 /**
- * Somebody who sees what the container writes, beside the log: attach. The container waits for what it returns, as
- * containerd's output does for the slowest who is attached. Must not throw or reject.
+ * A reader of a container's output besides the log: attach. The container waits for the returned promise, as
+ * containerd's output waits for the slowest attached client. Must not throw or reject.
  */
 export type OutputListener = (stream: LogStream, bytes: Uint8Array, signal: AbortSignal) => Promise<void> | void;
 
-/** A container that was started: its processes, its file system, its log. */
+/** A started container: its processes, file system and log. */
 export class RunningContainer {
   readonly machine: ContainerMachine;
-  /** what commands that are run in it later start with */
+  /** the environment of commands that run in it later */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly init: Process;
   readonly log: CriLog | undefined;
-  /** what is attached to its stdin; undefined when it has none, or a terminal */
+  /** what is attached to its stdin; undefined without stdin, or with a terminal */
   readonly stdin: Pipe | undefined;
   /** undefined without `tty` */
   readonly terminal: Terminal | undefined;
@@ -43,7 +43,7 @@ export class RunningContainer {
 
   /**
    * Starts the container's first process.
-   * @throws SpawnError when there is no such program; RpcError for a log path that leads outside
+   * @throws SpawnError if the program does not exist; RpcError for a log path that leads outside
    */
   constructor(container: Container, deps: SpecDeps & { readonly now: () => bigint }) {
     const spec = containerSpec(container, deps);
@@ -67,7 +67,7 @@ export class RunningContainer {
     const { terminal } = this;
     const stdin: ByteSource = terminal?.source ?? this.stdin?.reader ?? new BytesSource();
     const stdout = terminal?.sink ?? this.#sink("stdout");
-    // With a terminal both streams are one.
+    // A terminal merges both streams.
     const stderr = terminal?.sink ?? this.#sink("stderr");
     const process = this.machine.spawn({ argv, env, cwd, stdin, stdout, stderr, parentPid: 0 });
     if (terminal !== undefined) terminal.foreground = process.group;
@@ -96,7 +96,7 @@ export class RunningContainer {
     };
   }
 
-  /** @returns what ends the listening */
+  /** @returns a function that removes the listener */
   listen(listener: OutputListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -114,7 +114,7 @@ export class RunningContainer {
     return { exitCode: exitCodeOf(status), isOutOfMemory: this.#isOutOfMemory };
   }
 
-  /** Nothing more will be typed: the first process sees the end of its input. Safe to call twice. */
+  /** Ends the input of the first process. Safe to call twice. */
   closeStdin(): void {
     if (this.#isStdinClosed) return;
     this.#isStdinClosed = true;
@@ -125,7 +125,7 @@ export class RunningContainer {
     this.init.kill(number);
   }
 
-  /** Ends it as if it had ended by itself. */
+  /** Ends the container as if its first process had ended by itself. */
   endAs(status: ExitStatus): void {
     this.init.endAs(status);
   }

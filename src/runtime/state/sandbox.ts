@@ -5,11 +5,11 @@ import type { Container } from "./container.js";
 
 export type SandboxState = "ready" | "not-ready";
 
-/** A pod's sandbox: what its containers share. */
+/** A pod sandbox: what its containers share. */
 export class Sandbox {
   readonly containers = new Set<Container>();
   state: SandboxState = "ready";
-  /** as lists show it; undefined after a change */
+  /** its list item; undefined after a change */
   encoded: Encoded | undefined;
   isRemoving = false;
 
@@ -22,7 +22,7 @@ export class Sandbox {
     readonly runtimeHandler: string,
     /** nanoseconds */
     readonly createdAt: bigint,
-    /** undefined in the host's network */
+    /** undefined in the host network */
     readonly ip: string | undefined,
     readonly ports: Ports,
   ) {}

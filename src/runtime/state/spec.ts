@@ -20,7 +20,7 @@ export interface SpecDeps {
   readonly network: Network;
 }
 
-/** What a container's first process is started with: what containerd puts into the OCI spec. */
+/** The start parameters of a container's first process: what containerd puts into the OCI spec. */
 export interface ContainerSpec {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -28,12 +28,12 @@ export interface ContainerSpec {
   readonly machine: MachineOptions;
 }
 
-/** Mirrors containerd's buildContainerSpec, as far as a container of ours has parts. @throws FsError, RpcError */
+/** Mirrors containerd's buildContainerSpec, for the parts that our containers have. @throws FsError, RpcError */
 export function containerSpec(container: Container, deps: SpecDeps): ContainerSpec {
   const { config, image, sandbox } = container;
   const security = config.linux?.securityContext;
   const hostname = hostnameOf(container);
-  // An image volume has no host path; such volumes are newer than the release that this runtime is for.
+  // An image volume has no host path. Such volumes are newer than the release of this runtime.
   const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map(hostMount);
   const fs = new ContainerFs({
     image: deps.images.tree(image),
@@ -43,7 +43,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   });
   provideFiles(fs, container, hostname, mounts);
   const cwd = config.workingDir || image.definition.workingDir || "/";
-  // As runc does: a working directory that is not there is made.
+  // As runc does: creates a missing working directory.
   if (!fs.exists(cwd)) fs.mkdir(cwd, { recursive: true });
   const user: ContainerUser = containerUser(fs, image.definition, security);
   const limit = Number(container.resources?.memoryLimitInBytes ?? 0n);
@@ -66,7 +66,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   };
 }
 
-/** The rule of a pod's command and args. */
+/** How a pod's command and args combine with the image's. */
 export function commandOf({ config, image }: Container): readonly string[] {
   const { entrypoint, cmd } = image.definition;
   if (config.command.length > 0) return [...config.command, ...config.args];
@@ -90,7 +90,7 @@ function environment(
   return env;
 }
 
-/** Files that the runtime makes for every container, unless the kubelet has mounted something there. */
+/** Files that the runtime creates for every container, unless the kubelet mounts something there. */
 function provideFiles(fs: ContainerFs, { sandbox }: Container, hostname: string, mounts: readonly HostMount[]): void {
   const dns = sandbox.config.dnsConfig;
   const files: Readonly<Record<string, string>> = {

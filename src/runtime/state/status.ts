@@ -11,7 +11,7 @@ import type { Sandbox } from "./sandbox.js";
 type ContainerStatusInit = Init<typeof ContainerStatus>;
 type SandboxStatusInit = Init<typeof PodSandboxStatus>;
 
-/** A phase as the number that CRI has for it. */
+/** A phase as its CRI number. */
 export function containerState(phase: ContainerPhase): number {
   switch (phase.state) {
     case "created":
@@ -25,7 +25,7 @@ export function containerState(phase: ContainerPhase): number {
   }
 }
 
-/** A sandbox's state as the number that CRI has for it. */
+/** A sandbox state as its CRI number. */
 export function sandboxState({ state }: Sandbox): number {
   return state === "ready" ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY;
 }
@@ -64,7 +64,7 @@ export function sandboxItem(sandbox: Sandbox): Encoded {
 /** Mirrors containerd's toCRIContainerStatus. */
 export function containerStatus(container: Container, images: ImageStore): ContainerStatusInit {
   const { config, phase, image } = container;
-  // The image may have got, or lost, names since.
+  // Names of the image may have changed since.
   const present = images.find(image.imageId);
   const [tag] = present?.repoTags ?? [];
   const [digest] = present?.repoDigests ?? [];
@@ -113,7 +113,7 @@ function sandboxStatus(sandbox: Sandbox): SandboxStatusInit {
   };
 }
 
-/** A sandbox with its containers, as PodSandboxStatus answers where there are container events. */
+/** A sandbox with its containers, as PodSandboxStatus answers if container events are supported. */
 export function podStatus(sandbox: Sandbox, images: ImageStore, now: bigint): Init<typeof PodSandboxStatusResponse> {
   return {
     status: sandboxStatus(sandbox),
@@ -122,7 +122,7 @@ export function podStatus(sandbox: Sandbox, images: ImageStore, now: bigint): In
   };
 }
 
-/** The event that tells of a change to a container or, with its own ID, to a sandbox. */
+/** The event about a change to a container or, with its own ID, to a sandbox. */
 export function containerEvent(name: EventName, id: string, sandbox: Sandbox, images: ImageStore, now: bigint) {
   return {
     containerId: id,

@@ -3,11 +3,11 @@ import type { ContainerFs } from "../../shell/fs/container-fs.js";
 import type { ImageDefinition } from "../images/definition.js";
 import { invalid } from "./errors.js";
 
-/** Who a container's processes run as. */
+/** The user of a container's processes. */
 export interface ContainerUser {
   readonly uid: number;
   readonly gid: number;
-  /** all groups, the first one's included */
+  /** all groups, including the primary one */
   readonly groups: readonly number[];
   readonly name: string;
   readonly home: string;
@@ -21,8 +21,8 @@ interface PasswdLine {
 }
 
 /**
- * The user of the pod's security context, else the image's, looked up in the container's own /etc/passwd.
- * @throws RpcError InvalidArgument for a name that is not in it
+ * The user of the pod's security context, or the image's, looked up in the container's /etc/passwd.
+ * @throws RpcError InvalidArgument for an unknown name
  */
 export function containerUser(
   fs: ContainerFs,

@@ -9,7 +9,10 @@ import { containerStats } from "./usage.js";
 type MetricInit = Init<typeof Metric>;
 type StatsInit = ReturnType<typeof containerStats>;
 
-/** cAdvisor's names, which the kubelet hands on under /metrics/cadvisor. Labels: container, pod, namespace are the kubelet's. */
+/**
+ * cAdvisor's names, which the kubelet exports under /metrics/cadvisor. The labels container, pod and namespace come
+ * from the kubelet.
+ */
 const ROWS: readonly {
   readonly descriptor: Init<typeof MetricDescriptor>;
   readonly type: number;
@@ -41,12 +44,12 @@ function field(message: unknown, name: string): bigint | undefined {
   return value?.value;
 }
 
-/** What is measured of each container: names, help texts and labels (ListMetricDescriptors). */
+/** The metrics of each container: names, help texts and labels (ListMetricDescriptors). */
 export function metricDescriptors(): readonly Init<typeof MetricDescriptor>[] {
   return ROWS.map(({ descriptor }) => descriptor);
 }
 
-/** The metrics of the containers that run in a sandbox (ListPodSandboxMetrics). */
+/** The metrics of a sandbox's running containers (ListPodSandboxMetrics). */
 export function sandboxMetrics(sandbox: Sandbox, core: RuntimeCore): Init<typeof PodSandboxMetrics> {
   return {
     podSandboxId: sandbox.sandboxId,

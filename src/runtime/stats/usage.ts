@@ -5,8 +5,8 @@ import type { RuntimeCore } from "../state/core.js";
 import type { Sandbox } from "../state/sandbox.js";
 
 /**
- * What containers use. Nothing is measured: the processes are functions in one thread. A process counts as a fixed part of
- * a core and some memory; what is written to the file system and taken of the memory account is counted as it is.
+ * The resource usage of containers. Nothing is measured, because the processes are functions in one thread. A process
+ * counts as a fixed part of a core and some memory; file system usage and the memory account are real.
  */
 const NANO_CORES_PER_PROCESS = 1_000_000n; // a thousandth of a core
 const BYTES_PER_PROCESS = 1_000_000;

@@ -8,12 +8,12 @@ import type { RunningContainer } from "../state/running.js";
 import { followSize, fromClient, toClient, whenAborted } from "./pump.js";
 
 /**
- * Connects a client to what a container's first process writes from now on, and to its stdin, until the container ends: then
- * that was a success, whatever the exit code. Whoever attaches and reads slowly slows the container down.
+ * Connects a client to the output of a container's first process from now on, and to its stdin, until the container
+ * ends. The end is a success, whatever the exit code. A slow client slows the container down.
  *
  * Mirrors containerd's container_attach.go and container_io.go (Attach), and ServeAttach in
- * pkg/kubelet/cri/streaming/remotecommand/attach.go: when the client's input ends, a container with stdinOnce sees the end
- * of its own; with any other the client is detached.
+ * pkg/kubelet/cri/streaming/remotecommand/attach.go: when the client's input ends, a container with stdinOnce sees the
+ * end of its own; with any other container the client is detached.
  */
 export async function serveAttach(
   session: RemoteCommandServerSession,
@@ -33,7 +33,7 @@ export async function serveAttach(
         giveOutput(pipe, name === "stdout" ? session.stdout : session.stderr, over.signal),
       ),
     );
-    // What fails there is seen below, when the container has ended or its client is gone.
+    // Failures show up below, once the container has ended or the client is gone.
     output.catch(() => {});
     const first = await Promise.race([container.stopped(), input, gone.aborted]);
     unlisten();
@@ -53,7 +53,7 @@ async function passOn(pipe: Pipe | undefined, bytes: Uint8Array, signal: AbortSi
   try {
     await pipe?.writer.write(bytes, signal);
   } catch (error) {
-    // The client reads no more, or the container ends: neither is an error of whoever writes.
+    // The client stopped reading, or the container ended: not an error of the writer.
     if (!(error instanceof BrokenPipeError) && !signal.aborted) throw error;
   }
 }
@@ -67,7 +67,7 @@ async function giveOutput(
   pipe.reader.release();
 }
 
-/** Resolves when the client is to be detached because its input has ended. */
+/** Resolves when the client must be detached because its input has ended. */
 async function takeInput(
   session: RemoteCommandServerSession,
   { config }: Container,

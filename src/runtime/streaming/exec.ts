@@ -15,7 +15,7 @@ import { execErrorText } from "../calls/exec-errors.js";
 import type { RunningContainer } from "../state/running.js";
 import { followSize, fromClient, toClient, whenAborted } from "./pump.js";
 
-/** The ends of a command's streams that are its client's. */
+/** The client's ends of a command's streams. */
 interface Streams {
   readonly stdin: Pipe | undefined;
   readonly stdout: Pipe | undefined;
@@ -24,16 +24,16 @@ interface Streams {
 }
 
 /**
- * Runs a command in a container, with its streams at a client.
+ * Runs a command in a container, with a client's streams.
  *
  * Mirrors containerd's streaming.go (Exec), container_execsync.go (execInContainer) and ServeExec in
- * pkg/kubelet/cri/streaming/remotecommand/exec.go: the exit code comes when the command has ended and everybody has let go
- * of its output. A command whose client goes away is not killed: its stdin ends, and what it writes ends it by SIGPIPE; one
- * that does neither goes on until its container ends. With a terminal it waits, for keys that nobody will type.
+ * pkg/kubelet/cri/streaming/remotecommand/exec.go: the exit code follows when the command has ended and all holders
+ * have closed its output. A command whose client disconnects is not killed: its stdin ends, and SIGPIPE ends it when it
+ * writes. A command that does neither runs until its container ends, and one with a terminal keeps waiting for keys.
  *
- * Differs: end of input on a terminal ends nothing; containerd drops what the command writes from then on.
+ * Differs: the end of input has no effect on a terminal; containerd then drops the command's output.
  *
- * @param execId names this run in what is said of a command that cannot be started
+ * @param execId names this run in error messages
  */
 export async function serveExec(
   session: RemoteCommandServerSession,
@@ -54,7 +54,7 @@ export async function serveExec(
   try {
     const input = takeInput(session, streams, over.signal);
     const output = giveOutput(session, streams, over.signal);
-    // What fails there is seen below, when the command has ended or its client is gone.
+    // Failures show up below, once the command has ended or the client is gone.
     for (const pump of [input, output]) pump.catch(() => {});
     const ended = process.exited.then(async (status) => {
       streams.terminal?.hangUp();
@@ -87,7 +87,7 @@ function makeStreams({ options }: RemoteCommandServerSession, { machine }: Runni
   return { stdin: undefined, stdout: output, stderr: undefined, terminal: new Terminal(screen, machine.processes) };
 }
 
-/** A terminal's output that waits in a pipe for its client. */
+/** A terminal's output, waiting in a pipe for its client. */
 function screenOf(pipe: Pipe): TerminalOutput {
   return {
     ...pipe.writer,
@@ -113,7 +113,7 @@ function spawn({ machine, env, cwd }: RunningContainer, argv: readonly string[],
   });
   if (terminal !== undefined) terminal.foreground = process.group;
   else {
-    // The process has its ends: ours would keep the pipes open when it has ended.
+    // The process has its own ends. Ours would keep the pipes open after it has ended.
     streams.stdin?.reader.release();
     streams.stdout?.writer.release();
     streams.stderr?.writer.release();
@@ -126,7 +126,7 @@ async function takeInput(
   { stdin, terminal }: Streams,
   signal: AbortSignal,
 ): Promise<void> {
-  // Together: what goes wrong with one of them must not wait, unseen, for the end of the other.
+  // Awaited together, so that a failure of one does not stay unseen until the other ends.
   const sizes = terminal === undefined ? undefined : followSize(session.resizes, terminal);
   await Promise.all([sizes, takeKeys(session, { stdin, terminal }, signal)]);
 }
@@ -149,13 +149,15 @@ async function giveOutput(session: RemoteCommandServerSession, streams: Streams,
   const give = async (pipe: Pipe | undefined, client: typeof session.stdout) => {
     if (pipe === undefined || client === undefined) return;
     await toClient(pipe.reader, client, signal);
-    // Whoever still writes is sent SIGPIPE. A terminal nobody looks at just stays full.
+    // Writers get SIGPIPE. A terminal without a reader stays full.
     if (streams.terminal === undefined) pipe.reader.release();
   };
   await Promise.all([give(streams.stdout, session.stdout), give(streams.stderr, session.stderr)]);
 }
 
-/** A file that is no program is found out by runc only when it has become it: that is an exit code, all else an error. */
+/**
+ * runc notices a file that is not a program only after exec, so it becomes an exit code; everything else is an error.
+ */
 async function refuse(
   session: RemoteCommandServerSession,
   cmd: readonly string[],
@@ -168,11 +170,11 @@ async function refuse(
   }
   const newline = session.options.tty ? "\r\n" : "\n";
   const said = Buffer.from(`exec ${error.path}: ${error.reason}${newline}`);
-  await (session.stderr ?? session.stdout)?.write(said).catch(() => {}); // gone: nobody is left to tell
+  await (session.stderr ?? session.stdout)?.write(said).catch(() => {}); // the client is gone
   await session.finish(exitStatus(cmd, 1));
 }
 
-/** How a command ended, in upstream's words and containerd's: words of Go's `%v` of a list. */
+/** The result of a command, in upstream's and containerd's words, with Go's `%v` for lists. */
 function exitStatus(cmd: readonly string[], exitCode: number): Status {
   if (exitCode === 0) return SUCCESS;
   return {

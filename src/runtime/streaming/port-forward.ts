@@ -4,10 +4,11 @@ import type { Sandbox } from "../state/sandbox.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";
 
 /**
- * Connects what a client opens to the ports of a pod's network, until the client is gone.
+ * Connects a client's streams to ports in a pod's network, until the client is gone.
  *
- * Mirrors containerd's sandbox_portforward_linux.go (portForward) and pkg/kubelet/cri/streaming/portforward/httpstream.go
- * (httpStreamHandler.portForward). Differs: each direction ends by itself; containerd gives the other one a second.
+ * Mirrors containerd's sandbox_portforward_linux.go (portForward) and
+ * pkg/kubelet/cri/streaming/portforward/httpstream.go (httpStreamHandler.portForward). Differs: each direction ends by
+ * itself; containerd gives the other one a second.
  */
 export async function servePortForward(session: PortForwardServerSession, sandbox: Sandbox): Promise<void> {
   const over = new AbortController();
@@ -47,7 +48,7 @@ async function carry(client: ForwardedConnection, pod: Connection, signal: Abort
   const gone = whenAborted(either);
   try {
     await Promise.race([Promise.all([up, down]), gone.aborted]);
-    // What was broken off: nothing that waits for the client or the pod waits on.
+    // Ends everything that still waits for the client or the pod.
     await client.close();
     await Promise.all([up, down]);
   } finally {
@@ -57,7 +58,7 @@ async function carry(client: ForwardedConnection, pod: Connection, signal: Abort
   }
 }
 
-/** Go's words for a port that nobody listens on. */
+/** Go's error for a port without a listener. */
 function refusedText({ sandboxId, usesHostNetwork }: Sandbox, port: number): string {
   const namespace = usesHostNetwork ? "host" : `/var/run/netns/cni-${sandboxId.slice(0, 12)}`;
   return `failed to execute portforward in network namespace "${namespace}": failed to connect to localhost:${port} inside namespace "${sandboxId}", IPv4: dial tcp4 127.0.0.1:${port}: connect: connection refused IPv6 dial tcp6: address localhost: no suitable address found `;

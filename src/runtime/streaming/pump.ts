@@ -3,8 +3,9 @@ import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/b
 import type { TerminalSize } from "../../streaming/remote-command/session.js";
 
 /**
- * From a process to its client, at the client's pace: what the client has not taken stays in the process's pipe.
- * @returns whether all was sent: not when the client is gone or the signal aborted
+ * Copies from a process to its client. A slow client slows the process down, because the data stays in the process's
+ * pipe.
+ * @returns false if the client was gone or the signal aborted before the end
  */
 export async function toClient(source: ByteSource, client: ByteWriter, signal: AbortSignal): Promise<boolean> {
   try {
@@ -22,8 +23,8 @@ export async function toClient(source: ByteSource, client: ByteWriter, signal: A
 }
 
 /**
- * From a client to a process, at the process's pace. Ends when the client has said all or is gone, when nobody reads it
- * any more, or with the signal.
+ * Copies from a client to a process, at the process's pace. Ends with the client's input, with the client, when the
+ * process stops reading, or with the signal.
  */
 export async function fromClient(
   client: ByteReader,
@@ -38,7 +39,7 @@ export async function fromClient(
   }
 }
 
-/** A terminal follows its client's window, until the client is gone or the session is over. */
+/** Resizes a terminal with its client's window, until the client is gone or the session is over. */
 export async function followSize(
   resizes: AsyncIterable<TerminalSize>,
   terminal: { resize(size: TerminalSize): void },
@@ -50,7 +51,7 @@ export async function followSize(
   }
 }
 
-/** Resolves when the signal aborts; `stop` takes the listener away. */
+/** Resolves when the signal aborts; `stop` removes the listener. */
 export function whenAborted(signal: AbortSignal): { readonly aborted: Promise<"gone">; stop(): void } {
   let onAbort = () => {};
   const aborted = new Promise<"gone">((resolve) => {

@@ -4,7 +4,7 @@ import { SystemRandom } from "../../util/random.js";
 
 const TTL_MS = 60_000;
 const MAX_IN_FLIGHT = 1000;
-/** characters of base64, of six random bits each */
+/** length in base64 characters of six random bits each */
 const TOKEN_LENGTH = 8;
 const TOKEN_BYTES = 6;
 
@@ -14,13 +14,13 @@ interface Entry<T> {
 }
 
 /**
- * Requests that wait for their client to come to the streaming server, each under a random token that is good once and for
- * a minute. Mirrors pkg/kubelet/cri/streaming/request_cache.go (requestCache).
+ * Requests that wait for their client to connect to the streaming server. Each has a random token that is valid once
+ * and for a minute. Mirrors pkg/kubelet/cri/streaming/request_cache.go (requestCache).
  */
 export class RequestCache<T> {
-  /** in the order in which they expire */
+  /** in order of expiry */
   readonly #entries = new Map<string, Entry<T>>();
-  /** Who has a token may run commands: no seed makes it come out the same. */
+  /** A token allows running commands, so it never comes from a seed. */
   readonly #random = new SystemRandom();
 
   constructor(readonly clock: Clock) {}
@@ -41,7 +41,7 @@ export class RequestCache<T> {
     return token;
   }
 
-  /** @returns undefined for a token that was never given, was used, or has expired */
+  /** @returns undefined for a token that is unknown, used or expired */
   consume(token: string): T | undefined {
     const entry = this.#entries.get(token);
     this.#entries.delete(token);

@@ -7,10 +7,10 @@ import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { RequestCache } from "./request-cache.js";
 
-/** What a client that came with a good token is served with. */
+/** Serves a client that connected with a valid token. */
 export type StreamHandler = (connection: StreamConnection) => Promise<void>;
 
-/** A request to upgrade, before it was answered. */
+/** An unanswered upgrade request. */
 export interface StreamConnection {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
@@ -19,7 +19,7 @@ export interface StreamConnection {
   readonly signal: AbortSignal;
 }
 
-/** What a URL is for: its path begins with it. */
+/** The purpose of a URL: the first part of its path. */
 export type StreamKind = "exec" | "attach" | "portforward";
 
 interface Pending {
@@ -34,15 +34,15 @@ export interface StreamingServerOptions {
 
 export interface StreamingServerDeps {
   readonly clock: Clock;
-  /** told of what nobody expected while a client was served */
+  /** reports unexpected errors while a client is served */
   readonly onError: (error: unknown) => void;
 }
 
 const PATH = /^\/(exec|attach|portforward)\/([^/?]+)(?:\?.*)?$/;
 
 /**
- * Where clients come for the streams of exec, attach and port-forward, with the URL that the call answered: plain HTTP on
- * loopback, as containerd's. It listens from the first such call on.
+ * The streaming server for exec, attach and port-forward, at the URLs that the calls return: plain HTTP on loopback, as
+ * containerd's. It listens from the first such call on.
  *
  * Mirrors pkg/kubelet/cri/streaming/server.go (server, serveExec, buildURL), and go-restful's answers.
  */
@@ -54,7 +54,7 @@ export class StreamingServer {
   #listening: Promise<Listening> | undefined;
   #closed: Promise<void> | undefined;
 
-  /** @throws LabError USAGE for an address that others could reach */
+  /** @throws LabError USAGE for an address that is not local */
   constructor(
     readonly deps: StreamingServerDeps,
     readonly options: StreamingServerOptions,
@@ -64,16 +64,16 @@ export class StreamingServer {
   }
 
   /**
-   * @returns the URL to come to, within a minute and once
-   * @throws RpcError ResourceExhausted while too many wait, Unavailable when it is closing; LabError USAGE where it cannot
-   *   listen
+   * @returns the URL, valid once and for a minute
+   * @throws RpcError ResourceExhausted while too many wait, Unavailable while it closes; LabError USAGE if it cannot
+   * listen
    */
   async urlFor(kind: StreamKind, serve: StreamHandler): Promise<string> {
     const closing = this.#closing.signal;
     if (closing.aborted) throw new RpcError("Unavailable", "the streaming server is closing");
     this.#listening ??= this.#listen();
     const { url } = await this.#listening.catch((error: unknown) => {
-      // The port may be free the next time.
+      // The port may be free next time.
       this.#listening = undefined;
       throw error;
     });
@@ -93,7 +93,7 @@ export class StreamingServer {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const found = this.#find(request);
     if (typeof found !== "function") {
-      // What the socket says while it ends interests nobody any more.
+      // Errors of a closing socket do not matter.
       socket.on("error", () => socket.destroy());
       socket.end(rawAnswer(found));
       return;
@@ -101,7 +101,7 @@ export class StreamingServer {
     this.#serve(found, { request, socket, head, signal: this.#closing.signal });
   }
 
-  /** Not asked to upgrade: whoever serves the streams says what is missing, and writes it to the socket itself. */
+  /** Not an upgrade request: the session reports the missing headers, and writes them to the socket itself. */
   #refuse(request: IncomingMessage, response: ServerResponse): void {
     const found = this.#find(request);
     if (typeof found === "function") {
@@ -134,7 +134,7 @@ export class StreamingServer {
     return answer(404, "404 page not found\n", { "x-content-type-options": "nosniff" });
   }
 
-  /** Breaks all connections off. Safe to call twice. */
+  /** Closes all connections. Safe to call twice. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -142,7 +142,7 @@ export class StreamingServer {
 
   async #close(): Promise<void> {
     this.#closing.abort(new StreamError("the streaming server is closing"));
-    const listening = await this.#listening?.catch(() => undefined); // then nothing was opened
+    const listening = await this.#listening?.catch(() => undefined); // nothing was opened
     if (listening === undefined) return;
     const closed = new Promise<void>((resolve) => listening.server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();

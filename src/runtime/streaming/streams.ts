@@ -9,17 +9,17 @@ import { newId } from "../state/ids.js";
 import type { RunningContainer } from "../state/running.js";
 import { type StreamConnection, StreamingServer, type StreamKind } from "./server.js";
 
-/** Which streams a client wants. */
+/** The streams that a client requests. */
 type Wanted = Pick<ExecRequest, "tty" | "stdin" | "stdout" | "stderr">;
 
 /**
- * The streams of exec, attach and port-forward: a call checks what is asked and answers a URL, and the client that comes
- * there is served. Mirrors containerd's container_exec.go, container_attach.go, sandbox_portforward.go.
+ * The streams of exec, attach and port-forward: a call validates the request and returns a URL, and the client that
+ * connects there is served. Mirrors containerd's container_exec.go, container_attach.go, sandbox_portforward.go.
  */
 export class Streams {
   readonly #server: StreamingServer;
 
-  /** @throws LabError USAGE for an address that others could reach */
+  /** @throws LabError USAGE for an address that is not local */
   constructor(
     readonly core: RuntimeCore,
     readonly containers: Containers,
@@ -102,7 +102,7 @@ export class Streams {
     await serve(session);
   }
 
-  /** The container, or why it is none to run something in any more. */
+  /** The running container, or the reason why nothing can run in it. */
   #running(containerId: string): RunningContainer | string {
     try {
       return this.containers.running(this.core.container(containerId));
@@ -118,7 +118,7 @@ export class Streams {
     this.core.trace.emit({ kind: "note", text }, { actor: "runtime", level: 2 });
   }
 
-  /** Breaks all streams off. Safe to call twice. */
+  /** Closes all streams. Safe to call twice. */
   close(): Promise<void> {
     return this.#server.close();
   }

@@ -7,7 +7,7 @@ import { type FileStat, sizeOnHost, statOf } from "./stat.js";
 import { isDirectory, type Place, pathOf, placeIn, type Step, tryWalk, walk } from "./walk.js";
 
 export interface ContainerFsOptions {
-  /** the image's tree: shared with other containers, never changed */
+  /** the image's tree, shared with other containers and never changed */
   readonly image: DirectoryNode;
   readonly mounts: readonly HostMount[];
   readonly clock: Clock;
@@ -15,8 +15,8 @@ export interface ContainerFsOptions {
 }
 
 /**
- * A container's file system: the image's tree, copied where it is written to, and the mounts. Paths are absolute paths of
- * the container. All calls are synchronous: what they touch is memory, or small files of the kubelet's.
+ * A container's file system: the image's tree, copied on write, and the mounts. Paths are absolute paths of the
+ * container. All calls are synchronous, because they touch only memory or small files of the kubelet.
  */
 export class ContainerFs {
   readonly host = new HostFiles();
@@ -29,19 +29,19 @@ export class ContainerFs {
     this.clock = options.clock;
     this.#layer = new Layer(options.clock);
     this.#root = options.image;
-    // A mount inside another comes after it. Where a mount goes is made if need be, also under a read-only root.
+    // Nested mounts come after their parents. A missing mount point is created, even under a read-only root.
     for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
       this.#mount(mount);
     }
     this.#isReadonly = options.isReadonly;
   }
 
-  /** bytes that were written into the layer */
+  /** bytes written to the layer */
   get usedBytes(): number {
     return this.#layer.usedBytes;
   }
 
-  /** Puts a file of the runtime's into the tree: /etc/hosts and the like. */
+  /** Writes a file of the runtime into the tree: /etc/hosts and the like. */
   provide(path: string, content: string): void {
     const wasReadonly = this.#isReadonly;
     this.#isReadonly = false;
@@ -60,7 +60,8 @@ export class ContainerFs {
     this.mkdir(mount.containerPath.slice(0, slash) || "/", { recursive: true });
     const { steps } = walk(this.#root, this.host, mount.containerPath.slice(0, slash));
     const folder = this.#own(steps);
-    // Inside another mount the machine has the place already, or the kubelet has made a mistake that runc would refuse.
+    // Inside another mount the mount point exists on the machine. If not, the kubelet made a mistake that runc would
+    // refuse.
     if (folder === undefined) return;
     const mtimeMs = this.clock.now();
     folder.children.set(name, { type: "mount", owner: this, mode: 0o755, mtimeMs, mount });
@@ -100,7 +101,7 @@ export class ContainerFs {
     return names.sort();
   }
 
-  /** The node behind a path, for whoever executes it; undefined for files of mounts. */
+  /** The node at a path, to execute it; undefined for files in mounts. */
   node(path: string): FileNode | undefined {
     const place = this.#find(path);
     return place.kind === "node" && place.node.type === "file" ? place.node : undefined;
@@ -123,7 +124,7 @@ export class ContainerFs {
     return Buffer.from(node.bytes.subarray(offset, Math.min(offset + length, node.size)));
   }
 
-  /** @param options.offset undefined: at the end */
+  /** @param options.offset default: append */
   write(
     path: string,
     bytes: Uint8Array,
@@ -136,7 +137,7 @@ export class ContainerFs {
     if (hostPlace.kind === "host") {
       if (missing === undefined && isDirectory(last, this.host)) throw new FsError("EISDIR", path);
       if (options.truncate === true) this.host.truncate(hostPlace, mode);
-      // Also without a byte: what is opened to append to is made, or refused, by that alone.
+      // Even for zero bytes: opening a file to append creates it, or fails.
       if (bytes.length > 0 || options.truncate !== true) this.host.write(hostPlace, bytes, options.offset, mode);
       return;
     }
@@ -191,7 +192,7 @@ export class ContainerFs {
     }
   }
 
-  /** Takes a name away. A folder must be empty. */
+  /** Removes a name. A folder must be empty. */
   remove(path: string): void {
     const { steps, missing } = walk(this.#root, this.host, path, false);
     if (missing !== undefined) throw new FsError("ENOENT", path);
@@ -218,7 +219,7 @@ export class ContainerFs {
     this.#ownOrThrow(steps, path).children.set(missing, symlink(this, this.clock.now(), target));
   }
 
-  /** Gives a file a second name in the same file system. */
+  /** Creates a hard link in the same file system. */
   link(existing: string, path: string): void {
     const { steps, missing } = walk(this.#root, this.host, path, false);
     if (missing === undefined) throw new FsError("EEXIST", path);
@@ -270,7 +271,7 @@ export class ContainerFs {
     });
   }
 
-  /** Differs: the mode of a mounted file is the machine's to say, and stays. */
+  /** Differs: the mode of a mounted file cannot be changed. */
   #change(path: string, change: (node: FileNode | DirectoryNode) => void): void {
     const { steps, missing } = walk(this.#root, this.host, path);
     if (missing !== undefined) throw new FsError("ENOENT", path);
@@ -296,7 +297,7 @@ export class ContainerFs {
     return folder;
   }
 
-  /** Makes the folders on the way this container's own. @returns the last; undefined when it is in a mount */
+  /** Copies the folders on the way into this container's layer. @returns the last one; undefined if it is in a mount */
   #own(steps: readonly Step[]): DirectoryNode | undefined {
     let folder: DirectoryNode | undefined;
     for (const { name, place } of steps) {

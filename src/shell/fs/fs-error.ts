@@ -17,7 +17,7 @@ const TEXTS = {
 
 export type FsErrorCode = keyof typeof TEXTS;
 
-/** An operation on files that failed, as the system call would have. */
+/** A failed file operation, with the error of the system call. */
 export class FsError extends Error {
   override readonly name = "FsError";
   constructor(
@@ -35,7 +35,7 @@ export class FsError extends Error {
   }
 }
 
-/** What the machine's own file system answered, as the container sees it. */
+/** An error of the machine's file system, as the container sees it. */
 export function fromHost(error: unknown, path: string): FsError {
   if (error instanceof FsError) return error;
   const code = (error as { code?: unknown } | null)?.code;
@@ -44,7 +44,7 @@ export function fromHost(error: unknown, path: string): FsError {
   return new FsError(known ?? "EIO", path, { cause: error });
 }
 
-/** `No such file or directory` of any error. */
+/** The text of any error: `No such file or directory`. */
 export function errorText(error: unknown): string {
   return error instanceof FsError ? error.text : error instanceof Error ? error.message : String(error);
 }

@@ -22,7 +22,7 @@ import { join } from "node:path";
 import { FsError, fromHost } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 
-/** A file or folder of the machine, inside a mount: `rel` is what comes after the mount's own path. */
+/** A file or folder of the machine inside a mount: `rel` is its path below the mount point. */
 export interface HostPlace {
   readonly kind: "host";
   readonly mount: HostMount;
@@ -33,15 +33,15 @@ const NO_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * The only code of the runtime that touches files of the machine for a container, and only below the paths that the
- * kubelet has mounted. Symbolic links are never followed here: the container's own path resolution does that, so a link
- * that leads out of a mount leads to a path of the container. Neither are pipes, sockets and devices opened.
+ * kubelet has mounted. It never follows symbolic links: the container's own path resolution does, so a link out of a
+ * mount leads to a path of the container. It does not open pipes, sockets and devices.
  */
 export class HostFiles {
   path({ mount, rel }: HostPlace): string {
     return rel === "" ? mount.hostPath : join(mount.hostPath, rel);
   }
 
-  /** @returns undefined when there is nothing */
+  /** @returns undefined if nothing is there */
   stat(place: HostPlace): Stats | undefined {
     return this.#try(place, () => lstatSync(this.path(place), { throwIfNoEntry: false }));
   }
@@ -61,7 +61,7 @@ export class HostFiles {
     });
   }
 
-  /** @param offset undefined: at the end */
+  /** @param offset default: append */
   write(place: HostPlace, bytes: Uint8Array, offset: number | undefined, mode: number): void {
     this.#mayWrite(place);
     const append = offset === undefined ? constants.O_APPEND : 0;
@@ -132,7 +132,7 @@ export class HostFiles {
     return join(mount.containerPath, rel);
   }
 
-  /** Errors name the container's path: where the mount comes from is nobody's business inside. */
+  /** Errors name the container's path and hide the host's. */
   #try<T>(place: HostPlace, body: () => T): T {
     try {
       return body();

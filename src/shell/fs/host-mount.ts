@@ -5,8 +5,8 @@ import type { HostMount } from "./nodes.js";
 import { resolvePath } from "./paths.js";
 
 /**
- * Makes a mount of what the kubelet names. A path that is a symbolic link is followed now, on the machine; one that is not
- * there becomes a folder.
+ * Makes a mount from the kubelet's request. A symbolic link is resolved now, on the machine; a missing path becomes a
+ * folder.
  *
  * Mirrors containerd's pkg/cri/opts (WithMounts).
  * @throws FsError

@@ -2,10 +2,10 @@ import type { Clock } from "../../util/clock.js";
 import { FsError } from "./fs-error.js";
 import type { FileNode } from "./nodes.js";
 
-/** What a container may keep in its writable layer; it is memory of ours. */
+/** The limit for a container's writable layer, which is in this process's memory. */
 const MAX_LAYER_BYTES = 128 * 1024 * 1024;
 
-/** Writes the files of a container's own, and counts what they take. `path` is for what it throws: ENOSPC. */
+/** Writes to a container's own files and counts their size. `path` is for the ENOSPC error. */
 export class Layer {
   usedBytes = 0;
 

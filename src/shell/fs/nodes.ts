@@ -1,10 +1,12 @@
-/** What a container's root file system is made of: a tree that containers of one image share until they write to it. */
+/**
+ * The nodes of a container's root file system: a tree that the containers of one image share until they write to it.
+ */
 
-/** Files that are not read and written as bytes. */
+/** Files with special contents. */
 export type Device = "null" | "zero" | "full" | "urandom" | "tty";
 
 interface NodeBase {
-  /** whoever may change the node in place; all others copy it first */
+  /** the owner can change the node in place; all others copy it first */
   readonly owner: object;
   /** permission bits */
   mode: number;
@@ -17,7 +19,7 @@ export interface FileNode extends NodeBase {
   /** its first `size` bytes are the content */
   bytes: Buffer;
   size: number;
-  /** the program of ours that executing it runs */
+  /** the program of ours that runs when the file is executed */
   readonly program?: string;
   readonly device?: Device;
 }
@@ -32,7 +34,7 @@ export interface SymlinkNode extends NodeBase {
   readonly target: string;
 }
 
-/** Where a folder or file of the machine is mounted. */
+/** A mount point of a folder or file of the machine. */
 export interface MountNode extends NodeBase {
   readonly type: "mount";
   readonly mount: HostMount;
@@ -40,19 +42,19 @@ export interface MountNode extends NodeBase {
 
 export type FsNode = FileNode | DirectoryNode | SymlinkNode | MountNode;
 
-/** A folder or file of the machine that the kubelet has given to a container. */
+/** A folder or file of the machine that the kubelet mounts into a container. */
 export interface HostMount {
   readonly containerPath: string;
   readonly hostPath: string;
   readonly isReadonly: boolean;
 }
 
-/** An empty folder of this owner. @param mtimeMs Unix ms */
+/** An empty folder. @param mtimeMs Unix ms */
 export function directory(owner: object, mtimeMs: number, mode = 0o755): DirectoryNode {
   return { type: "directory", owner, mode, mtimeMs, children: new Map() };
 }
 
-/** A file of this owner. @param mtimeMs Unix ms @param options.program what runs when it is executed */
+/** A file. @param mtimeMs Unix ms @param options.program the program that runs when the file is executed */
 export function file(
   owner: object,
   mtimeMs: number,
@@ -72,12 +74,12 @@ export function file(
   };
 }
 
-/** A symbolic link of this owner. @param mtimeMs Unix ms @param target as it was written, relative or absolute */
+/** A symbolic link. @param mtimeMs Unix ms @param target as written, relative or absolute */
 export function symlink(owner: object, mtimeMs: number, target: string): SymlinkNode {
   return { type: "symlink", owner, mode: 0o777, mtimeMs, target };
 }
 
-/** The same node, to be changed by another owner. A folder's children stay shared. */
+/** A copy of the node for another owner. The children of a folder stay shared. */
 export function copyFor<N extends FileNode | DirectoryNode>(node: N, owner: object): N {
   return node.type === "directory"
     ? { ...node, owner, children: new Map(node.children) }

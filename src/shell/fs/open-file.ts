@@ -3,10 +3,10 @@ import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../proc
 import type { ContainerFs } from "./container-fs.js";
 
 const CHUNK_BYTES = 65_536;
-/** Nobody changes what was read or written: one block will do for all. */
+/** Never modified, so one block is enough for all readers. */
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
-/** A file opened for reading: goes on where the last read ended, also when the file has grown since. */
+/** A file opened for reading. Each read continues after the last one, even if the file has grown. */
 export class FileSource implements ByteSource {
   #offset = 0;
 
@@ -50,24 +50,24 @@ class FileSink implements ByteSink {
   release(): void {}
 }
 
-/** @throws FsError when there is no such file, or it is a folder */
+/** @throws FsError if the file does not exist, or is a folder */
 export function openForReading(fs: ContainerFs, path: string, random: Random): ByteSource {
   const node = fs.stat(path).type === "device" ? fs.node(path) : undefined;
   if (node?.device === "null" || node?.device === "tty") return new EndSource();
   if (node?.device === "zero" || node?.device === "full") return new EndlessSource((count) => ZEROS.subarray(0, count));
   if (node?.device === "urandom") return new EndlessSource((count) => random.bytes(count));
-  fs.read(path, 0, 0); // fails now if it ever will
+  fs.read(path, 0, 0); // reports errors now
   return new FileSource(fs, path);
 }
 
-/** @throws FsError when it cannot be written to */
+/** @throws FsError if it is not writable */
 export function openForWriting(fs: ContainerFs, path: string, how: { readonly append: boolean }): ByteSink {
   fs.write(path, Buffer.alloc(0), how.append ? {} : { truncate: true });
   const device = fs.stat(path).type === "device" ? fs.node(path)?.device : undefined;
   return device !== undefined && device !== "full" ? new NullSink() : new FileSink(fs, path, how.append);
 }
 
-/** At its end from the beginning: /dev/null. */
+/** An empty source: /dev/null. */
 class EndSource implements ByteSource {
   async read(): Promise<undefined> {
     return undefined;

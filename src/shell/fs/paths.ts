@@ -1,4 +1,4 @@
-/** The absolute path, without `.` and `..`, that `path` means in a folder. */
+/** Resolves `path` in a folder to an absolute path without `.` and `..`. */
 export function resolvePath(folder: string, path: string): string {
   const out: string[] = [];
   for (const name of (path.startsWith("/") ? path : `${folder}/${path}`).split("/")) {
@@ -8,7 +8,7 @@ export function resolvePath(folder: string, path: string): string {
   return `/${out.join("/")}`;
 }
 
-/** The last name of a path. */
+/** The last component of a path. */
 export function baseName(path: string): string {
   return path.replace(/\/+$/, "").split("/").at(-1) || "/";
 }

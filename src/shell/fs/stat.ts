@@ -11,7 +11,7 @@ export interface FileStat {
   readonly mtimeMs: number;
 }
 
-/** What is at a place, which must be there. */
+/** The stat of an existing place. */
 export function statOf(place: Place, host: HostFiles): FileStat {
   if (place.kind === "host") {
     const stat = host.stat(place);
@@ -25,7 +25,7 @@ export function statOf(place: Place, host: HostFiles): FileStat {
   return { type: node.type, size: node.type === "symlink" ? node.target.length : 4096, ...base };
 }
 
-/** How many bytes a file of a mount has. */
+/** The size of a file in a mount. */
 export function sizeOnHost(place: HostPlace, host: HostFiles, path: string): number {
   const stat = host.stat(place);
   if (stat?.isDirectory() === true) throw new FsError("EISDIR", path);

@@ -2,18 +2,18 @@ import { FsError, type FsErrorCode } from "./fs-error.js";
 import type { HostFiles, HostPlace } from "./host-files.js";
 import type { DirectoryNode, FsNode, MountNode } from "./nodes.js";
 
-/** Where a path leads: a node of the container's own tree, or something in a mount. */
+/** The result of a path lookup: a node of the container's tree, or a file in a mount. */
 export type Place = { readonly kind: "node"; readonly node: Exclude<FsNode, MountNode> } | HostPlace;
 
-/** One step of the way, with the name under which it was reached. */
+/** One step of a lookup, with the name of the step. */
 export interface Step {
   readonly name: string;
   readonly place: Place;
 }
 
-/** The way to a path. `missing`: the last name, when only its folder is there. */
+/** A resolved path. `missing` is the last name if only its folder exists. */
 export interface Walk {
-  /** from the root (which has an empty name) to the place, or to the folder of what is missing */
+  /** from the root (with an empty name) to the place, or to the folder of the missing name */
   readonly steps: readonly Step[];
   readonly missing?: string;
 }
@@ -22,8 +22,8 @@ const MAX_LINKS = 40;
 const MAX_NAME_BYTES = 255;
 
 /**
- * Follows a path through the container's tree and its mounts, as the kernel does inside a container: `..` and symbolic
- * links are taken step by step, and neither leads above the container's root.
+ * Resolves a path through the container's tree and its mounts, as the kernel does in a container: `..` and symbolic
+ * links are resolved step by step and never leave the container's root.
  *
  * @throws FsError ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG
  */
@@ -33,7 +33,7 @@ export function walk(root: DirectoryNode, host: HostFiles, path: string, followL
   return found;
 }
 
-/** The same without an exception, for who only asks whether something is there: a search through PATH. */
+/** The same without an exception, to check whether something exists, such as in a search through PATH. */
 export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, followLast = true): Walk | FsErrorCode {
   const todo = path.split("/").filter((name) => name !== "" && name !== ".");
   const steps: Step[] = [{ name: "", place: { kind: "node", node: root } }];
@@ -66,17 +66,17 @@ export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, foll
   return { steps };
 }
 
-/** The absolute path of what a walk came to. */
+/** The absolute path of a lookup's result. */
 export function pathOf(steps: readonly Step[]): string {
   return steps.length === 1 ? "/" : steps.map((step) => step.name).join("/");
 }
 
-/** Whether a place is a folder; of a mounted one the host is asked. */
+/** Whether a place is a folder; a mounted one is checked on the host. */
 export function isDirectory(place: Place, host: HostFiles): boolean {
   return place.kind === "node" ? place.node.type === "directory" : host.stat(place)?.isDirectory() === true;
 }
 
-/** What a folder has under a name; a mount covers what the tree has there. */
+/** The entry of a folder; a mount hides the tree's entry. */
 function child(folder: Place, name: string, host: HostFiles): Place | undefined {
   if (folder.kind === "host") {
     const place: HostPlace = { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };
@@ -93,7 +93,7 @@ function linkTarget(place: Place, host: HostFiles): string | undefined {
   return host.stat(place)?.isSymbolicLink() === true ? host.readlink(place) : undefined;
 }
 
-/** The place that a name in a folder is, or would be. */
+/** The place of a name in a folder, whether it exists or not. */
 export function placeIn(folder: Place, name: string): Place {
   if (folder.kind === "node") return folder;
   return { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };

@@ -1,22 +1,22 @@
 import type { ArithExpr } from "./ast.js";
 import { ShellError, type ShellState } from "./state.js";
 
-/** What arithmetic needs of the shell besides its variables. */
+/** What arithmetic needs from the shell besides variables. */
 export interface ArithmeticContext {
   readonly state: ShellState;
-  /** `$?`, `$#`, `$1`: parameters that are no variables */
+  /** `$?`, `$#`, `$1`: parameters that are not variables */
   parameter(name: string): string | undefined;
   /** the value of `$(command)` */
   substitute(command: string): Promise<string>;
-  /** the value of what is between `${` and `}` */
+  /** the value of the text between `${` and `}` */
   braced(content: string): Promise<string>;
-  /** an expression out of a variable's text */
+  /** parses an expression in a variable's value */
   parse(text: string): ArithExpr;
 }
 
 const MAX_DEPTH = 64;
 
-/** Evaluates `$(( ... ))` in signed 64 bits. @throws ShellError for a division by 0, and what is no number */
+/** Evaluates `$(( ... ))` in signed 64 bits. @throws ShellError for a division by 0, and for invalid numbers */
 export async function evaluate(expr: ArithExpr, context: ArithmeticContext, depth = 0): Promise<bigint> {
   if (depth > MAX_DEPTH) throw new ShellError("arithmetic: expression recursion level exceeded");
   const value = (inner: ArithExpr) => evaluate(inner, context, depth + 1);
@@ -55,7 +55,7 @@ function readVariable({ state, parameter }: ArithmeticContext, name: string): st
   return parameter(name) ?? state.get(name) ?? "0";
 }
 
-/** A variable may hold an expression of its own. */
+/** A variable can contain an expression. */
 async function number(text: string, context: ArithmeticContext, depth: number): Promise<bigint> {
   const trimmed = text.trim();
   if (trimmed === "") return 0n;

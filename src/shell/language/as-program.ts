@@ -4,7 +4,7 @@ import { Interpreter } from "./interpreter.js";
 import { loadLanguage } from "./language.js";
 import { ShellState } from "./state.js";
 
-/** Runs a builtin of the shell as the program of that name: `/bin/test -f x` as a probe's command. */
+/** Runs a builtin of the shell as a program of the same name: `/bin/test -f x` as a probe's command. */
 export async function runBuiltinProgram(self: Self): Promise<number> {
   const state = new ShellState();
   state.name = self.argv[0]?.split("/").at(-1) ?? "";

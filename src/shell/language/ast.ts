@@ -1,6 +1,5 @@
 /**
- * The syntax tree that just-bash's parser makes, by the names that its package exports; what it does not export is taken
- * out of what it does.
+ * The syntax tree of just-bash's parser. Types that the package does not export are derived from those that it exports.
  */
 import type { CommandNode, ScriptNode, SimpleCommandNode, StatementNode, WordNode } from "just-bash";
 
@@ -41,7 +40,7 @@ const UNSUPPORTED = new Set([
   "ArithNumberSubscript",
 ]);
 
-/** Whether our own interpreter knows everything that is in a script: it has no arrays and no process substitution. */
+/** Whether our interpreter supports everything in a script: it has no arrays and no process substitution. */
 export function isInterpretable(script: ScriptNode | StatementNode): boolean {
   return !contains(script, (node) => {
     if (UNSUPPORTED.has(node["type"] as string)) return true;

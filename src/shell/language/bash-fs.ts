@@ -9,7 +9,7 @@ type BashStat = Awaited<ReturnType<IFileSystem["stat"]>>;
 type Content = Parameters<IFileSystem["writeFile"]>[1];
 type Encoding = Parameters<IFileSystem["writeFile"]>[2];
 
-/** A container's file system as just-bash wants to see it. */
+/** A container's file system with the interface that just-bash expects. */
 export function bashFileSystem(fs: ContainerFs): IFileSystem {
   const run = async <T>(operation: string, body: () => T): Promise<T> => {
     try {
@@ -38,7 +38,7 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
     fs.mkdir(to, { recursive: true });
     for (const name of fs.readdir(from)) copy(resolvePath(from, name), resolvePath(to, name), true);
   };
-  /** As mv does between two file systems. Differs: a symbolic link arrives as what it leads to. */
+  /** Copies like mv between two file systems. Differs: a symbolic link is copied as its target. */
   const move = (from: string, to: string): void => {
     try {
       fs.rename(from, to);

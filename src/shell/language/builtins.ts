@@ -12,10 +12,10 @@ import { quote } from "./quote.js";
 import { enterFolder, runExternal } from "./simple-command.js";
 import { Leave, ShellError } from "./state.js";
 
-/** A command that the shell runs itself. @returns its status */
+/** A command inside the shell. @returns its status */
 export type Builtin = (args: readonly string[], shell: Interpreter) => Promise<number>;
 
-/** Those whose errors end the shell, and whose assignments stay. */
+/** Builtins whose errors end the shell, and whose assignments stay. */
 const SPECIAL = new Set([
   ":",
   ".",
@@ -33,7 +33,7 @@ const SPECIAL = new Set([
   "unset",
 ]);
 
-/** Whether POSIX counts it among the special builtins. */
+/** Whether POSIX lists it as a special builtin. */
 export function isSpecialBuiltin(name: string): boolean {
   return SPECIAL.has(name);
 }
@@ -209,7 +209,7 @@ async function whereIs(
         const { path } = lookUp(shell.files, name, shell.state.cwd, shell.state.get("PATH"));
         await shell.print(line(path, path));
       } catch {
-        status = 127; // not found: the status says so, as in any shell
+        status = 127; // not found: reported by the status, as in any shell
       }
     }
   }

@@ -4,15 +4,15 @@ import { resolvePath } from "../fs/paths.js";
 import { BUILTINS } from "./builtins.js";
 import type { ShellState } from "./state.js";
 
-/** What Tab does. */
+/** The result of Tab. */
 export interface Completion {
-  /** what all choices go on with; with a blank or a slash when there is only one */
+  /** the common prefix of all choices; a single choice ends with a blank or a slash */
   readonly insert: string;
   /** names, sorted */
   readonly choices: readonly string[];
 }
 
-/** What the last word of a line that is being typed may become: a command where one may stand, else a file. */
+/** Completes the last word of a line: a command where one is expected, else a file. */
 export function complete(before: string, state: ShellState, fs: ContainerFs): Completion {
   const word = /[^\s;|&()<>"'=]*$/.exec(before)?.[0] ?? "";
   const isCommand = /(^|[;|&(])\s*$/.test(before.slice(0, before.length - word.length));

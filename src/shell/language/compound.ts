@@ -18,7 +18,7 @@ import { Leave, ShellError } from "./state.js";
 
 type CompoundNode = Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>;
 
-/** Runs `if`, `while`, `for`, `case`, a group or a subshell. Its redirections are done already. */
+/** Runs `if`, `while`, `for`, `case`, a group or a subshell, after its redirections. */
 export async function runCompound(node: CompoundNode, shell: Interpreter): Promise<number> {
   switch (node.type) {
     case "If":
@@ -126,7 +126,7 @@ async function loop(
   }
 }
 
-/** @returns whether there may be another */
+/** @returns whether the loop continues */
 async function turn(shell: Interpreter, goesOn: () => Promise<boolean>, body: () => Promise<void>): Promise<boolean> {
   try {
     if (!(await goesOn())) return false;

@@ -53,7 +53,7 @@ function regExp(source: string): RegExp {
   }
 }
 
-/** `test -f x`, `-z ""` @throws ShellError for an operator that is none */
+/** `test -f x`, `-z ""` @throws ShellError for an unknown operator */
 function unary(operator: string, operand: string, shell: Interpreter): boolean {
   switch (operator) {
     case "-z":
@@ -136,7 +136,7 @@ function integer(text: string): bigint {
 const UNARY = /^-[bcdefghkLnoprsStuvwxzOGNa]$/;
 const BINARY = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
 
-/** `test expression`: POSIX's rules by the number of arguments, with `-a`, `-o`, `!` and parentheses. */
+/** `test expression`: POSIX's rules by number of arguments, with `-a`, `-o`, `!` and parentheses. */
 export function test(args: readonly string[], shell: Interpreter): boolean {
   const rest = [...args];
   const value = or(rest, shell);

@@ -9,25 +9,25 @@ import { expandOperation } from "./parameters.js";
 import { expandPath, hasPattern, type Piece, textOf } from "./patterns.js";
 import type { ShellState } from "./state.js";
 
-/** What expansion asks of the shell that it works for. */
+/** What expansion needs from its shell. */
 export interface ExpansionHost {
   readonly state: ShellState;
-  /** what a command writes to its stdout */
+  /** the stdout of a command */
   substitute(body: ScriptNode): Promise<string>;
   parse(text: string): ScriptNode;
   parseArithmetic(text: string): ArithExpr;
-  /** `$?`, `$1`, `$#` and the like; undefined when it is not set, or is a variable */
+  /** `$?`, `$1`, `$#` and the like; undefined if unset, or for a variable */
   special(name: string): string | undefined;
   readonly files: Parameters<typeof openForReading>[0];
   readonly random: Parameters<typeof openForReading>[2];
-  /** of the container: their streams are files below /proc */
+  /** the container's processes: their streams are files below /proc */
   readonly processes: Pick<ProcessTable, "find">;
   readonly signal: AbortSignal;
-  /** what `/dev/tty` is */
+  /** the target of `/dev/tty` */
   readonly terminal: Terminal | undefined;
 }
 
-/** Collects the fields that a word becomes. */
+/** Collects the fields of a word. */
 class Fields {
   readonly all: Piece[][] = [];
   #current: Piece[] | undefined;
@@ -42,7 +42,7 @@ class Fields {
     this.#current = undefined;
   }
 
-  /** What an expansion without quotes brings is split where a character of IFS is. */
+  /** Splits the result of an unquoted expansion at the characters of IFS. */
   split(text: string, ifs: string): void {
     if (text === "") return;
     if (ifs === "") {
@@ -73,7 +73,7 @@ class Fields {
 
 const DEFAULT_IFS = " \t\n";
 
-/** A word as the fields that it becomes: with splitting and file names. */
+/** Expands a word into fields, with splitting and file names. */
 export async function expandWord(word: WordNode, host: ExpansionHost): Promise<string[]> {
   const out: string[] = [];
   for (const pieces of await expandFields(word, host)) {
@@ -96,12 +96,12 @@ async function expandFields(word: WordNode, host: ExpansionHost): Promise<Piece[
   return out;
 }
 
-/** A word as one text: what is assigned, a here document, the word of `case`. */
+/** Expands a word into one text: for assignments, here documents, the word of `case`. */
 export async function expandText(word: WordNode, host: ExpansionHost): Promise<string> {
   return textOf(await expandPieces(word, host));
 }
 
-/** A word without splitting, with what was quoted in it: for patterns. */
+/** Expands a word without splitting and keeps track of quotes: for patterns. */
 export async function expandPieces(word: WordNode, host: ExpansionHost): Promise<Piece[]> {
   const pieces: Piece[] = [];
   for (const part of word.parts) {
@@ -140,7 +140,7 @@ async function expandPart(part: WordPart, host: ExpansionHost, fields: Fields): 
 }
 
 async function expandQuoted(parts: readonly WordPart[], host: ExpansionHost, fields: Fields): Promise<void> {
-  // "$@" alone is as many fields as there are parameters: also none.
+  // "$@" alone becomes one field per parameter, possibly none.
   const isAll = (part: WordPart) =>
     part.type === "ParameterExpansion" && part.parameter === "@" && part.operation === null;
   if (parts.length !== 1 || !isAll(parts[0] as WordPart)) fields.add("", true);
@@ -188,7 +188,7 @@ function expandParameter(part: ParameterPart, host: ExpansionHost): Promise<stri
   return expandOperation(part, host);
 }
 
-/** `$(cmd)`, without the newlines at its end; `$(< file)` reads the file. */
+/** `$(cmd)`, without trailing newlines; `$(< file)` reads the file. */
 async function substitute(body: ScriptNode, host: ExpansionHost): Promise<string> {
   const file = await readOnly(body, host);
   const text = file ?? (await host.substitute(body));
@@ -219,7 +219,7 @@ export function arithmeticContext(host: ExpansionHost): ArithmeticContext {
   };
 }
 
-/** `a{b,c}` is `ab ac`, before anything else is expanded. */
+/** `a{b,c}` becomes `ab ac`, before all other expansions. */
 async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Promise<WordPart[][]> {
   const at = parts.findIndex((part) => part.type === "BraceExpansion");
   const brace = parts[at];

@@ -1,7 +1,7 @@
 /** busybox's CONFIG_FEATURE_EDITING_HISTORY */
 const MAX_LINES = 255;
 
-/** What was typed before. */
+/** The lines that were entered before. */
 export class History {
   readonly #lines: string[] = [];
 
@@ -13,7 +13,7 @@ export class History {
     return this.#lines[place];
   }
 
-  /** Empty lines, and the same again, are not kept. */
+  /** Ignores empty lines and repetitions. */
   add(line: string): void {
     if (line.trim() === "" || line === this.#lines.at(-1)) return;
     this.#lines.push(line);

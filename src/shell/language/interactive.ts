@@ -9,9 +9,9 @@ import { LineEditor } from "./line-editor.js";
 import { Interrupted } from "./state.js";
 
 /**
- * Reads commands from a terminal until its end of input, and runs each: with a prompt, a line editor, and ^C that ends the
- * command and not the shell. Mirrors busybox's shell/ash.c (cmdloop) with FEATURE_EDITING.
- * @param runChunk runs whole commands; says what is wrong with them
+ * Reads commands from a terminal until end of input, and runs each one, with a prompt, a line editor, and ^C that ends
+ * the command but not the shell. Mirrors busybox's shell/ash.c (cmdloop) with FEATURE_EDITING.
+ * @param runChunk runs complete commands and reports errors
  */
 export async function runInteractive(
   shell: Interpreter,
@@ -43,7 +43,7 @@ export async function runInteractive(
     try {
       await shell.traps.runPending();
       await runChunk(chunk);
-      // ^C that came when the last command had done its work is none for the next line.
+      // A ^C that arrived after the last command had finished does not apply to the next line.
       await shell.traps.runPending();
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
@@ -53,14 +53,14 @@ export async function runInteractive(
   }
 }
 
-/** Differs: ash leaves COLUMNS and LINES to programs that ask the terminal; scripts of labs like to have them. */
+/** Differs: ash does not set COLUMNS and LINES; the labs' scripts use them. */
 function setSize({ state }: Interpreter, { size }: Terminal): void {
   if (size.width === 0) return;
   state.set("COLUMNS", String(size.width));
   state.set("LINES", String(size.height));
 }
 
-/** PS1; by default `\w \$ `: the folder, `~` for HOME, and `#` for root. */
+/** PS1; default `\w \$ `: the folder, with `~` for HOME, and `#` for root. */
 function prompt({ state, self }: Interpreter): string {
   const sign = self.machine.user.uid === 0 ? "#" : "$";
   const home = state.get("HOME") ?? "";

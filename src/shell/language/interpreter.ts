@@ -14,19 +14,19 @@ import { runSimpleCommand } from "./simple-command.js";
 import { Interrupted, Leave, ShellError, type ShellState } from "./state.js";
 import { Traps } from "./traps.js";
 
-/** After so many commands without a wait, others get their turn. */
+/** After this many commands without a wait, the shell yields. */
 export const COMMANDS_PER_TURN = 100;
 
 /**
- * Runs the syntax tree that just-bash's parser makes, statement by statement on the container's processes, streams and
- * clock: what a loop writes is there when it is written, and a signal is seen before the next command.
+ * Runs the syntax tree of just-bash's parser, statement by statement, on the container's processes, streams and clock.
+ * A loop's output is visible at once, and signals are handled before the next command.
  */
 export class Interpreter implements ExpansionHost {
   readonly traps: Traps;
-  /** an interactive shell's: what it runs gets the terminal meanwhile */
+  /** of an interactive shell, which gives the terminal to its foreground commands */
   jobControl: JobControl | undefined;
   #commands = 0;
-  /** how many conditions, `!` and `&&` we are in: `set -e` looks away there */
+  /** nesting depth of conditions, `!` and `&&`, where `set -e` has no effect */
   #guards = 0;
 
   constructor(
@@ -41,7 +41,7 @@ export class Interpreter implements ExpansionHost {
     return this.self.signal;
   }
 
-  /** By any of the three that still leads there: a process has no other tie to its terminal here. */
+  /** The terminal of stdin, stdout or stderr: here a process has no other link to its terminal. */
   get terminal(): Terminal | undefined {
     const { stdin, stdout, stderr } = this.self;
     return stdin.terminal ?? stdout.terminal ?? stderr.terminal;
@@ -98,7 +98,7 @@ export class Interpreter implements ExpansionHost {
     await this.sink(fd).write(Buffer.from(text), this.signal);
   }
 
-  /** Says what is wrong as the shell itself: `sh: text`. */
+  /** Prints an error of the shell itself: `sh: text`. */
   complain(text: string): Promise<void> {
     return this.print(`${this.state.name}: ${text}\n`, 2);
   }
@@ -112,13 +112,13 @@ export class Interpreter implements ExpansionHost {
     return this.state.lastStatus;
   }
 
-  /** Statements one after the other. @returns the last status */
+  /** Runs statements in sequence. @returns the last status */
   async runAll(statements: readonly StatementNode[]): Promise<number> {
     for (const statement of statements) await this.runStatement(statement);
     return this.state.lastStatus;
   }
 
-  /** @param isLast nothing comes after it: a program may run in the shell's own place */
+  /** @param isLast nothing follows, so a program may replace the shell */
   async runStatement(statement: StatementNode, isLast = false): Promise<number> {
     if (this.signal.aborted) throw this.signal.reason;
     if (statement.deferredError !== undefined) throw new ShellError(`syntax error: ${statement.deferredError.message}`);
@@ -145,7 +145,7 @@ export class Interpreter implements ExpansionHost {
     throw new Leave("exit", this.state.lastStatus);
   }
 
-  /** Runs what may fail without `set -e` ending the shell: conditions, what stands before `&&`. */
+  /** Runs a command whose failure does not end the shell under `set -e`: conditions, operands of `&&`. */
   async guarded<T>(body: () => Promise<T>): Promise<T> {
     this.#guards++;
     try {
@@ -157,7 +157,7 @@ export class Interpreter implements ExpansionHost {
 
   async #startInBackground(statement: StatementNode): Promise<number> {
     const child = this.fork(async (shell) => shell.runStatement({ ...statement, background: false }, true), {
-      // A background command does not read the shell's own input, and Ctrl-C is not meant for it.
+      // A background command does not read the shell's input, and ignores Ctrl-C.
       stdin: new BytesSource(),
       ...(this.jobControl === undefined ? { ignores: [SIGINT] } : { group: "new" }),
     });
@@ -199,7 +199,7 @@ export class Interpreter implements ExpansionHost {
     return status;
   }
 
-  /** Waits for what runs in the foreground, all of one process group. @returns the exit codes */
+  /** Waits for the foreground processes, which share a process group. @returns the exit codes */
   async waitFor(children: readonly Process[]): Promise<readonly number[]> {
     if (this.jobControl !== undefined) return this.jobControl.waitFor(children);
     const codes: number[] = [];
@@ -207,7 +207,7 @@ export class Interpreter implements ExpansionHost {
     return codes;
   }
 
-  /** Starts a process that goes on with a copy of this shell. */
+  /** Starts a process with a copy of this shell. */
   fork(
     body: (shell: Interpreter) => Promise<number>,
     options: {
@@ -235,7 +235,7 @@ export class Interpreter implements ExpansionHost {
     return machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid, ...group });
   }
 
-  /** Runs a whole shell: says what ends it early, and its EXIT trap. @returns its exit code */
+  /** Runs a whole shell: reports an error that ends it early, and runs its EXIT trap. @returns its exit code */
   async toTheEnd(body: () => Promise<number>): Promise<number> {
     let status = await this.#caught(body);
     this.state.lastStatus = status;
@@ -284,7 +284,7 @@ export class Interpreter implements ExpansionHost {
     }
   }
 
-  /** What a command writes, for `$(command)`. */
+  /** The stdout of a command, for `$(command)`. */
   async substitute(body: ScriptNode): Promise<string> {
     const stdout = new CollectingSink();
     const child = this.fork(async (shell) => shell.runScript(body), { stdout });

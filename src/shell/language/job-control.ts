@@ -3,7 +3,7 @@ import { SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM } from "../
 import type { Terminal } from "../process/terminal.js";
 import { Interrupted } from "./state.js";
 
-/** What a shell says when a signal has ended a command. SIGINT and SIGPIPE it passes over. */
+/** The shell's message for a command that a signal has ended. SIGINT and SIGPIPE have none. */
 const ENDINGS: Readonly<Record<number, string>> = {
   [SIGHUP]: "Hangup",
   [SIGQUIT]: "Quit",
@@ -12,7 +12,10 @@ const ENDINGS: Readonly<Record<number, string>> = {
   [SIGTERM]: "Terminated",
 };
 
-/** Who has the terminal. Mirrors ash's job control (busybox shell/ash.c: setjobctl, waitforjob), as far as no job is ever stopped. */
+/**
+ * Which process group has the terminal. Mirrors ash's job control (busybox shell/ash.c: setjobctl, waitforjob), without
+ * stopped jobs.
+ */
 export class JobControl {
   constructor(
     readonly terminal: Terminal,
@@ -24,7 +27,7 @@ export class JobControl {
   /**
    * Gives a command the terminal until it has ended.
    * @returns the exit codes
-   * @throws Interrupted when ^C has ended it: then what the shell would do next is ended as well
+   * @throws Interrupted if ^C has ended it: then the shell skips the rest of the line
    */
   async waitFor(children: readonly Process[]): Promise<readonly number[]> {
     const ends: ExitStatus[] = [];

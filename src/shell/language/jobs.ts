@@ -29,7 +29,7 @@ export async function trap(args: readonly string[], shell: Interpreter): Promise
   return 0;
 }
 
-/** `wait [PID...]`: a trapped signal interrupts it, and its status is then 128 and more. */
+/** `wait [PID...]`: a trapped signal interrupts it with a status above 128. */
 export async function wait(args: readonly string[], shell: Interpreter): Promise<number> {
   const { jobs } = shell.state;
   const pids = args.length === 0 ? [...jobs.keys()] : args.map((arg) => Number(arg.replace(/^%/, "")));

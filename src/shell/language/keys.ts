@@ -1,4 +1,4 @@
-/** What a key means to whoever edits a line. */
+/** The meaning of a key for the line editor. */
 export type Key = { readonly kind: "text"; readonly text: string } | { readonly kind: KeyName };
 
 export type KeyName =
@@ -42,7 +42,7 @@ const CONTROLS: Readonly<Record<number, KeyName>> = {
   127: "backspace",
 };
 
-/** After ESC [ or ESC O, with what modifiers there are taken out: arrows and such, as xterm, the VT220 and rxvt send them. */
+/** Sequences after ESC [ or ESC O, without modifiers: arrows and others, as xterm, the VT220 and rxvt send them. */
 const SEQUENCES: Readonly<Record<string, KeyName>> = {
   A: "up",
   B: "down",
@@ -62,12 +62,12 @@ const SEQUENCES: Readonly<Record<string, KeyName>> = {
 };
 
 const ESCAPE = 0x1b;
-/** Longer ones are none that a keyboard sends. */
+/** No keyboard sends longer sequences. */
 const MAX_SEQUENCE = 16;
 
 /**
- * The first key in what was typed.
- * @returns how many bytes it took; undefined when its end is still to come
+ * The first key in the input.
+ * @returns its length in bytes; undefined if it is incomplete
  */
 export function firstKey(bytes: Uint8Array): { readonly key: Key; readonly length: number } | undefined {
   const first = bytes[0];
@@ -92,11 +92,11 @@ function escapeSequence(bytes: Uint8Array): { readonly key: Key; readonly length
   return bytes.length < MAX_SEQUENCE ? undefined : { key: { kind: "unknown" }, length: MAX_SEQUENCE };
 }
 
-/** All the text up to the next control character, or a character's bytes as far as they are there. */
+/** The text up to the next control character, or the complete characters of it. */
 function text(bytes: Uint8Array, first: number): { readonly key: Key; readonly length: number } | undefined {
   let end = 0;
   while (end < bytes.length && (bytes[end] as number) >= 0x20 && bytes[end] !== 0x7f) end++;
-  // A character of several bytes may be cut off at the end of what was read.
+  // The input can end inside a character of several bytes.
   let start = end - 1;
   while (start > 0 && ((bytes[start] as number) & 0xc0) === 0x80) start--;
   const lead = bytes[start] ?? first;

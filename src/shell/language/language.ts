@@ -2,32 +2,32 @@ import { createContext, Script } from "node:vm";
 import type { ArithExpr, ScriptNode } from "./ast.js";
 import { ShellError } from "./state.js";
 
-/** The parser of just-bash, loaded when a shell is first needed: that takes about a tenth of a second. */
+/** just-bash's parser, loaded when a shell first needs it, because loading takes a tenth of a second. */
 export interface ShellLanguage {
-  /** @throws ShellError for what is no script */
+  /** @throws ShellError for a syntax error */
   parse(text: string): ScriptNode;
   parseArithmetic(text: string): ArithExpr;
-  /** Whether the text is the beginning of a script that goes on. */
+  /** Whether the text is an incomplete script. */
   isIncomplete(text: string): boolean;
 }
 
 let loaded: Promise<ShellLanguage> | undefined;
 
-/** Loads it once for the process: it holds no state. */
+/** Loads the parser once per process: it has no state. */
 export function loadLanguage(): Promise<ShellLanguage> {
   loaded ??= import("just-bash").then(({ parse }) => createLanguage(parse));
   return loaded;
 }
 
-/** What just-bash refuses more of than this, a script of a container may not have either. */
+/** just-bash's limit for scripts applies to containers too. */
 const MAX_CACHED_SCRIPTS = 100;
 
-/** ms of the wall that one script may be parsed for; a long one takes a few. */
+/** The time limit for parsing one script, in wall-clock ms; a long one takes a few. */
 const PARSE_LIMIT_MS = 1_000;
 
 function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLanguage {
   const parseBash = bounded(parseUnbounded);
-  // The same `sh -c` text comes again and again: probes, restarts.
+  // The same `sh -c` text is parsed again and again: probes, restarts.
   const cache = new Map<string, ScriptNode>();
   const parse = (text: string): ScriptNode => {
     const known = cache.get(text);
@@ -61,9 +61,9 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
 }
 
 /**
- * just-bash goes round for ever, and takes all memory there is, in some texts without an end, such as `$(( $x`. A loop that
- * never waits can be ended from outside of JavaScript only.
- * @returns a parser that throws what `parse` throws, and that a text has no end
+ * just-bash's parser loops forever, and takes all memory, for some unfinished texts such as `$(( $x`. Only
+ * the time limit of `node:vm` ends such a loop.
+ * @returns a parser with a time limit, which reports a timeout as an unfinished text
  */
 function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptNode {
   const inside: { parse?: () => ScriptNode } = createContext({});

@@ -6,30 +6,30 @@ import { firstKey, type Key } from "./keys.js";
 export interface EditorDeps {
   readonly terminal: Terminal;
   readonly history: History;
-  /** what the word before the cursor may become */
+  /** completes the word before the cursor */
   readonly complete: (before: string) => Completion;
 }
 
-/** How a line came to its end. */
+/** How a line ended. */
 export type EditedLine =
   | { readonly kind: "line"; readonly text: string }
   | { readonly kind: "interrupted" }
   | { readonly kind: "end" };
 
-/** What a terminal is taken for that has not said how wide it is. */
+/** The width of a terminal that did not report its size. */
 const DEFAULT_COLUMNS = 80;
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u;
 
 /**
- * Reads one line from a terminal that shows nothing by itself: draws it, moves in it, remembers it.
- * Mirrors busybox's libbb/lineedit.c (read_line_input). Differs: draws the whole line after a change that is not at its end.
+ * Reads one line from a terminal without echo: draws it, moves the cursor, keeps a history. Mirrors busybox's
+ * libbb/lineedit.c (read_line_input). Differs: redraws the whole line after a change before its end.
  */
 export class LineEditor {
   #characters: string[] = [];
   #cursor = 0;
   #place = 0;
-  /** what was being typed before the history was looked at */
+  /** the line before the history was opened */
   #draft = "";
   #completions = 0;
 
@@ -62,7 +62,7 @@ export class LineEditor {
         pending = pending.subarray(found.length);
         const ended = await this.#press(found.key, prompt, signal);
         if (ended === undefined) continue;
-        // What was typed after it is for whoever reads next.
+        // Later input is for the next reader.
         if (pending.length > 0) source.unread(pending);
         return ended;
       }
@@ -193,7 +193,7 @@ export class LineEditor {
     await this.#draw(prompt, this.#column(prompt, 0), signal);
   }
 
-  /** Draws the line anew. @param shown the column, counted from the prompt's beginning, that the terminal's cursor is in */
+  /** Redraws the line. @param shown the cursor's current column, counted from the prompt's beginning */
   async #draw(prompt: string, shown: number, signal: AbortSignal): Promise<undefined> {
     const text = this.#characters.join("");
     const back = this.#travel(shown, this.#column(prompt, 0));
@@ -207,7 +207,9 @@ export class LineEditor {
     await this.#move(this.#characters.length, prompt, signal);
   }
 
-  /** A terminal stays on a line's last column until more comes: a blank makes it go on, as busybox does. */
+  /**
+   * A terminal stays in the last column until more text follows; a blank moves it to the next line, as busybox does.
+   */
   async #wrap(prompt: string, signal: AbortSignal): Promise<void> {
     if (this.#column(prompt, this.#cursor) % this.#columns === 0) await this.#show(" \b", signal);
   }
@@ -216,12 +218,12 @@ export class LineEditor {
     return this.deps.terminal.size.width || DEFAULT_COLUMNS;
   }
 
-  /** How far from the beginning of the prompt a character is, in columns. */
+  /** The column of a character, counted from the prompt's beginning. */
   #column(prompt: string, index: number): number {
     return widthOf([...prompt]) + widthOf(this.#characters.slice(0, index));
   }
 
-  /** The escape sequences that take the terminal's cursor from one column, counted from the prompt's beginning, to another. */
+  /** The escape sequences that move the cursor from one column to another, counted from the prompt's beginning. */
   #travel(from: number, to: number): string {
     const columns = this.#columns;
     const rows = Math.floor(to / columns) - Math.floor(from / columns);

@@ -33,7 +33,7 @@ export async function setOptions(args: readonly string[], shell: Interpreter): P
     }
     for (const letter of arg.slice(1)) {
       const option = letter === "o" ? OPTION_NAMES[args[++at] ?? ""] : (letter as ShellOption);
-      // Options that change nothing here (-m, -b, -h, ...) are taken without a word.
+      // Options without effect here (-m, -b, -h, ...) are accepted silently.
       if (option === undefined) continue;
       if (arg.startsWith("-")) state.options.add(option);
       else state.options.delete(option);

@@ -4,7 +4,7 @@ import { arithmeticContext, type ExpansionHost, expandPieces, expandText } from 
 import { type Piece, patternSource } from "./patterns.js";
 import { ShellError } from "./state.js";
 
-/** The value of `$name`, `${name:-word}` and the like. @throws ShellError where it must be set and is not */
+/** The value of `$name`, `${name:-word}` and the like. @throws ShellError if a required parameter is not set */
 export async function expandOperation(part: ParameterPart, host: ExpansionHost): Promise<string> {
   const { parameter, operation } = part;
   const value = lookUp(parameter, host);
@@ -109,7 +109,7 @@ function replacePattern(
   return value.replace(new RegExp(anchored, all ? "gu" : "u"), () => text);
 }
 
-/** Whether a word is certain to be one literal text: the names of builtins and functions mostly are. */
+/** Whether a word is a single literal: names of builtins and functions usually are. */
 export function literalText(word: WordNode): string | undefined {
   const [part] = word.parts;
   return word.parts.length === 1 && part?.type === "Literal" ? part.value : undefined;

@@ -1,23 +1,23 @@
 import type { ContainerFs } from "../fs/container-fs.js";
 import { resolvePath } from "../fs/paths.js";
 
-/** A part of a word after expansion. In what was quoted, `*` is a star. */
+/** A part of a word after expansion. A quoted `*` is not a wildcard. */
 export interface Piece {
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
-/** The text of a word's pieces, quoted or not. */
+/** The text of a word's parts, quoted or not. */
 export function textOf(pieces: readonly Piece[]): string {
   return pieces.map((piece) => piece.text).join("");
 }
 
-/** Whether the shell would look for files: `*`, `?` or `[` that no quotes protect. */
+/** Whether the word has wildcards: unquoted `*`, `?` or `[`. */
 export function hasPattern(pieces: readonly Piece[]): boolean {
   return pieces.some((piece) => !piece.isQuoted && /[*?[]/.test(piece.text));
 }
 
-/** The source of a regular expression for a shell pattern, without anchors. */
+/** A shell pattern as the source of a regular expression, without anchors. */
 export function patternSource(pieces: readonly Piece[], any = "[^]*", one = "[^]"): string {
   return pieces.map((piece) => (piece.isQuoted ? escapeRegExp(piece.text) : translate(piece.text, any, one))).join("");
 }
@@ -72,12 +72,12 @@ function bracket(text: string, start: number): { readonly source: string; readon
   return undefined;
 }
 
-/** Whether a whole text fits a pattern: `case`, `[[ x == y* ]]`. */
+/** Whether a whole text matches a pattern: `case`, `[[ x == y* ]]`. */
 export function matches(text: string, pattern: readonly Piece[]): boolean {
   return new RegExp(`^(?:${patternSource(pattern)})$`, "u").test(text);
 }
 
-/** The paths that a pattern stands for, sorted; none where nothing fits. */
+/** The paths that match a pattern, sorted. */
 export function expandPath(fs: ContainerFs, cwd: string, pieces: readonly Piece[]): string[] {
   const segments = splitAtSlashes(pieces);
   const isAbsolute = textOf(segments[0] ?? []) === "" && segments.length > 1;
@@ -101,7 +101,7 @@ function below(fs: ContainerFs, cwd: string, before: string, segment: readonly P
   try {
     names = fs.readdir(folder);
   } catch {
-    return []; // no folder: nothing fits
+    return []; // not a folder: no match
   }
   const pattern = new RegExp(`^(?:${patternSource(segment, "[^/]*", "[^/]")})$`, "u");
   const showsHidden = textOf(segment).startsWith(".");

@@ -1,6 +1,6 @@
 import { encodeText, unescapeText } from "../programs/escapes.js";
 
-/** `printf FORMAT [ARG...]`: the format is used again until all arguments are used up. */
+/** `printf FORMAT [ARG...]`: the format is reused until all arguments are consumed. */
 export function formatPrintf(
   format: string,
   args: readonly string[],

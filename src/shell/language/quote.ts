@@ -1,4 +1,4 @@
-/** Text in quotes that a shell reads back as it is. */
+/** Quotes a text for a shell. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

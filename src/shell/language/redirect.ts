@@ -6,7 +6,7 @@ import type { RedirectionNode } from "./ast.js";
 import { type ExpansionHost, expandText } from "./expand.js";
 import { type Descriptor, ShellError } from "./state.js";
 
-/** Names of open files that the file system does not have: what they are depends on who asks. */
+/** File names that depend on the process that opens them. */
 const DESCRIPTOR_PATHS: Readonly<Record<string, number>> = {
   "/dev/stdin": 0,
   "/dev/stdout": 1,
@@ -20,9 +20,9 @@ const DESCRIPTOR_PATHS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Opens what a command is redirected to, in the order written.
- * @returns what puts the shell's own descriptors back
- * @throws ShellError when a file cannot be opened
+ * Opens the targets of a command's redirections, in the order written.
+ * @returns a function that restores the shell's own descriptors
+ * @throws ShellError if a file cannot be opened
  */
 export async function redirect(redirections: readonly RedirectionNode[], host: ExpansionHost): Promise<() => void> {
   if (redirections.length === 0) return () => {};
@@ -107,7 +107,7 @@ function open(name: string, how: "read" | "write" | "append", host: ExpansionHos
   }
 }
 
-/** `/proc/1/fd/1`: so what a hook or a probe says comes into the container's log. */
+/** `/proc/1/fd/1`: lets hooks and probes write to the container's log. */
 function streamOfProcess(
   path: string,
   how: "read" | "write" | "append",
@@ -121,7 +121,7 @@ function streamOfProcess(
   return how === "read" ? undefined : { sink: fd === "1" ? stdout : stderr };
 }
 
-/** The terminal that the shell is on, wherever its own input and output lead. */
+/** The shell's controlling terminal, even if its input and output are redirected. */
 function openTerminal(name: string, how: "read" | "write" | "append", { terminal }: ExpansionHost): Descriptor {
   const verb = how === "read" ? "open" : "create";
   if (terminal === undefined) throw new ShellError(`can't ${verb} ${name}: No such device or address`, 1);

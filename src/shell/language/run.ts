@@ -77,7 +77,7 @@ function readOptions(
   return command === undefined ? { rest: args.slice(at) } : { command, rest: args.slice(at + 1) };
 }
 
-/** Runs a whole script. The last command of it may take the shell's place. */
+/** Runs a whole script. Its last command can replace the shell. */
 async function runProgram(text: string, shell: Interpreter): Promise<number> {
   const script = shell.parse(text);
   if (!isInterpretable(script)) return runWhole(text, shell);
@@ -86,7 +86,7 @@ async function runProgram(text: string, shell: Interpreter): Promise<number> {
   return shell.state.lastStatus;
 }
 
-/** Reads commands line by line and runs each as soon as it is whole, on a terminal with a prompt. */
+/** Reads commands line by line and runs each one as soon as it is complete; on a terminal with a prompt. */
 async function readCommands(shell: Interpreter, language: ShellLanguage): Promise<number> {
   const stdin = shell.source(0);
   if (stdin.terminal !== undefined) {

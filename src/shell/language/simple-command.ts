@@ -10,12 +10,12 @@ import { literalText } from "./parameters.js";
 import { redirect } from "./redirect.js";
 import { Leave, ShellError, type Variable } from "./state.js";
 
-/** Builtins whose `NAME=value` arguments are assignments: not split, no file names. */
+/** Builtins whose `NAME=value` arguments are assignments: without splitting and file names. */
 const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset"]);
 
 /**
  * Runs `VAR=value name args < file`.
- * @param isLast the shell ends after it: a program takes the shell's place, as `sh -c 'sleep 60'` does
+ * @param isLast the shell ends afterwards: a program replaces it, as in `sh -c 'sleep 60'`
  */
 export async function runSimpleCommand(node: SimpleCommandNode, shell: Interpreter, isLast: boolean): Promise<number> {
   const statusBefore = shell.state.lastStatus;
@@ -26,7 +26,7 @@ export async function runSimpleCommand(node: SimpleCommandNode, shell: Interpret
     restore = await redirect(node.redirections, shell);
   } catch (error) {
     if (!(error instanceof ShellError)) throw error;
-    // POSIX: such an error ends the shell for a special builtin, and only the command for others.
+    // POSIX: such an error ends the shell if the builtin is special, else only the command.
     if (name !== undefined && isSpecialBuiltin(name)) throw error;
     await shell.complain(error.message);
     return error.status;
@@ -34,7 +34,7 @@ export async function runSimpleCommand(node: SimpleCommandNode, shell: Interpret
   try {
     if (name === undefined) {
       for (const assignment of node.assignments) await assign(assignment, shell);
-      // The status of `x=$(cmd)` is the command's.
+      // The status of `x=$(cmd)` is the status of cmd.
       return substitutes(node) ? shell.state.lastStatus : 0;
     }
     shell.state.lastStatus = statusBefore;
@@ -92,7 +92,7 @@ async function dispatch(
   return runBuiltin(builtin, argv, shell);
 }
 
-/** Errors of files and of usage end the builtin, not the shell. */
+/** File and usage errors end the builtin, not the shell. */
 async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Interpreter): Promise<number> {
   try {
     return await builtin(argv.slice(1), shell);
@@ -108,7 +108,7 @@ async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Inte
   }
 }
 
-/** `A=b command`: exported to the command, and gone afterwards. */
+/** `A=b command`: exported to the command, and restored afterwards. */
 async function withAssignments(
   node: SimpleCommandNode,
   shell: Interpreter,
@@ -133,7 +133,7 @@ async function withAssignments(
 
 const MAX_FUNCTION_DEPTH = 200;
 
-/** Calls a function of the shell. */
+/** Calls a shell function. */
 async function runFunction(name: string, args: readonly string[], shell: Interpreter): Promise<number> {
   const { state } = shell;
   const body = state.functions.get(name);
@@ -160,7 +160,7 @@ async function runFunction(name: string, args: readonly string[], shell: Interpr
   }
 }
 
-/** Runs a program: as a process of its own, or in the shell's place when nothing comes after it. */
+/** Runs a program: in a new process, or in the shell's place if nothing follows. */
 export async function runExternal(argv: readonly string[], shell: Interpreter, inPlace: boolean): Promise<number> {
   const { self, state } = shell;
   const world = {
@@ -177,7 +177,7 @@ export async function runExternal(argv: readonly string[], shell: Interpreter, i
     return (await shell.waitFor([child]))[0] ?? 0;
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
-    // A name without a slash that nothing is found for is "not found" to a shell, whatever execve would say.
+    // For a shell, an unknown name without a slash is "not found", whatever execve reports.
     await shell.complain(`${error.command}: ${error.exitCode === 127 ? "not found" : capital(error.reason)}`);
     return error.exitCode;
   }
@@ -185,7 +185,7 @@ export async function runExternal(argv: readonly string[], shell: Interpreter, i
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** `exec command` ends the shell; `exec > file` changes its descriptors for good. */
+/** `exec command` ends the shell; `exec > file` redirects the shell itself. */
 async function runExec(
   node: SimpleCommandNode,
   argv: readonly string[],
@@ -201,7 +201,7 @@ async function runExec(
   throw new Leave("exit", await runExternal(argv, shell, true));
 }
 
-/** The folder that `cd` goes to. @throws FsError */
+/** The target folder of `cd`. @throws FsError */
 export function enterFolder(name: string, shell: Interpreter): string {
   const path = resolvePath(shell.state.cwd, name);
   if (shell.files.stat(path).type !== "directory") throw new FsError("ENOTDIR", path);

@@ -8,7 +8,7 @@ export interface Variable {
   readonly isReadonly: boolean;
 }
 
-/** An open file of the shell: to read from, to write to, or both. */
+/** An open file of the shell: for reading, writing, or both. */
 export interface Descriptor {
   readonly source?: ByteSource;
   readonly sink?: ByteSink;
@@ -17,16 +17,16 @@ export interface Descriptor {
 /** `set -e` and the like, by letter. */
 export type ShellOption = "e" | "u" | "x" | "f" | "n" | "a" | "pipefail";
 
-/** What a shell knows between two commands. A subshell gets a copy. */
+/** The state of a shell between two commands. A subshell gets a copy. */
 export class ShellState {
   readonly variables = new Map<string, Variable>();
   readonly functions = new Map<string, FunctionDefNode>();
   readonly options = new Set<ShellOption>();
   readonly descriptors = new Map<number, Descriptor>();
-  /** commands by signal; 0 is EXIT; an empty command: ignored */
+  /** commands by signal; 0 is EXIT; an empty command ignores the signal */
   readonly traps = new Map<number, string>();
   readonly jobs = new Map<number, Process>();
-  /** variables to put back when the function that made them local returns */
+  /** former values of local variables, restored when the function returns */
   readonly locals: Map<string, Variable | undefined>[] = [];
   /** `$1`, `$2`, ... */
   parameters: readonly string[] = [];
@@ -37,7 +37,7 @@ export class ShellState {
   lastStatus = 0;
   lastBackgroundPid: number | undefined;
   cwd = "/";
-  /** how deep in loops and functions: what break, continue and return refer to */
+  /** nesting depth of loops and functions, for break, continue and return */
   loopDepth = 0;
   functionDepth = 0;
 
@@ -45,7 +45,7 @@ export class ShellState {
     return this.variables.get(name)?.value;
   }
 
-  /** @returns false for a read-only variable */
+  /** @returns false if the variable is read-only */
   set(
     name: string,
     value: string,
@@ -61,14 +61,14 @@ export class ShellState {
     return true;
   }
 
-  /** What programs that are started get. */
+  /** The environment of started programs. */
   environment(): Record<string, string> {
     const out: Record<string, string> = {};
     for (const [name, { value, isExported }] of this.variables) if (isExported) out[name] = value;
     return out;
   }
 
-  /** A subshell's own. Traps are not inherited, but what is ignored stays so. */
+  /** A copy for a subshell. Traps are not inherited, ignored signals are. */
   fork(): ShellState {
     const copy = new ShellState();
     for (const [name, variable] of this.variables) copy.variables.set(name, variable);
@@ -88,24 +88,24 @@ export class ShellState {
   }
 }
 
-/** `break`, `continue`, `return`, `exit`: how they leave what they are in. */
+/** `break`, `continue`, `return`, `exit`: thrown to leave the enclosing code. */
 export class Leave extends Error {
   override readonly name = "Leave";
   constructor(
     readonly how: "break" | "continue" | "return" | "exit",
-    /** of how many loops, or the status */
+    /** the number of loops, or the status */
     public count: number,
   ) {
     super(how);
   }
 }
 
-/** ^C at an interactive shell: ends what it does, and not the shell. */
+/** ^C at an interactive shell: ends the current command, not the shell. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** An error that ends a shell which is not interactive: said already, or to be said. */
+/** An error that ends a non-interactive shell, reported already or not. */
 export class ShellError extends Error {
   override readonly name = "ShellError";
   constructor(

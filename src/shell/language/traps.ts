@@ -5,7 +5,7 @@ import { Interrupted, type ShellState } from "./state.js";
 /** The pseudo signal of `trap ... EXIT`. */
 export const EXIT = 0;
 
-/** What a shell was told to do about signals. A trap runs between two commands, or when it interrupts a wait. */
+/** The traps of a shell. A trap runs between two commands, or interrupts a wait. */
 export class Traps {
   readonly #pending: number[] = [];
   #wake: (() => void)[] = [];
@@ -21,7 +21,7 @@ export class Traps {
     for (const [signal, command] of state.traps) this.set(signal, command);
   }
 
-  /** The shell has a terminal: ^C ends what it does and not itself, and it outlives SIGTERM. */
+  /** The shell has a terminal: ^C ends its command but not the shell, and the shell ignores SIGTERM. */
   becomeInteractive(): void {
     this.#isInteractive = true;
     for (const signal of [SIGINT, SIGQUIT, SIGTERM]) if (!this.state.traps.has(signal)) this.#setDefault(signal);
@@ -43,7 +43,7 @@ export class Traps {
     for (const one of wake) one();
   }
 
-  /** @param command undefined: as if nothing had been said; empty: ignore */
+  /** @param command undefined: default action; empty: ignore */
   set(signal: number, command: string | undefined): void {
     if (command === undefined) this.state.traps.delete(signal);
     else this.state.traps.set(signal, command);
@@ -79,8 +79,8 @@ export class Traps {
   }
 
   /**
-   * Waits for something that a trap may interrupt: `wait`, `read`.
-   * @returns the signal that came first; undefined when what was waited for did
+   * Waits for something that a trap can interrupt: `wait`, `read`.
+   * @returns the signal that came first; undefined if the wait ended by itself
    */
   async orSignal(event: Promise<unknown>): Promise<number | undefined> {
     if (this.#isInterrupted) return SIGINT;
@@ -95,7 +95,7 @@ export class Traps {
     return first === "interrupted" ? (this.#pending[0] ?? SIGINT) : undefined;
   }
 
-  /** The command for the end of the shell, once. */
+  /** Returns the EXIT command, once. */
   takeExit(): string | undefined {
     const command = this.state.traps.get(EXIT);
     this.state.traps.delete(EXIT);

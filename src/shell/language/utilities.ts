@@ -7,8 +7,8 @@ import { bashFileSystem } from "./bash-fs.js";
 import type { Interpreter } from "./interpreter.js";
 
 /**
- * Runs a command that just-bash brings: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
- * Differs: in a pipeline that never ends they write nothing, since theirs is the end of input.
+ * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
+ * Differs: in an endless pipeline they write nothing, because they wait for the end of input.
  */
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
@@ -30,8 +30,8 @@ export async function runUtility(self: Self): Promise<number> {
 }
 
 /**
- * Runs a script that uses what our interpreter does not know (arrays, process substitution) by just-bash as a whole.
- * Differs: what it writes is there when it has ended.
+ * Runs a script with features that our interpreter lacks (arrays, process substitution) in just-bash as a whole.
+ * Differs: its output appears when it has ended.
  */
 export async function runWhole(text: string, shell: Interpreter): Promise<number> {
   const { self, state } = shell;
@@ -61,7 +61,7 @@ function output(
 
 const bashOf = new WeakMap<Machine, Bash>();
 
-/** One per container: it keeps nothing between two commands, but making it takes a few milliseconds. */
+/** One per container: it keeps no state between commands, but creating it takes a few milliseconds. */
 async function openBash(machine: Machine): Promise<Bash> {
   const known = bashOf.get(machine);
   if (known !== undefined) return known;
@@ -71,8 +71,8 @@ async function openBash(machine: Machine): Promise<Bash> {
     fs,
     cwd: "/",
     env: {},
-    // It guards against scripts that break out into JavaScript by replacing globals of the whole process while it runs,
-    // which other containers and the servers in this process need. Nothing here lets a script run JavaScript.
+    // Defence in depth replaces globals of the whole process, which other containers and servers need, to keep scripts
+    // from running JavaScript. Scripts cannot run JavaScript here anyway.
     defenseInDepth: false,
     sleep: (ms) => machine.clock.sleep(ms),
     executionLimits: { maxExecutionTimeMs: Number.POSITIVE_INFINITY },
@@ -81,7 +81,7 @@ async function openBash(machine: Machine): Promise<Bash> {
   return bash;
 }
 
-/** just-bash tells errors apart by the code in their text. */
+/** just-bash's errors can only be told apart by the code in their text. */
 export function asBashError(error: unknown, operation: string): Error {
   if (!(error instanceof FsError)) return error instanceof Error ? error : new Error(String(error));
   return Object.assign(new Error(`${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`), {

@@ -18,16 +18,16 @@ export interface MachineOptions {
   readonly ports: Ports;
   readonly network: Network;
   readonly ip: string | undefined;
-  /** bytes; undefined: as much as there is */
+  /** bytes; undefined: unlimited */
   readonly memoryLimit: number | undefined;
-  /** the first process is the first of its PID namespace: not so where the pod's containers share one */
+  /** whether the first process is PID 1 of its namespace: false if the pod's containers share one */
   readonly hasOwnPids: boolean;
 }
 
-/** Interpreters of interpreters: Linux gives up as early. */
+/** Limit for nested interpreters, as in Linux. */
 const MAX_INTERPRETERS = 4;
 
-/** Linux's MAX_ARG_STRLEN, and a quarter of a stack of 8 MB for all together. */
+/** Linux's MAX_ARG_STRLEN; all arguments together are limited to a quarter of a stack of 8 MB. */
 const MAX_ARGUMENT_BYTES = 131_072;
 const MAX_ARGUMENTS_BYTES = 2_097_152;
 
@@ -42,7 +42,7 @@ function isTooLong(argv: readonly string[], env: Readonly<Record<string, string>
   return sum > MAX_ARGUMENTS_BYTES;
 }
 
-/** One container's processes and what they share. */
+/** The processes of one container and their shared resources. */
 export class ContainerMachine implements Machine {
   readonly processes = new ProcessTable();
   readonly fs;
@@ -68,7 +68,7 @@ export class ContainerMachine implements Machine {
     this.memory = new MemoryAccount(options.memoryLimit);
     this.#network = options.network;
     this.#hasOwnPids = options.hasOwnPids;
-    if (!options.hasOwnPids) this.processes.nextPid(); // the sandbox's own process has the first
+    if (!options.hasOwnPids) this.processes.nextPid(); // PID 1 is the sandbox's own process
   }
 
   connect(host: string, port: number): Connection | undefined {

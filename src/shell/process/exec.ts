@@ -3,16 +3,16 @@ import { lookUp } from "./lookup.js";
 import { SpawnError } from "./machine.js";
 import type { Self } from "./process.js";
 
-/** Interpreters of interpreters: Linux gives up as early. */
+/** Limit for nested interpreters, as in Linux. */
 const MAX_INTERPRETERS = 4;
 
-/** What changes when a process goes on as another program. */
+/** The parts of a process that execve replaces. */
 export type ExecChange = Partial<Pick<Self, "env" | "cwd" | "stdin" | "stdout" | "stderr">>;
 
 /**
- * The process goes on as another program, as after execve.
+ * Replaces the process's program, as execve does.
  * @returns its exit code
- * @throws SpawnError when there is no such program; then the process is what it was
+ * @throws SpawnError if the program does not exist; then the process is unchanged
  */
 export async function execInPlace(self: Self, argv: readonly string[], change: ExecChange = {}): Promise<number> {
   const env = change.env ?? self.env;

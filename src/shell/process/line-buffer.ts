@@ -1,27 +1,27 @@
-/** Keys that a terminal in canonical mode acts on itself, by byte. Mirrors Linux's defaults (INIT_C_CC). */
+/** Keys that a terminal in canonical mode interprets, by byte. Mirrors Linux's defaults (INIT_C_CC). */
 const EOF = 0x04;
 const ERASE = 0x7f;
-/** Differs: Linux has one erase character; keyboards send either. */
+/** Differs: Linux has one erase character; keyboards send either of these. */
 const BACKSPACE = 0x08;
 const KILL = 0x15;
 const WORD_ERASE = 0x17;
 const NEWLINE = 0x0a;
 const TAB = 0x09;
 
-/** Linux's MAX_CANON: what is typed beyond it is dropped until the line ends. */
+/** Linux's MAX_CANON: further input is dropped until the line ends. */
 const MAX_LINE_BYTES = 4096;
 
-/** What comes of one byte that was typed. */
+/** The effect of one typed byte. */
 export interface Typed {
-  /** what the terminal shows of it */
+  /** the echo on the terminal */
   readonly echo: string | Uint8Array;
-  /** what can be read from now on: a line, or part of one before ^D; empty: the end of input */
+  /** input that is complete now: a line, or a part of one before ^D; empty for end of input */
   readonly line?: Buffer;
 }
 
 const NOTHING: Typed = { echo: "" };
 
-/** The line that is being typed in canonical mode. Mirrors Linux's drivers/tty/n_tty.c (n_tty_receive_char_special, eraser). */
+/** The current line in canonical mode. Mirrors Linux's drivers/tty/n_tty.c (n_tty_receive_char_special, eraser). */
 export class LineBuffer {
   #bytes: number[] = [];
 
@@ -50,7 +50,7 @@ export class LineBuffer {
     }
   }
 
-  /** What was typed so far; the buffer is empty then. */
+  /** Takes the input so far and clears the buffer. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes);
     this.#bytes = [];
@@ -60,7 +60,7 @@ export class LineBuffer {
   #eraseCharacter(): string {
     let byte = this.#bytes.pop();
     if (byte === undefined) return "";
-    // A character of several bytes goes at once (IUTF8).
+    // Erases a character of several bytes at once (IUTF8).
     while (byte !== undefined && (byte & 0xc0) === 0x80) byte = this.#bytes.pop();
     return byte !== undefined && isControl(byte) ? "\b \b\b \b" : "\b \b";
   }
@@ -79,7 +79,7 @@ export class LineBuffer {
   }
 }
 
-/** Differs: a tab counts as one column when it is erased. */
+/** Differs: an erased tab counts as one column. */
 function isControl(byte: number): boolean {
   return byte < 0x20 && byte !== TAB;
 }

@@ -3,17 +3,17 @@ import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import { SpawnError } from "./machine.js";
 
-/** What runc looks in when the image sets no PATH. */
+/** runc's default PATH. */
 export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What executing a file means: a program of ours, or an interpreter that is handed the file. */
+/** The target of an executable file: a program of ours, or an interpreter with the file as its argument. */
 export type Executable =
   | { readonly kind: "program"; readonly program: string; readonly path: string }
   | { readonly kind: "script"; readonly interpreter: readonly string[]; readonly path: string };
 
 /**
- * Finds what `command` names, as execvp does.
- * @throws SpawnError 127 where there is nothing, 126 where it cannot be executed
+ * Finds the file of `command`, as execvp does.
+ * @throws SpawnError 127 if it does not exist, 126 if it is not executable
  */
 export function lookUp(fs: ContainerFs, command: string, cwd: string, searchPath: string | undefined): Executable {
   if (command === "") throw new SpawnError(127, command, "no such file or directory");

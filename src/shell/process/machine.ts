@@ -7,22 +7,22 @@ import type { Invocation, Process, Program } from "./process.js";
 import type { ProcessTable } from "./process-table.js";
 
 export interface SpawnOptions extends Invocation {
-  /** who starts it; 0: the runtime */
+  /** the parent process; 0: the runtime */
   readonly parentPid: number;
-  /** the process group to join; `new`: one of its own; default: its parent's */
+  /** the process group to join; `new`: a new one; default: its parent's */
   readonly group?: number | "new";
 }
 
-/** Who processes run as. */
+/** The user of a process. */
 export interface ProcessUser {
   readonly uid: number;
   readonly gid: number;
-  /** all groups, the first one's included */
+  /** all groups, including the primary one */
   readonly groups: readonly number[];
   readonly name: string;
 }
 
-/** What a container's processes share. */
+/** The shared environment of a container's processes. */
 export interface Machine {
   readonly fs: ContainerFs;
   readonly clock: Clock;
@@ -30,32 +30,32 @@ export interface Machine {
   readonly hostname: string;
   readonly user: ProcessUser;
   readonly processes: ProcessTable;
-  /** what listens in the pod's network */
+  /** listeners in the pod's network */
   readonly ports: Ports;
-  /** the first address of the pod; undefined in the host's network */
+  /** the first address of the pod; undefined in the host network */
   readonly ip: string | undefined;
-  /** what the processes have taken of the container's memory */
+  /** the container's memory in use */
   readonly memory: MemoryAccount;
-  /** @returns undefined when nobody listens there */
+  /** @returns undefined without a listener */
   connect(host: string, port: number): Connection | undefined;
   /**
-   * Starts the program that `argv[0]` names.
-   * @throws SpawnError when there is none, or it cannot be run
+   * Starts the program `argv[0]`.
+   * @throws SpawnError if it does not exist or cannot run
    */
   spawn(options: SpawnOptions): Process;
   /** Starts a process of an already running program: a subshell, a part of a pipeline. */
   fork(program: Program, options: SpawnOptions): Process;
 }
 
-/** Why a program does not start: 127 not found, 126 found but not to be run. */
+/** A program that cannot start: 127 not found, 126 not executable. */
 export class SpawnError extends Error {
   override readonly name = "SpawnError";
   constructor(
     readonly exitCode: 126 | 127,
     readonly command: string,
-    /** as execve's errno says: `no such file or directory`, `permission denied` */
+    /** the text of execve's errno: `no such file or directory`, `permission denied` */
     readonly reason: string,
-    /** what was found, and cannot become a process: the kernel says so, and not who looked for it */
+    /** whether a file was found but cannot be executed: the error then comes from the kernel, not from the search */
     readonly path?: string,
   ) {
     super(`${command}: ${reason}`);

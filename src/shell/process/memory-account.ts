@@ -1,10 +1,10 @@
-/** What a container's processes have taken of its memory. They say so themselves: nothing is really taken. */
+/** The memory of a container's processes. The processes only report it; nothing is allocated. */
 export class MemoryAccount {
   #usedBytes = 0;
-  /** called once when the limit is passed: the kernel's out-of-memory killer */
+  /** called once when the limit is exceeded: the kernel's out-of-memory killer */
   onExceeded: () => void = () => {};
 
-  /** @param limitBytes undefined: as much as there is */
+  /** @param limitBytes undefined: unlimited */
   constructor(public limitBytes: number | undefined) {}
 
   get usedBytes(): number {

@@ -1,10 +1,10 @@
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 import { Waiters } from "./waiters.js";
 
-/** As Linux's pipes: a writer waits once so much is unread. */
+/** As in Linux's pipes: a writer waits above this many unread bytes. */
 const CAPACITY_BYTES = 65_536;
 
-/** A pipe: what is written to one end is read at the other. Both ends begin with one holder. */
+/** A pipe: bytes written to one end are read at the other. Each end starts with one holder. */
 export class Pipe {
   readonly #chunks: Buffer[] = [];
   #size = 0;
@@ -41,17 +41,17 @@ export class Pipe {
     };
   }
 
-  /** what is written and not read */
+  /** the unread bytes */
   get size(): number {
     return this.#size;
   }
 
-  /** Whoever writes now must wait. */
+  /** Writers must wait now. */
   get isFull(): boolean {
     return this.#size >= CAPACITY_BYTES;
   }
 
-  /** Drops what was not read yet. */
+  /** Drops unread bytes. */
   discard(): void {
     this.#chunks.length = 0;
     this.#size = 0;
@@ -74,7 +74,7 @@ export class Pipe {
     }
   }
 
-  /** The oldest piece; small ones at once, as one read of a kernel's pipe returns them. */
+  /** The oldest piece; small pieces are joined, as one read of a kernel's pipe returns them. */
   #next(max: number): Buffer | undefined {
     const first = this.#chunks.shift();
     const second = this.#chunks[0];

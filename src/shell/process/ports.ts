@@ -7,14 +7,17 @@ export interface Connection {
   readonly outgoing: ByteSink;
 }
 
-/** Is handed each connection that is made. */
+/** Receives each new connection. */
 export type Listener = (connection: Connection) => void;
 
-/** What listens on the TCP ports of a pod's network: only inside the runtime, no socket of the machine is opened. */
+/**
+ * The listeners on TCP ports of a pod's network. They exist only inside the runtime; no socket of the machine is
+ * opened.
+ */
 export class Ports {
   readonly #listeners = new Map<number, Listener>();
 
-  /** @returns false when the port is taken */
+  /** @returns false if the port is in use */
   listen(port: number, listener: Listener): boolean {
     if (this.#listeners.has(port)) return false;
     this.#listeners.set(port, listener);
@@ -25,7 +28,7 @@ export class Ports {
     this.#listeners.delete(port);
   }
 
-  /** @returns the client's side; undefined when nobody listens: connection refused */
+  /** @returns the client's side; undefined without a listener: connection refused */
   connect(port: number): Connection | undefined {
     const listener = this.#listeners.get(port);
     if (listener === undefined) return undefined;
@@ -40,7 +43,7 @@ export class Ports {
   }
 }
 
-/** The pods' network: who has which address. */
+/** The pod network: which pod has which address. */
 export class Network {
   readonly #portsOf = new Map<string, Ports>();
 

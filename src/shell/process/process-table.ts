@@ -20,7 +20,7 @@ export class ProcessTable {
     return this.#byPid.get(pid);
   }
 
-  /** Those that run, in the order of their PIDs. */
+  /** The running processes, in order of PID. */
   list(): readonly Process[] {
     return [...this.#byPid.values()];
   }
@@ -30,7 +30,7 @@ export class ProcessTable {
     for (const process of this.list()) if (process.group === group) process.kill(signal);
   }
 
-  /** What the kernel does when the namespace's first process has ended. */
+  /** What the kernel does when a namespace's first process has ended. */
   killAll(): void {
     for (const process of this.list()) process.kill(SIGKILL);
   }

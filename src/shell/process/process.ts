@@ -8,7 +8,7 @@ export type ExitStatus =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "signaled"; readonly signal: number };
 
-/** As a shell's `$?` and a container's exitCode show it. */
+/** The exit code in a shell's `$?` and a container's status. */
 export function exitCodeOf(status: ExitStatus): number {
   switch (status.kind) {
     case "exited":
@@ -20,10 +20,10 @@ export function exitCodeOf(status: ExitStatus): number {
   }
 }
 
-/** What a process does about a signal it has been sent. */
+/** A process's action for a signal. */
 export type SignalHandler = "default" | "ignore" | ((signal: number) => void);
 
-/** What a program is started with. */
+/** The start parameters of a program. */
 export interface Invocation {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -33,18 +33,18 @@ export interface Invocation {
   readonly stderr: ByteSink;
 }
 
-/** What a program sees of the world: all that it may touch. */
+/** A program's own process: everything that the program can access. */
 export interface Self extends Invocation {
   readonly pid: number;
-  /** aborts when the process is ended from outside: every wait takes it */
+  /** aborts when the process is killed; every wait must take it */
   readonly signal: AbortSignal;
   readonly machine: Machine;
   onSignal(signal: number, handler: SignalHandler): void;
-  /** The process goes on as another program, as after exec: its handlers of signals are gone, what it ignores stays so. */
+  /** Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored. */
   become(argv: readonly string[]): void;
 }
 
-/** A program: runs until its exit code is there. */
+/** A program. Resolves with its exit code. */
 export type Program = (self: Self) => Promise<number>;
 
 export interface ProcessOptions extends Invocation {
@@ -56,23 +56,23 @@ export interface ProcessOptions extends Invocation {
   readonly isInit: boolean;
 }
 
-/** Ends a program's waits when its process is killed. Made once: an error collects its stack, and each process ends. */
+/** The reason that aborts the waits of a killed process. Created once, because an error collects its stack. */
 const KILLED = new DOMException("the process has ended", "AbortError");
 
-/** A process in a container: a program that runs, the streams it holds, and what signals do to it. */
+/** A process in a container: a running program, its streams, and its reactions to signals. */
 export class Process {
   readonly pid: number;
   readonly parentPid: number;
-  /** who a terminal's keys reach together */
+  /** processes that a terminal's keys reach together */
   readonly group: number;
   readonly exited: Promise<ExitStatus>;
   #argv: readonly string[];
   #end: (status: ExitStatus) => void = () => {};
   #status: ExitStatus | undefined;
   readonly #handlers = new Map<number, SignalHandler>();
-  /** made for the first program that waits: most end without having waited for anything */
+  /** created for the first wait; most programs end without one */
   #kill: AbortController | undefined;
-  /** what it was started with: upstream /proc/PID/fd/0, 1 and 2 */
+  /** its initial streams: upstream /proc/PID/fd/0, 1 and 2 */
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   readonly #isInit: boolean;
 
@@ -109,7 +109,7 @@ export class Process {
         for (const [signal, handler] of this.#handlers) if (handler !== "ignore") this.#handlers.delete(signal);
       },
     };
-    // Not before whoever starts it has it in the books: `ps` sees itself.
+    // Later, once the process table has it: `ps` lists itself.
     queueMicrotask(() => void this.#run(program, self));
   }
 
@@ -128,7 +128,7 @@ export class Process {
     } catch (error) {
       if (error instanceof BrokenPipeError) this.#finish({ kind: "signaled", signal: SIGPIPE });
       else if (this.#status === undefined) {
-        // A program that throws has a bug of ours; the container sees a crash and the log says why.
+        // An exception in a program is a bug of ours; the container sees a crash, and the log the reason.
         await say(self, `${self.argv[0]}: ${error instanceof Error ? error.message : String(error)}\n`);
         this.#finish({ kind: "exited", code: 1 });
       }
@@ -154,8 +154,8 @@ export class Process {
   /**
    * Sends a signal.
    *
-   * As the kernel does: SIGKILL always ends the process; the first process of a PID namespace is spared every other signal
-   * that it has no handler for, which is why `sleep` as a container's command outlives SIGTERM.
+   * As in the kernel, SIGKILL always ends the process, and the first process of a PID namespace ignores every other
+   * signal without a handler. That is why `sleep` as a container's command survives SIGTERM.
    */
   kill(signal: number): void {
     if (this.#status !== undefined) return;
@@ -172,7 +172,7 @@ export class Process {
     if (!this.#isInit && endsByDefault(signal)) this.#finish({ kind: "signaled", signal });
   }
 
-  /** Ends the process with a code of somebody else's choosing: for what the kernel, or a learner, does to it. */
+  /** Ends the process with a given result, for actions of the kernel or the learner. */
   endAs(status: ExitStatus): void {
     this.#finish(status);
   }
@@ -182,6 +182,6 @@ async function say(self: Self, text: string): Promise<void> {
   try {
     await self.stderr.write(Buffer.from(text), self.signal);
   } catch {
-    // Its stderr is gone as well: nobody is left to tell.
+    // Its stderr is closed as well, so there is nothing to report to.
   }
 }

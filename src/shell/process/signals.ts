@@ -1,4 +1,4 @@
-/** Linux's signals by their numbers on x86-64, which is what exit codes show: 128 + number. */
+/** Linux's signals by their numbers on x86-64. Exit codes show 128 + number. */
 const NUMBERS = {
   SIGHUP: 1,
   SIGINT: 2,
@@ -40,7 +40,7 @@ const ALIASES: Readonly<Record<string, SignalName>> = { SIGCLD: "SIGCHLD", SIGIO
 const SIGRTMIN = 34;
 const SIGRTMAX = 64;
 
-/** @param text `SIGTERM`, `TERM`, `15`, `SIGRTMIN+3` @returns its number; undefined when there is no such signal */
+/** @param text `SIGTERM`, `TERM`, `15`, `SIGRTMIN+3` @returns its number; undefined for an unknown signal */
 export function parseSignal(text: string): number | undefined {
   if (/^\d+$/.test(text)) {
     const number = Number(text);
@@ -77,10 +77,10 @@ export const SIGTSTP = NUMBERS.SIGTSTP;
 export const SIGWINCH = NUMBERS.SIGWINCH;
 
 const HARMLESS: ReadonlySet<number> = new Set([NUMBERS.SIGCHLD, NUMBERS.SIGURG, NUMBERS.SIGWINCH, NUMBERS.SIGCONT]);
-/** Differs: a process cannot be stopped and continued here; these do nothing. */
+/** Differs: processes cannot be stopped and continued here, so these signals have no effect. */
 const STOPPING: ReadonlySet<number> = new Set([NUMBERS.SIGSTOP, NUMBERS.SIGTSTP, NUMBERS.SIGTTIN, NUMBERS.SIGTTOU]);
 
-/** Whether a process that does nothing about this signal ends by it. */
+/** Whether the signal ends a process by default. */
 export function endsByDefault(number: number): boolean {
   return !HARMLESS.has(number) && !STOPPING.has(number);
 }

@@ -1,43 +1,43 @@
 import type { Terminal } from "./terminal.js";
 
 /**
- * What processes read from and write to: byte streams that several processes may hold, as file descriptors do.
+ * Byte streams of processes. Several processes can hold one, as with file descriptors.
  *
- * Who is handed a stream holds it from `retain` to `release`; when nobody does any more it is closed.
+ * A holder calls `retain` first and `release` last; the stream closes after the last release.
  */
 
-/** Bytes to read. */
+/** A readable byte stream. */
 export interface ByteSource {
   /**
-   * What is there, at most `max` bytes of it; waits while there is nothing.
+   * Reads at most `max` available bytes; waits if there are none.
    * @returns undefined at the end
    * @throws the signal's reason
    */
   read(signal: AbortSignal, max?: number): Promise<Buffer | undefined>;
-  /** Gives back what was read and not used: the next reader gets it first. */
+  /** Returns unused bytes to the stream: the next reader gets them first. */
   unread(bytes: Buffer): void;
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
-  /** the terminal that this is an end of */
+  /** the terminal behind this stream */
   readonly terminal?: Terminal;
 }
 
-/** Somewhere to write bytes to. */
+/** A writable byte stream. */
 export interface ByteSink {
   /**
-   * Resolves when there is room for more. The bytes must not be changed afterwards.
-   * @throws BrokenPipeError when nobody will read it; the signal's reason
+   * Resolves when there is room for more. The bytes must not change afterwards.
+   * @throws BrokenPipeError without a reader; the signal's reason
    */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void> | void;
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
-  /** the terminal that this is an end of */
+  /** the terminal behind this stream */
   readonly terminal?: Terminal;
 }
 
-/** Nobody reads the other end. Whoever writes is sent SIGPIPE. */
+/** The other end has no reader. The writer gets SIGPIPE. */
 export class BrokenPipeError extends Error {
   override readonly name = "BrokenPipeError";
   constructor() {
@@ -48,7 +48,7 @@ export class BrokenPipeError extends Error {
 const NEWLINE = 0x0a;
 
 /**
- * One line, with its newline unless the end came first; what follows stays in the source.
+ * Reads one line, with its newline unless the stream ends first; later bytes stay in the stream.
  * @returns undefined at the end
  */
 export async function readLine(source: ByteSource, signal: AbortSignal): Promise<Buffer | undefined> {
@@ -67,7 +67,7 @@ export async function readLine(source: ByteSource, signal: AbortSignal): Promise
   }
 }
 
-/** All that comes until the end. */
+/** Reads everything up to the end. */
 export async function readAll(source: ByteSource, signal: AbortSignal): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (;;) {
@@ -77,7 +77,7 @@ export async function readAll(source: ByteSource, signal: AbortSignal): Promise<
   }
 }
 
-/** A source that is all there from the beginning: a here document, an empty stdin. */
+/** A source with fixed content: a here document, an empty stdin. */
 export class BytesSource implements ByteSource {
   #rest: Buffer;
 
@@ -100,7 +100,7 @@ export class BytesSource implements ByteSource {
   release(): void {}
 }
 
-/** A source without an end, made as it is read: /dev/zero, /dev/urandom. */
+/** An endless source: /dev/zero, /dev/urandom. */
 export class EndlessSource implements ByteSource {
   #given: Buffer[] = [];
 
@@ -121,7 +121,7 @@ export class EndlessSource implements ByteSource {
   release(): void {}
 }
 
-/** Keeps what is written, up to a limit; what is beyond it is dropped. */
+/** Collects output up to a limit and drops the rest. */
 export class CollectingSink implements ByteSink {
   readonly #parts: Uint8Array[] = [];
   #length = 0;
@@ -148,7 +148,7 @@ export class CollectingSink implements ByteSink {
   release(): void {}
 }
 
-/** Takes everything and keeps nothing: /dev/null. */
+/** Discards all output: /dev/null. */
 export class NullSink implements ByteSink {
   write(): void {}
   retain(): void {}

@@ -4,16 +4,16 @@ import { SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH } from "./signals.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 import { Waiters } from "./waiters.js";
 
-/** What a terminal does with what passes through it. Mirrors termios: ICANON, ECHO, ISIG, ICRNL, ONLCR. */
+/** A terminal's modes. Mirrors termios: ICANON, ECHO, ISIG, ICRNL, ONLCR. */
 export interface TerminalModes {
-  /** input is handed on line by line, and can be corrected before */
+  /** input arrives line by line, and can be edited before */
   readonly isCanonical: boolean;
   readonly echoes: boolean;
-  /** ^C, ^\ and ^Z are signals */
+  /** ^C, ^\ and ^Z send signals */
   readonly hasSignals: boolean;
-  /** a carriage return that is typed is a newline */
+  /** a typed carriage return becomes a newline */
   readonly mapsInput: boolean;
-  /** a newline that is written goes to the line's beginning, too */
+  /** a written newline also returns to the first column */
   readonly mapsOutput: boolean;
 }
 
@@ -25,15 +25,15 @@ export const COOKED: TerminalModes = {
   mapsOutput: true,
 };
 
-/** Where what a terminal shows goes. */
+/** The display of a terminal. */
 export interface TerminalOutput extends ByteSink {
-  /** whoever writes now must wait */
+  /** writers must wait */
   readonly isFull?: boolean;
-  /** drops what has not been seen yet: ^C does */
+  /** drops unread output, as ^C does */
   discard?(): void;
 }
 
-/** The processes of a terminal: how it reaches them. */
+/** How a terminal reaches its processes. */
 export interface TerminalProcesses {
   signalGroup(group: number, signal: number): void;
 }
@@ -46,31 +46,31 @@ const SIGNAL_KEYS: ReadonlyMap<number, number> = new Map([
   [0x1a, SIGTSTP],
 ]);
 
-/** Who types waits once so much is unread. */
+/** The typing side waits above this many unread bytes. */
 const MAX_UNREAD_BYTES = 65_536;
 
 /**
- * A pseudo terminal: who is connected types into `input` and sees what goes to `output`; processes hold `source` and
- * `sink`. Mirrors Linux's line discipline (drivers/tty/n_tty.c) as far as a shell needs it.
+ * A pseudo terminal: the client types into `input` and sees `output`; processes hold `source` and `sink`. Mirrors
+ * Linux's line discipline (drivers/tty/n_tty.c) as far as a shell needs it.
  *
- * Differs: no flow control by ^S and ^Q, no ^V and ^R, a stopped job does not exist.
+ * Differs: no flow control by ^S and ^Q, no ^V and ^R, no stopped jobs.
  */
 export class Terminal {
   readonly source: ByteSource;
   readonly sink: ByteSink;
-  /** 0 by 0 until who is connected says how large it is, as with containerd */
+  /** 0 by 0 until the client reports its size, as with containerd */
   size: TerminalSize = { width: 0, height: 0 };
-  /** the process group that the keys' signals are for */
+  /** the foreground process group, which gets the keys' signals */
   foreground = 0;
   #modes = COOKED;
   readonly #line = new LineBuffer();
-  /** lines, or bytes in raw mode; an empty one is the end of input, once */
+  /** lines, or bytes in raw mode; an empty item is one end of input */
   #unread: Buffer[] = [];
   #unreadBytes = 0;
   readonly #waiters = new Waiters();
   #isHungUp = false;
 
-  /** @param output where what is to be seen goes; the terminal lets go of it when it hangs up */
+  /** @param output the display; released when the terminal hangs up */
   constructor(
     readonly output: TerminalOutput,
     readonly processes: TerminalProcesses,
@@ -91,7 +91,7 @@ export class Terminal {
     return this.#modes;
   }
 
-  /** What was typed ahead goes by the new modes. */
+  /** The new modes apply to input that was typed ahead. */
   set modes(modes: TerminalModes) {
     const before = this.#modes;
     this.#modes = modes;
@@ -106,7 +106,7 @@ export class Terminal {
     }
   }
 
-  /** Tells the foreground. Sizes below one character are not taken, as in containerd (handleResizing). */
+  /** Resizes and notifies the foreground. Ignores sizes below one character, as containerd does (handleResizing). */
   resize(size: TerminalSize): void {
     if (size.width < 1 || size.height < 1) return;
     const isSame = size.width === this.size.width && size.height === this.size.height;
@@ -114,7 +114,7 @@ export class Terminal {
     if (!isSame) this.processes.signalGroup(this.foreground, SIGWINCH);
   }
 
-  /** Takes what was typed. Resolves when there is room for more. */
+  /** Types input. Resolves when there is room for more. */
   async input(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     this.#take(bytes, signal);
     while (this.#unreadBytes >= MAX_UNREAD_BYTES && !this.#isHungUp) await this.#waiters.change(signal);
@@ -151,7 +151,7 @@ export class Terminal {
     this.#show(Buffer.concat(echo), signal);
   }
 
-  /** What was typed and not read, and what was written and not seen, is gone, and the foreground gets the signal. */
+  /** Drops unread input and output, and sends the signal to the foreground. */
   #interrupt(keySignal: number): void {
     this.#line.take();
     this.#unread = [];
@@ -161,7 +161,7 @@ export class Terminal {
     this.processes.signalGroup(this.foreground, keySignal);
   }
 
-  /** An echo does not wait, and is dropped where there is no room: who types without looking must not fill our memory. */
+  /** An echo does not wait and is dropped without room, so that typing cannot fill the memory. */
   #show(bytes: Buffer, signal: AbortSignal): void {
     if (bytes.length === 0 || this.#isHungUp || this.output.isFull === true) return;
     Promise.resolve(this.#write(bytes, signal)).catch(() => {});
@@ -194,7 +194,7 @@ export class Terminal {
     this.#waiters.wake();
   }
 
-  /** The session's first process has ended: the others see the end of input, and cannot write any more. */
+  /** The session's first process has ended: the others see the end of input, and can no longer write. */
   hangUp(): void {
     if (this.#isHungUp) return;
     this.#isHungUp = true;
@@ -210,7 +210,7 @@ function withNewlines(bytes: Uint8Array): Buffer {
   return copy;
 }
 
-/** `\n` as `\r\n` */
+/** Replaces `\n` by `\r\n`. */
 function withReturns(bytes: Uint8Array): Uint8Array {
   let count = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;

@@ -1,8 +1,8 @@
-/** Whoever waits until something changes here. */
+/** Callers that wait for a change. */
 export class Waiters {
   #waiting: (() => void)[] = [];
 
-  /** Until the next `wake`. @throws the signal's reason */
+  /** Waits until the next `wake`. @throws the signal's reason */
   change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -19,7 +19,7 @@ export class Waiters {
     });
   }
 
-  /** All of them look again. */
+  /** Wakes all waiting callers. */
   wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -10,27 +10,27 @@ export async function complain(self: Self, text: string): Promise<void> {
   await self.stderr.write(Buffer.from(`${baseCommand(self)}: ${text}\n`), self.signal);
 }
 
-/** The command as its own messages call it. */
+/** The command's name in its messages. */
 export function baseCommand(self: Self): string {
   return (self.argv[0] ?? "").split("/").at(-1) ?? "";
 }
 
-/** Says what is wrong with the arguments. @returns the exit code of a usage error */
+/** Prints a usage error. @returns its exit code */
 export async function usage(self: Self, text: string): Promise<number> {
   await complain(self, text);
   return 1;
 }
 
 export interface ParsedArgs {
-  /** short options by letter; the value of those that take one, else "" */
+  /** short options by letter, with their value or "" */
   readonly options: ReadonlyMap<string, string>;
   readonly rest: readonly string[];
-  /** an option that is not known */
+  /** an unknown option */
   readonly unknown?: string;
 }
 
 /**
- * Reads short options as getopt does: `-n 5`, `-n5`, `-la`, `--` ends them. Long options are not known.
+ * Parses short options as getopt does: `-n 5`, `-n5`, `-la`, `--` ends them. Long options are unknown.
  * @param spec as getopt's: `n:f` is -n with a value, and -f
  */
 export function parseArgs(args: readonly string[], spec: string): ParsedArgs {
@@ -60,7 +60,7 @@ export function parseArgs(args: readonly string[], spec: string): ParsedArgs {
   return { options, rest: args.slice(at) };
 }
 
-/** Lets everything else of this process run: what loops without waiting calls it now and then. */
+/** Yields to the rest of this process. Loops without waits call it now and then. */
 export function breathe(signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     setImmediate(() => {

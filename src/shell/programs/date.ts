@@ -17,7 +17,7 @@ const MONTHS = [
   "December",
 ];
 
-/** `date [-u] [-I] [+FORMAT]`: the clock of the lab, in UTC. */
+/** `date [-u] [-I] [+FORMAT]`: the lab's clock, in UTC. */
 export async function date(self: Self): Promise<number> {
   const now = new Date(self.machine.clock.now());
   let format = "%a %b %e %H:%M:%S UTC %Y";
@@ -37,7 +37,7 @@ export async function date(self: Self): Promise<number> {
 
 const two = (value: number) => String(value).padStart(2, "0");
 
-/** As strftime, in UTC. */
+/** strftime in UTC. */
 export function formatDate(when: Date, format: string): string {
   const day = DAYS[when.getUTCDay()] ?? "";
   const month = MONTHS[when.getUTCMonth()] ?? "";

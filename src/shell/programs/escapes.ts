@@ -10,12 +10,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-/** The lone surrogate that stands for byte 0: no text has one. */
+/** A lone surrogate that stands for byte 0: no valid text contains it. */
 const RAW = 0xdc00;
 
 /**
- * `\n`, `\0101`, `\x41` and the like as the characters they stand for. A byte that is no ASCII is kept for `encodeText`, as
- * a lone surrogate: only with its neighbours it may be a character.
+ * Replaces `\n`, `\0101`, `\x41` and the like by their characters. A byte above ASCII becomes a lone surrogate for
+ * `encodeText`, because it may form a character with its neighbours.
  */
 export function unescapeText(text: string): string {
   return text.replace(/\\(0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9a-fA-F]{1,2}|.)/gs, (whole, code: string) => {
@@ -29,7 +29,7 @@ function byteText(byte: number): string {
   return String.fromCharCode(byte < 0x80 ? byte : RAW + byte);
 }
 
-/** The bytes of a text, with those that `unescapeText` has kept. */
+/** The bytes of a text, including those that `unescapeText` has kept. */
 export function encodeText(text: string): Buffer {
   const parts = text.split(/([\udc80-\udcff])/u);
   return Buffer.concat(parts.map((part, i) => (i % 2 === 1 ? Buffer.of(part.charCodeAt(0) - RAW) : Buffer.from(part))));

@@ -58,7 +58,7 @@ async function listFolder(
   );
 }
 
-/** Names from top to bottom and then to the right, as many columns as a terminal has room for. */
+/** Names in columns, top to bottom first, as many as fit the terminal. */
 function inColumns(names: readonly string[], { stdout }: Self): string {
   if (names.length === 0) return "";
   const width = Math.max(...names.map((name) => name.length)) + 2;

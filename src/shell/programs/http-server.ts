@@ -3,9 +3,9 @@ import { Duplex } from "node:stream";
 import type { Connection, Listener } from "../process/ports.js";
 import type { Self } from "../process/process.js";
 
-/** Serves HTTP on connections of the pod's network, by Node's own server; no socket of the machine is involved. */
+/** Serves HTTP on connections of the pod's network with Node's own server; no socket of the machine is used. */
 export function serveHttp(self: Self, respond: RequestListener): { readonly listener: Listener; close(): void } {
-  // Timeouts would be timers of the system's clock.
+  // Timeouts would use timers of the system clock.
   const server = createServer({ keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 }, respond);
   const open = new Set<Duplex>();
   return {
@@ -47,7 +47,7 @@ function duplexOf(self: Self, { incoming, outgoing }: Connection): Duplex {
       done(error);
     },
   });
-  // A client that goes away is no error of the server's.
+  // A client that disconnects is not an error of the server.
   socket.on("error", () => {});
   return socket;
 }

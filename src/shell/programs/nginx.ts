@@ -25,8 +25,8 @@ interface Site {
 }
 
 /**
- * A web server that is configured and answers as nginx does, for what the labs need: `listen`, `root` and `return` of the
- * files in /etc/nginx/conf.d, static files, access log on stdout. It listens in the pod's network only.
+ * A web server that behaves like nginx as far as the labs need it: `listen`, `root` and `return` in the files of
+ * /etc/nginx/conf.d, static files, access log on stdout. It listens in the pod's network only.
  */
 export async function nginx(self: Self): Promise<number> {
   const site = readSite(self);
@@ -91,10 +91,10 @@ function answer(self: Self, site: Site, request: IncomingMessage, response: Serv
   });
   response.end(request.method === "HEAD" ? undefined : content);
   const sentBytes = request.method === "HEAD" ? 0 : content.length;
-  print(self, accessLine(request, code, sentBytes, self.machine.clock.now())).catch(() => {}); // its log is gone with the process
+  print(self, accessLine(request, code, sentBytes, self.machine.clock.now())).catch(() => {}); // the process and its log are gone
 }
 
-/** As the image's nginx.conf has it (log_format main). */
+/** log_format main of the image's nginx.conf. */
 function accessLine(request: IncomingMessage, code: number, sentBytes: number, nowMs: number): string {
   const { method, url, httpVersion, headers, socket } = request;
   const [referer, agent, forwarded] = [headers.referer, headers["user-agent"], headers["x-forwarded-for"]].map(
@@ -109,7 +109,7 @@ function decodePath(url: string): string {
   try {
     return decodeURIComponent(url.split("?")[0] ?? "/");
   } catch {
-    return "/"; // an escape that is none; nginx answers such requests with its index too
+    return "/"; // an invalid escape; nginx also answers such requests with its index
   }
 }
 

@@ -3,11 +3,11 @@ import { print, usage } from "./console.js";
 import { untilKilled } from "./system.js";
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
-/** Memory is taken in steps, so that statistics show it grow. */
+/** Memory grows in steps, so that statistics show it. */
 const STEPS = 10;
 const STEP_MS = 100;
 
-/** `stress --vm N --vm-bytes 250M`: takes memory of the container's account until it has it, or is killed for it. */
+/** `stress --vm N --vm-bytes 250M`: allocates from the container's memory account until it is done or killed. */
 export async function stress(self: Self): Promise<number> {
   const option = (name: string) => self.argv[self.argv.indexOf(name) + 1];
   const workers = self.argv.includes("--vm") ? Number(option("--vm")) : 0;

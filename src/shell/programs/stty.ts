@@ -73,7 +73,7 @@ export async function tty(self: Self): Promise<number> {
   return isTerminal ? 0 : 1;
 }
 
-/** `clear`, `reset`: an empty screen; `reset` sets the terminal's modes to what is usual, too. */
+/** `clear`, `reset`: clears the screen; `reset` also restores the terminal's default modes. */
 export async function clear(self: Self): Promise<number> {
   const isReset = (self.argv[0] ?? "").endsWith("reset");
   const { terminal } = self.stdin;

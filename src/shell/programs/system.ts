@@ -17,7 +17,7 @@ export async function fail(): Promise<number> {
 
 const UNITS_MS: Readonly<Record<string, number>> = { "": 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `sleep 5`, `sleep 1m 30s`, `sleep infinity` @returns undefined when a part is no duration */
+/** `sleep 5`, `sleep 1m 30s`, `sleep infinity` @returns undefined for an invalid duration */
 function parseSleep(args: readonly string[]): number | undefined {
   let sumMs = 0;
   for (const arg of args) {
@@ -38,7 +38,7 @@ export async function sleep(self: Self): Promise<number> {
   return 0;
 }
 
-/** Waits without a timer: 10,000 containers that wait cost nothing. */
+/** Waits without a timer, so that 10,000 idle containers cost nothing. */
 export function untilKilled(self: Self): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (self.signal.aborted) return reject(self.signal.reason);
@@ -46,7 +46,7 @@ export function untilKilled(self: Self): Promise<never> {
   });
 }
 
-/** Resolves with the first of these signals that comes. */
+/** Resolves with the first of these signals. */
 export function untilSignal(self: Self, ...signals: readonly number[]): Promise<number> {
   return new Promise((resolve, reject) => {
     for (const signal of signals) self.onSignal(signal, resolve);
@@ -54,13 +54,13 @@ export function untilSignal(self: Self, ...signals: readonly number[]): Promise<
   });
 }
 
-/** `pause`: a sandbox's own process. It ends at once when it is told to. */
+/** `pause`: a sandbox's own process. Ends on SIGTERM or SIGINT. */
 export async function pause(self: Self): Promise<number> {
   await untilSignal(self, SIGTERM, SIGINT);
   return 0;
 }
 
-/** The command of an image that nobody has described: says that it runs, and ends when it is told to. */
+/** The default command of images without a description: reports that it runs, and ends on a signal. */
 export async function app(self: Self): Promise<number> {
   await print(
     self,
@@ -93,7 +93,7 @@ export async function env(self: Self): Promise<number> {
   return 0;
 }
 
-/** Goes on as another program. @returns its exit code, or 126 or 127 */
+/** Replaces the program. @returns its exit code, or 126 or 127 */
 async function runCommand(
   self: Self,
   argv: readonly string[],
@@ -108,7 +108,7 @@ async function runCommand(
   }
 }
 
-/** What many images begin with: a script that goes on as the command it is given. */
+/** The entrypoint script of many images: runs the command in its arguments. */
 export async function entrypoint(self: Self): Promise<number> {
   return runCommand(self, self.argv.slice(1), self.env);
 }
@@ -225,7 +225,7 @@ function processLines(self: Self): string {
 
 const TOP_INTERVAL_MS = 5000;
 
-/** `top [-b] [-n COUNT] [-d SECONDS]`: the same every few seconds, until it is told to end. */
+/** `top [-b] [-n COUNT] [-d SECONDS]`: repeats the list every few seconds until it is ended. */
 export async function top(self: Self): Promise<number> {
   const { options } = parseArgs(self.argv.slice(1), "bn:d:mH");
   const rounds = Number(options.get("n") ?? Number.POSITIVE_INFINITY);
@@ -266,7 +266,7 @@ export async function which(self: Self): Promise<number> {
     try {
       await print(self, `${lookUp(self.machine.fs, name, self.cwd, self.env["PATH"]).path}\n`);
     } catch {
-      code = 1; // as `which` does: no word about what is not there
+      code = 1; // `which` is silent about missing commands
     }
   }
   return code;

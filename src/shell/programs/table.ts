@@ -25,10 +25,10 @@ import {
 import { cat, echo, head, seq, tail, tee, wc, yes } from "./text.js";
 import { tr } from "./tr.js";
 
-/** The shell, and what needs it, is loaded when it first runs. */
+/** The shell and its dependencies are loaded when it first runs. */
 const shell: Program = async (self) => (await import("../language/run.js")).runShell(self);
 const utility: Program = async (self) => (await import("../language/utilities.js")).runUtility(self);
-/** Builtins of the shell that are programs too: `test`, `printf`. */
+/** Builtins of the shell that also exist as programs: `test`, `printf`. */
 const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
 const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
 const fetchUrl: Program = async (self) => (await import("./fetch.js")).fetchUrl(self);
@@ -91,12 +91,12 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["reset", clear],
 ]);
 
-/** The program that an executable file of an image names. */
+/** The program of an executable file in an image. */
 export function findProgram(name: string): Program | undefined {
   return PROGRAMS.get(name);
 }
 
-/** The commands of a busybox, each with its program: what images without a description have in /bin. */
+/** The commands of a busybox and their programs: the /bin of images without a description. */
 export const APPLETS: ReadonlyMap<string, string> = new Map([
   ...[...PROGRAMS.keys()]
     .filter((name) => !["utility", "builtin", "nginx", "fetch", "stress", "app", "pause", "entrypoint"].includes(name))

@@ -12,7 +12,7 @@ export async function echo(self: Self): Promise<number> {
   return 0;
 }
 
-/** What echo prints for these arguments: flags -n, -e and -E as busybox takes them. */
+/** The output of echo for these arguments: flags -n, -e and -E as in busybox. */
 export function echoBytes(args: readonly string[]): Buffer {
   let at = 0;
   let newline = "\n";
@@ -30,7 +30,10 @@ export function echoBytes(args: readonly string[]): Buffer {
   return encodeText(unescapeText(shown) + (stop < 0 ? newline : ""));
 }
 
-/** Opens each file named, `-` or none for stdin, and hands it on. Says which it cannot open. @returns the exit code */
+/**
+ * Opens each named file, or stdin for `-` and without names, and passes it on. Reports files that cannot be opened.
+ * @returns the exit code
+ */
 async function forEachInput(
   self: Self,
   names: readonly string[],
@@ -73,7 +76,7 @@ export async function cat(self: Self): Promise<number> {
 
 /** `head [-n LINES] [-c BYTES] [FILE...]` */
 export async function head(self: Self): Promise<number> {
-  // `head -5` is an old way to write `head -n 5`.
+  // `head -5` is the old form of `head -n 5`.
   const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
   const { options, rest, unknown } = parseArgs(args, "n:c:q");
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
@@ -115,10 +118,10 @@ async function headLines(self: Self, source: ByteSource, limit: number): Promise
 }
 
 const TAIL_POLL_MS = 1000;
-/** What `tail` keeps at most of a stream that it must see the end of. */
+/** The most that `tail` keeps of a stream whose end it needs. */
 const TAIL_KEEP_BYTES = 1024 * 1024;
 
-/** `tail [-n LINES] [-c BYTES] [-f|-F] [FILE...]`: looks for more once a second, as busybox does. */
+/** `tail [-n LINES] [-c BYTES] [-f|-F] [FILE...]`: checks for new data once a second, as busybox does. */
 export async function tail(self: Self): Promise<number> {
   const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
   const { options, rest, unknown } = parseArgs(args, "n:c:fFq");
@@ -153,7 +156,7 @@ async function lastPart(self: Self, source: ByteSource, options: ReadonlyMap<str
   return lastLines(kept, Math.abs(Number(options.get("n") ?? "10")));
 }
 
-/** All from a byte or a line on, counted from 1: `kubectl cp --retries` goes on so where it was cut off. */
+/** Everything from a byte or line on, counted from 1: `kubectl cp --retries` resumes this way. */
 async function copyFrom(self: Self, source: ByteSource, first: number, countsBytes: boolean): Promise<void> {
   for (let left = first - 1; left > 0; ) {
     const bytes = await source.read(self.signal);

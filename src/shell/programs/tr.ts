@@ -32,9 +32,10 @@ const ESCAPES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * `tr [-cCds] SET1 [SET2]`: bytes, each as it comes. A set has ranges, `[:class:]`, `[=x=]` and escapes, octal ones too.
+ * `tr [-cCds] SET1 [SET2]`: works on bytes as they arrive. A set has ranges, `[:class:]`, `[=x=]` and escapes, octal
+ * ones too.
  *
- * Mirrors coreutils/tr.c of busybox. A backslash before what is no escape stands for itself there.
+ * Mirrors coreutils/tr.c of busybox. A backslash before any other character stands for itself.
  */
 export async function tr(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "cCds");
@@ -63,12 +64,12 @@ export async function tr(self: Self): Promise<number> {
 
 interface Rules {
   readonly deleted: ReadonlySet<number>;
-  /** what each byte becomes */
+  /** the replacement of each byte */
   readonly mapped: Buffer;
   readonly squeezed: ReadonlySet<number>;
 }
 
-/** @param before the byte that was written last */
+/** @param before the last written byte */
 function translate(bytes: Uint8Array, { deleted, mapped, squeezed }: Rules, before: number | undefined): Buffer {
   const out = Buffer.alloc(bytes.length);
   let length = 0;
@@ -83,7 +84,7 @@ function translate(bytes: Uint8Array, { deleted, mapped, squeezed }: Rules, befo
   return out.subarray(0, length);
 }
 
-/** Where the second set is shorter, its last byte stands for the rest. */
+/** If the second set is shorter, its last byte is repeated. */
 function mapping(from: readonly number[], to: readonly number[]): Buffer {
   const mapped = Buffer.from(BYTES);
   for (const [at, byte] of from.entries()) mapped[byte] = to[at] ?? to.at(-1) ?? byte;
@@ -97,14 +98,14 @@ function complement(set: readonly number[]): readonly number[] {
 
 const CLASS = /^\[:([a-z]+):\]/;
 const EQUIVALENTS = /^\[=(.)=\]/s;
-/** Up to three digits, as long as they fit a byte. */
+/** Up to three digits that fit a byte. */
 const OCTAL = /^\\([0-3][0-7]{0,2}|[4-7][0-7]?)/;
 const HEX = /^\\x([0-9a-fA-F]{1,2})/;
 
-/** @returns the bytes of a set, in its order */
+/** @returns the bytes of a set, in order */
 function expandSet(text: string): readonly number[] {
   const set: number[] = [];
-  // One character is one byte from here on.
+  // From here on, each character is one byte.
   let left = Buffer.from(text).toString("latin1");
   while (left !== "") {
     const [whole, name] = CLASS.exec(left) ?? EQUIVALENTS.exec(left) ?? [];
@@ -127,7 +128,7 @@ function expandSet(text: string): readonly number[] {
   return set;
 }
 
-/** @returns the byte that a set begins with, and how many characters write it */
+/** @returns the first byte of a set, and the number of characters that encode it */
 function readByte(text: string): { readonly byte: number; readonly length: number } {
   const [octal, octalDigits] = OCTAL.exec(text) ?? [];
   if (octal !== undefined) return { byte: Number.parseInt(octalDigits ?? "", 8), length: octal.length };
