@@ -1,17 +1,34 @@
 import { defineConfig } from "vitest/config";
-import { FlakyReporter } from "./test/support/flaky-reporter.js";
+import { SummaryReporter } from "./test/support/summary-reporter.js";
+
+/** Real programs, child processes, the whole CLI. */
+const SYSTEM = ["test/integration/**/*.test.ts", "test/**/*.system.test.ts"];
+/** Whatever takes long: all labs, soak, storms, comparison with recordings. */
+const PROOF = ["test/parity/**/*.test.ts", "test/**/*.proof.test.ts"];
 
 export default defineConfig({
   test: {
     globalSetup: ["test/support/temporary-folder.ts"],
-    include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Integration suites start real servers and child processes: two workers fill a small machine.
+    // Two workers fill a small machine: many suites start servers and child processes of their own.
     maxWorkers: 2,
-    // Some thousand tests, real programs and a busy machine: where one in ten runs is red for nothing, red means nothing.
-    // What passed only at the second try is named at the end.
+    // A busy machine must not turn a run red. The summary names each test that passed only at the second attempt.
     retry: process.env["CI"] === undefined ? 0 : 1,
-    reporters: [new FlakyReporter(), "default"],
+    reporters: ["default", new SummaryReporter()],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: [...SYSTEM, ...PROOF],
+          // Files share their worker's modules. Loading src for each file would take most of the time.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "system", include: SYSTEM, exclude: ["test/**/*.proof.test.ts"] } },
+      { extends: true, test: { name: "proof", include: PROOF } },
+    ],
   },
 });

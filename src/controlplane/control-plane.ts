@@ -2,6 +2,7 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
+import type { WatchBacklog } from "./storage/storage.js";
 
 export interface ControlPlaneOptions {
   readonly clock: Clock;
@@ -15,6 +16,8 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** names of controllers to leave out, for tests; `*`: all */
   readonly withoutControllers?: readonly string[];
+  /** when slow watchers are disconnected, for tests */
+  readonly watchBacklog?: Partial<WatchBacklog>;
   /** how long certificates are valid that the signer issues, when the request does not say; ms, default one year */
   readonly clusterSigningDurationMs?: number;
   /**

@@ -118,8 +118,8 @@ interface Parts {
 
 /** Everything behind the API server's socket, with a new cluster's objects in it. */
 async function createParts(options: ControlPlaneOptions, ca: CertificateAuthority): Promise<Parts> {
-  const { clock, random, trace, kubeVersion } = options;
-  const storage = new MemoryStorage({ clock });
+  const { clock, random, trace, kubeVersion, watchBacklog } = options;
+  const storage = new MemoryStorage({ clock }, { watchBacklog });
   const definitions = resourcesFor(kubeVersion);
   const withKubeadmJoin = options.likeRecorded !== true;
   const clientCaPem = ca.certificatePem;

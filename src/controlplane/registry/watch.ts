@@ -3,16 +3,12 @@ import type { WatchEvent } from "../../apimachinery/api/meta.js";
 import { statusError } from "../../apimachinery/errors.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { CompactedError, SlowWatcherError, type StoredEntry } from "../storage/storage.js";
-import { MAX_WAITING_BYTES } from "../storage/watch-hub.js";
 import { validateWatchOptions } from "./list-options.js";
 import type { WatchOptions } from "./registry.js";
 import { parseResourceVersion } from "./resource-versions.js";
 import type { Selection } from "./selection.js";
 import type { StoreCore } from "./store-core.js";
 import { bookmark, nextBookmarkMs, type WatchEventMaker } from "./watch-plan.js";
-
-/** A reader that leaves so many events waiting is cut off: it lists and watches anew. */
-const MAX_WAITING = 10_000;
 
 interface WatchPlan {
   /** keys of the watch begin so; changes are followed for the whole resource, so that bookmarks move on */
@@ -65,7 +61,8 @@ async function* runWatch(
   // Any number of watches may hang on one signal: a server's, or that of all controllers.
   setMaxListeners(0, signal);
   signal.addEventListener("abort", onAbort, { once: true });
-  const queue = new AsyncQueue<WatchEvent>(MAX_WAITING, MAX_WAITING_BYTES);
+  const { changes, bytes } = core.storage.watchBacklog;
+  const queue = new AsyncQueue<WatchEvent>(changes, bytes);
   let running: Promise<unknown> = Promise.resolve();
   try {
     const initial = plan.afterRevision === undefined ? await core.storage.list(plan.prefix) : undefined;

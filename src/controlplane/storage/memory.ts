@@ -11,6 +11,7 @@ import {
   type Storage,
   type StorageEvent,
   type StoredEntry,
+  type WatchBacklog,
 } from "./storage.js";
 import { resourcePrefixOf, WatchHub } from "./watch-hub.js";
 
@@ -18,8 +19,8 @@ export interface MemoryStorageOptions {
   /** how often revisions older than one interval are compacted, as the API server tells etcd to. Mirrors DefaultCompactInterval */
   readonly compactionIntervalMs?: number;
   readonly history?: Partial<HistoryLimits>;
-  /** how many changes a watcher may leave unread */
-  readonly watchCapacity?: number;
+  /** default: 10,000 changes, 16 MiB */
+  readonly watchBacklog?: Partial<WatchBacklog> | undefined;
 }
 
 const DEFAULT_COMPACTION_INTERVAL_MS = 5 * 60_000;
@@ -29,7 +30,7 @@ const DEFAULT_LIMITS: HistoryLimits = {
   maxCount: 10_000,
   maxBytes: 8 * 1024 * 1024,
 };
-const DEFAULT_WATCH_CAPACITY = 10_000;
+const DEFAULT_BACKLOG: WatchBacklog = { changes: 10_000, bytes: 16 * 1024 * 1024 };
 
 interface WeighedEntry extends StoredEntry {
   readonly bytes: number;
@@ -44,6 +45,7 @@ interface WeighedEntry extends StoredEntry {
  * Mirrors k8s.io/apiserver/pkg/storage/etcd3 (store.go, compact.go) over go.etcd.io/etcd/server/storage/mvcc.
  */
 export class MemoryStorage implements Storage {
+  readonly watchBacklog: WatchBacklog;
   readonly #entries = new Map<string, WeighedEntry>();
   readonly #keys = new SortedKeys();
   readonly #histories = new Map<string, EventHistory>();
@@ -62,7 +64,8 @@ export class MemoryStorage implements Storage {
   constructor(deps: { readonly clock: Clock }, options: MemoryStorageOptions = {}) {
     this.#clock = deps.clock;
     this.#limits = { ...DEFAULT_LIMITS, ...options.history };
-    this.#hub = new WatchHub(options.watchCapacity ?? DEFAULT_WATCH_CAPACITY);
+    this.watchBacklog = { ...DEFAULT_BACKLOG, ...options.watchBacklog };
+    this.#hub = new WatchHub(this.watchBacklog);
     this.#compactionIntervalMs = options.compactionIntervalMs ?? DEFAULT_COMPACTION_INTERVAL_MS;
     this.#nextCompactionMs = this.#clock.now() + this.#compactionIntervalMs;
   }

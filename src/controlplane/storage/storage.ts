@@ -1,5 +1,12 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 
+/** How much one watcher may leave unread before it is disconnected. */
+export interface WatchBacklog {
+  readonly changes: number;
+  /** of JSON */
+  readonly bytes: number;
+}
+
 /**
  * The versioned key-value store under the API server, asynchronous and revision-based so that etcd can serve it:
  * one counter of revisions for all keys, compare-and-swap on the modification revision, watch from a revision,
@@ -10,6 +17,7 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
  * Objects that come out carry their modification revision as metadata.resourceVersion, and are never changed after.
  */
 export interface Storage {
+  readonly watchBacklog: WatchBacklog;
   /** The newest revision; 1 on an empty store. */
   currentRevision(): Promise<number>;
   get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }>;

@@ -1,5 +1,5 @@
 import { AsyncQueue } from "../../util/async-queue.js";
-import { SlowWatcherError, type StorageEvent } from "./storage.js";
+import { SlowWatcherError, type StorageEvent, type WatchBacklog } from "./storage.js";
 
 interface Subscriber {
   readonly prefix: string;
@@ -11,12 +11,9 @@ export interface Subscription {
   leave(): void;
 }
 
-/** JSON of the changes that one watcher may leave unread, whatever their number. */
-export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-
 /**
  * Hands each change to the watchers of its resource, all the same object: a watcher costs a queue entry per change.
- * Who lets `capacity` changes, or very large ones, pile up is cut off: one slow reader cannot hold the memory of all.
+ * Slow watchers are disconnected once their backlog is full, so that their unread events cannot fill the memory.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (dispatchEvent) and cache_watcher.go (add).
  */
@@ -24,7 +21,7 @@ export class WatchHub {
   readonly #byResource = new Map<string, Set<Subscriber>>();
   #isClosed = false;
 
-  constructor(readonly capacity: number) {}
+  constructor(readonly backlog: WatchBacklog) {}
 
   /** How many watches are open. */
   get size(): number {
@@ -51,7 +48,8 @@ export class WatchHub {
 
   /** From this call on no change is missed, whenever the queue is read; until `leave`, which the reader must call. */
   subscribe(prefix: string): Subscription {
-    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(this.capacity, MAX_WAITING_BYTES) };
+    const { changes, bytes } = this.backlog;
+    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(changes, bytes) };
     if (this.#isClosed) subscriber.queue.close();
     const resourcePrefix = resourcePrefixOf(prefix);
     const group = this.#byResource.get(resourcePrefix) ?? new Set();

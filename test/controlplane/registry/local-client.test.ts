@@ -68,7 +68,7 @@ test("reflect: a list, then changes with what was there before", async () => {
 });
 
 test("reflect: after a break it lists anew, and tells what vanished meanwhile", async () => {
-  const lab = openLab({ storage: { watchCapacity: 2 } });
+  const lab = openLab({ storage: { watchBacklog: { changes: 2 } } });
   const client = createLocalClient(lab.registry, ADMIN);
   for (const name of ["a", "b"]) await client.create("configmaps", "default", configMap(name));
   const stop = new AbortController();

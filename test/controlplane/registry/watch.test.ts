@@ -268,7 +268,7 @@ test("watch: who stops reading midway leaves nothing behind", async () => {
 });
 
 test("watch: one that does not read is ended, and can resume where it was", async () => {
-  const lab = openLab({ storage: { watchCapacity: 5 } });
+  const lab = openLab({ storage: { watchBacklog: { changes: 5 } } });
   const reader = lab.registry
     .store(CONFIG_MAPS)
     .watch("default", { resourceVersion: "1" }, new AbortController().signal)

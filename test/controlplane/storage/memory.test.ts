@@ -108,7 +108,7 @@ test("an aborted watch ends normally and leaves nothing behind", async () => {
 });
 
 test("a watcher that does not read is cut off, the others go on", async () => {
-  const { storage, put } = open({ watchCapacity: 3 });
+  const { storage, put } = open({ watchBacklog: { changes: 3 } });
   const slow = storage.watch(PREFIX, 1, anySignal())[Symbol.asyncIterator]();
   const first = slow.next();
   await settle();

@@ -164,15 +164,16 @@ test("port-forward over SPDY: several connections, and one to a port that nobody
   const { session } = await connectPortForward(url, { clock, protocols: ["spdy"] }, newSignal());
   assert.ok(session !== undefined);
   await using _session = session;
-  const answers = await Promise.all(
-    [80, 80, 81].map(async (port) => {
-      const connection = await session.connect(port);
-      await connection.write(Buffer.from("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).catch(() => {});
-      const text = await textOf(connection.incoming);
-      await connection.end();
-      return (await connection.failure) ?? text.split("\r\n")[0];
-    }),
-  );
+  const statusLineOf = async (port: number) => {
+    const connection = await session.connect(port);
+    await connection.write(Buffer.from("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).catch(() => {});
+    const text = await textOf(connection.incoming);
+    await connection.end();
+    return (await connection.failure) ?? text.split("\r\n")[0] ?? "";
+  };
+  // The container runs before nginx listens.
+  while ((await statusLineOf(80)).endsWith("connection refused"));
+  const answers = await Promise.all([80, 80, 81].map(statusLineOf));
   assert.deepEqual(answers.slice(0, 2), ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK"]);
   assert.match(answers[2] ?? "", /^error forwarding port 81 to pod .*: connection refused/);
 });
