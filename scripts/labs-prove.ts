@@ -1,13 +1,15 @@
 // `npm run labs:prove [-- ID ...] [--folder labs] [--seed N] [--without-kubectl]`: every lab runs by itself on the embedded cluster.
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { parseArgs } from "node:util";
 import { CliSession } from "../src/cli/session.js";
-import { isOnPath } from "../src/commands/learn/programs.js";
-import { labsAtOnce, proveOnEmbedded } from "../src/commands/learn/prove.js";
+import { PROGRAM } from "../src/commands/main.js";
 import { compileLabs } from "../src/labs/compile.js";
+import { isOnPath } from "../src/labs/programs.js";
+import { labsAtOnce, proveOnEmbedded } from "../src/labs/prove-embedded.js";
 import { SystemRandom } from "../src/util/random.js";
 
 const { values: flags, positionals } = parseArgs({
@@ -50,14 +52,17 @@ process.stdout.write(
 async function worker(): Promise<void> {
   for (let lab = queue.shift(); lab !== undefined; lab = queue.shift()) {
     const { id } = lab.definition;
-    const context = new CliSession({
-      env: { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, id, "state") },
-      cwd: folder,
-      streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
-      random: new SystemRandom(),
-      self: [process.execPath, join(process.cwd(), "dist/cli.js")],
-      signal: interrupted.signal,
-    });
+    const context = new CliSession(
+      {
+        env: { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, id, "state") },
+        cwd: folder,
+        streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+        random: new SystemRandom(),
+        self: [process.execPath, join(process.cwd(), "dist/cli.js")],
+        signal: interrupted.signal,
+      },
+      PROGRAM,
+    );
     const begunMs = performance.now();
     const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed), {
       withoutKubectl: flags["without-kubectl"],

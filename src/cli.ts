@@ -27,7 +27,7 @@ async function start(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${VERSION}\n`);
     return 0;
   }
-  const { runCli } = await import("./cli/main.js");
+  const { runCli } = await import("./commands/main.js");
   const code = await runCli(argv, VERSION, {
     env: process.env,
     cwd: currentFolder(),

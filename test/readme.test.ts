@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "vitest";
-import { COMMANDS } from "../src/cli/command-table.js";
+import { COMMANDS } from "../src/commands/command-table.js";
 
 const readme = readFileSync("README.md", "utf8");
 

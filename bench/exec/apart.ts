@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readClusterState } from "../../src/cli/cluster-state.js";
-import { joinCluster } from "../../src/cli/target.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
 import { collectionPath, PODS } from "../../src/client-go/rest/paths.js";
+import { readClusterState } from "../../src/testbed/cluster-state.js";
+import { joinCluster } from "../../src/testbed/target.js";
 import { type Chain, clientOf, clock, never, random, trace } from "./chain.js";
 
 const NAME = "bench";

@@ -1,10 +1,10 @@
 import { connectStreams, type StreamClient } from "../../src/commands/exec/connect.js";
 import { streamQuery } from "../../src/commands/exec/run-exec.js";
-import { startTwoServers } from "../../src/commands/exec/two-servers.js";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { startRuntime } from "../../src/runtime/start.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
 import type { RemoteCommandClientSession } from "../../src/streaming/remote-command/session.js";
+import { startTwoServers } from "../../src/testbed/runtime-servers.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { TargetOptions } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
-import type { TargetOptions } from "./context.js";
 
 /** Flags of every command: how results and the trace are written. */
 export interface OutputOptions {

@@ -1,5 +1,5 @@
 import type { Ora } from "ora";
-import type { CliStreams, Progress } from "./context.js";
+import type { ProcessStreams, Progress } from "../testbed/context.js";
 
 /**
  * The one place that owns the last line of stderr: trace lines go above the spinner, the spinner stays below.
@@ -10,7 +10,7 @@ export class ProgressLine {
   #active = 0;
 
   constructor(
-    readonly stream: CliStreams["stderr"],
+    readonly stream: ProcessStreams["stderr"],
     readonly enabled: boolean,
   ) {}
 

@@ -1,6 +1,7 @@
+import type { ProcessStreams } from "../testbed/context.js";
 import { wrap } from "../trace/text.js";
 import { LabError } from "../util/errors.js";
-import type { CliStreams } from "./context.js";
+
 import { columnsOf } from "./width.js";
 
 /** What stands before and behind a question: inquirer breaks a line that is longer than the terminal within a word. */
@@ -13,7 +14,7 @@ const BESIDE_QUESTION = "? ".length + " (y/N) Yes".length;
 export async function askYesNo(
   question: string,
   flag: string,
-  streams: CliStreams,
+  streams: ProcessStreams,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (streams.stdin.isTTY !== true || streams.stderr.isTTY !== true) {

@@ -1,28 +1,17 @@
 import { resolve } from "node:path";
+import type { Program, ProgramEdge, Progress } from "../testbed/context.js";
+import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { NdjsonSink } from "../trace/ndjson.js";
 import { TerminalSink } from "../trace/terminal.js";
 import { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
+import { pathFrom } from "../util/paths.js";
 import { chalkFor, hasUnicode } from "./colour.js";
-import type { CliContext, CommandEdge, EdgeWords, Progress, Target, TargetOptions } from "./context.js";
+import type { CliContext, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
-import { pathFrom } from "./paths.js";
 import { ProgressLine } from "./progress.js";
 import { columnsOf } from "./width.js";
-
-/** The process that a command runs in, as `cli.ts` or a test hands it in. */
-export interface ProcessEdge extends CommandEdge {
-  /** of the running cluster that commands join: theirs too, so that its speed may change under them */
-  readonly clusterClock?: Clock;
-}
-
-/** What a command's clock begins with. */
-interface ClockOptions {
-  readonly speed?: number;
-  readonly epochMs?: number;
-  readonly epochClockMs?: number;
-}
 
 const DEFAULT_OUTPUT: OutputOptions = { verbosity: 1, color: true };
 
@@ -41,7 +30,10 @@ export class CliSession implements CliContext {
   #progress: ProgressLine | undefined;
   #exitCode = 0;
 
-  constructor(edge: ProcessEdge) {
+  constructor(
+    edge: ProgramEdge,
+    readonly program: Program,
+  ) {
     this.env = edge.env;
     this.cwd = edge.cwd;
     this.streams = edge.streams;
@@ -66,6 +58,10 @@ export class CliSession implements CliContext {
 
   get output(): OutputOptions {
     return this.#output;
+  }
+
+  notice(line: string): void {
+    this.streams.stderr.write(`${line}\n`);
   }
 
   print(result: { readonly text: string; readonly json: unknown }): void {
@@ -132,33 +128,12 @@ export class CliSession implements CliContext {
 
   async openTarget(
     command: string,
-    given: TargetOptions,
-    traceFor: (trace: Trace, clock: Clock) => Trace = (own) => own,
+    options: TargetOptions,
+    traceFor?: (trace: Trace, clock: Clock) => Trace,
   ): Promise<Target> {
     // Loaded here and not above: --help and usage errors need none of it.
-    const { chooseTarget, findRunningCluster, joinCluster, openReal, startEmbedded } = await import("./target.js");
-    const options = this.#labCluster(given);
-    const kind = chooseTarget(options);
-    if (kind === "real") {
-      const target = await openReal(this.env, this.cwd, options);
-      return this.#announce(command, target);
-    }
-    const { parseKubeVersion } = await import("../release/facts.js");
-    const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
-    const { running, passedBy } = await findRunningCluster(this.env, options);
-    if (running !== undefined) {
-      this.session(running);
-      return this.#announce(command, await joinCluster(running));
-    }
-    const { clock, trace } = this.session(options.speed === undefined ? {} : { speed: options.speed });
-    if (passedBy !== undefined) {
-      const text = `Cluster ${passedBy.name} (v${passedBy.kubeVersion}, speed ${passedBy.speed}) is running, but it is not what was asked for: this command gets a control plane of its own.`;
-      trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
-    }
-    return this.#announce(
-      command,
-      await startEmbedded({ clock, random: this.random, trace: traceFor(trace, clock) }, kubeVersion),
-    );
+    const { openTarget } = await import("../testbed/target.js");
+    return this.#announce(command, await openTarget(this, options, traceFor));
   }
 
   #announce(command: string, target: Target): Target {
@@ -182,15 +157,6 @@ export class CliSession implements CliContext {
       this.streams.stderr.isTTY === true && this.env["TERM"] !== "dumb" && this.#output.json !== true,
     );
     return this.#progress;
-  }
-
-  /** A lab on a real cluster: its learner has named the cluster, and agreed, before the lab began. */
-  #labCluster(options: TargetOptions): TargetOptions {
-    const kubeconfig = this.env["KUBELAB_LAB_KUBECONFIG"];
-    const isNamed = [options.mock, options.kubeconfig, options.context, options.real, options.cluster].some(
-      (one) => one !== undefined,
-    );
-    return kubeconfig === undefined || kubeconfig === "" || isNamed ? options : { ...options, kubeconfig };
   }
 
   async confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean> {

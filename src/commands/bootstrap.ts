@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
-import { stateFolder } from "../cli/state-folder.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
-import { type JoinedNode, joinNode, openStore } from "./bootstrap/join.js";
-import { type JoinOptions, type JoinPlace, type JoinPlan, LAB_TAINT, planJoin } from "./bootstrap/plan.js";
-import { releaseOf } from "./bootstrap/release.js";
+import { type JoinedNode, joinNode, openStore } from "../testbed/join.js";
+import { type JoinOptions, type JoinPlace, type JoinPlan, LAB_TAINT, planJoin } from "../testbed/join-plan.js";
+import { releaseOf } from "../testbed/server-release.js";
+import { stateFolder } from "../testbed/state-folder.js";
 import { addExamples } from "./examples.js";
 
 interface BootstrapCommandOptions extends JoinOptions {

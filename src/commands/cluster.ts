@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { bringDown, bringUp, clusterStatus } from "../cli/cluster.js";
-import { startDetached } from "../cli/cluster-detach.js";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parsePort, parseSpeed } from "../cli/options.js";
-import { DEFAULT_CLUSTER } from "../cli/target.js";
+import { DEFAULT_CLUSTER } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
+import { bringDown, bringUp, clusterStatus } from "./cluster/cluster.js";
+import { startDetached } from "./cluster/detach.js";
 import { addExamples } from "./examples.js";
 
 interface UpOptions {

@@ -1,15 +1,15 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { languageOf, type MessageKey, sayIn } from "../labs/catalogue.js";
+import type { Language } from "../i18n/catalogue.js";
+import { languageOf, type MessageKey, sayIn } from "../i18n/catalogue.js";
+import { inLanguageOf, SpokenError } from "../i18n/message-error.js";
 import type { Lab } from "../labs/lab.js";
 import { findLab } from "../labs/library.js";
-import { inLanguageOf, SpokenError } from "../labs/said-error.js";
-import type { Language } from "../labs/text.js";
+import type { RealTarget } from "../labs/own/cluster.js";
+import { factorOf } from "../labs/speed.js";
 import { nearest } from "../util/nearest.js";
 import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
 import { LearnHelp } from "./learn/help.js";
-import type { RealTarget } from "./learn/own-cluster.js";
-import { factorOf } from "./learn/speed.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
 interface LearnFlags {
@@ -108,16 +108,14 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     .action(
       open(
         async (env, flags, id) =>
-          (await import("./learn/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
+          (await import("../labs/detached/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
         true,
       ),
     );
   learn
     .command("kubectl", { hidden: true })
     .argument("[words...]")
-    .action(async (words: readonly string[]) =>
-      (await import("./learn/kubectl/run-kubectl.js")).runKubectl(context, words),
-    );
+    .action(async (words: readonly string[]) => (await import("../kubectl/run-kubectl.js")).runKubectl(context, words));
   const check = add("check", "helpCheck");
   help.option(check, "--wait", "helpWait");
   check.action(open(async (env, { wait }) => (await import("./learn/operations.js")).check(env, wait === true)));
@@ -225,8 +223,8 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
     throw needsTerminal(env, onReal.lab, onReal.target, canAsk(env));
   }
   if (flags.detach === true || !canAsk(env)) {
-    const { startInBackground } = await import("./learn/background.js");
-    await startInBackground(env, lab, flags);
+    const { startDetachedLab } = await import("../labs/detached/process.js");
+    await startDetachedLab(env, lab, flags);
     const { status } = await import("./learn/operations.js");
     return status(env);
   }
@@ -239,7 +237,7 @@ async function mayBeReal({ library, say, language }: LearnEnvironment, id: strin
   const lab = await library.load(id);
   if (lab === undefined) throw new SpokenError("USAGE", say("noLab", { id }), say("noLabHint"));
   if (lab.definition.cluster === "any") return lab;
-  throw (await import("./learn/real-place.js")).embeddedOnly(lab.definition, language, say);
+  throw (await import("../labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
 }
 
 function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {

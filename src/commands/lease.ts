@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CliContext, Target } from "../cli/context.js";
+import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
 import { isSuccess, refusal } from "../client-go/rest/answers.js";
 import type { KubeClient } from "../client-go/rest/client.js";
@@ -8,17 +8,18 @@ import { identityInWords } from "../client-go/rest/identity.js";
 import { NODES, objectPath } from "../client-go/rest/paths.js";
 import { NodeObserver } from "../kubelet/nodelease/observer.js";
 import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
+import { setScenery } from "../testbed/eviction-fixture.js";
+import { type JoinSession, openStore, type PreparedNode, prepareNode } from "../testbed/join.js";
+import { type JoinOptions, planJoin } from "../testbed/join-plan.js";
+import { releaseOf } from "../testbed/server-release.js";
+import type { Target } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
 import { allUntilOneEnds } from "../util/loops.js";
-import { type JoinSession, openStore, type PreparedNode, prepareNode } from "./bootstrap/join.js";
-import { type JoinOptions, planJoin } from "./bootstrap/plan.js";
-import { releaseOf } from "./bootstrap/release.js";
 import { addNodeOptions, joinPlace } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
 import { type LapseResult, watchLapse } from "./lease/lapse.js";
 import { type ReviveResult, revive } from "./lease/revive.js";
-import { setScenery } from "./lease/scenery.js";
 
 /** When to fall silent: after so many renewals, or after so long. */
 type StopAfter = { readonly renewals: number } | { readonly ms: number };
@@ -61,6 +62,7 @@ function parseStopAfter(text: string): StopAfter {
 }
 
 interface LeaseSession extends JoinSession {
+  readonly context: CliContext;
   readonly target: Target;
   readonly observer: NodeObserver;
   readonly node: PreparedNode;
@@ -73,7 +75,15 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
   const { clock, trace } = context.session({});
   const kubeVersion = await releaseOf(target, { clock, trace, random: context.random });
   await trace.chapter("lease", async () => {
-    const session: JoinSession = { context, clock, trace, plan, kubeVersion, target, store };
+    const session: JoinSession & { readonly context: CliContext } = {
+      context,
+      clock,
+      trace,
+      plan,
+      kubeVersion,
+      target,
+      store,
+    };
     const node = await prepareNode(session);
     await using _agent = node.agent;
     const deps = { clock, trace, random: context.random };

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import type { CliContext, Target } from "../cli/context.js";
+import type { CliContext } from "../cli/context.js";
 import {
   addOutputOptions,
   addTargetOptions,
@@ -10,26 +10,27 @@ import {
   parsePort,
   targetOptions,
 } from "../cli/options.js";
-import { pathFrom } from "../cli/paths.js";
 import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
+import { openStore } from "../testbed/join.js";
+import { type JoinPlan, planJoin } from "../testbed/join-plan.js";
+import { type RunningNode, startNode } from "../testbed/node.js";
+import { releaseOf } from "../testbed/server-release.js";
+import type { Target } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import { allUntilOneEnds, untilAborted } from "../util/loops.js";
-import { openStore } from "./bootstrap/join.js";
-import { type JoinPlan, planJoin } from "./bootstrap/plan.js";
-import { releaseOf } from "./bootstrap/release.js";
+import { pathFrom } from "../util/paths.js";
 import { joinPlace } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
 import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
 import { checkHandlerOptions, endLeftWork, openHandler } from "./node/handler.js";
 import { type NodeCommandOptions, toJoinOptions } from "./node/options.js";
-import { type RunningNode, startNode } from "./node/start-node.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
 export function addNodeCommand(program: Command, context: CliContext): void {

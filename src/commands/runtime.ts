@@ -2,16 +2,16 @@ import { dirname, join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseDuration, parsePath, parseSpeed } from "../cli/options.js";
-import { pathFrom } from "../cli/paths.js";
-import { stateFolder } from "../cli/state-folder.js";
 import { RpcError } from "../cri/status.js";
 import { parseReference } from "../runtime/images/reference.js";
 import type { RunningRuntime } from "../runtime/start.js";
 import { parseCidr } from "../runtime/state/cidr.js";
+import { stateFolder } from "../testbed/state-folder.js";
 import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder } from "../util/files.js";
 import { allUntilOneEnds, untilAborted } from "../util/loops.js";
+import { pathFrom } from "../util/paths.js";
 import { serveKeys } from "./pleg/keys.js";
 import { hasKeys } from "./window/terminal-keys.js";
 
@@ -142,7 +142,7 @@ async function keysOf(
   runtime: RunningRuntime,
 ): Promise<readonly ((signal: AbortSignal) => Promise<void>)[]> {
   if (!hasKeys(streams)) return [];
-  const { EmbeddedLab } = await import("./pleg/mock.js");
+  const { EmbeddedLab } = await import("../testbed/runtime/embedded-lab.js");
   const lab = new EmbeddedLab(runtime);
   return [(signal) => serveKeys({ lab, trace, stdin: streams.stdin }, signal)];
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { CliContext, Target, TargetOptions } from "../cli/context.js";
+import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { createToken, deleteToken, explainRights, listTokens, type TokenDeps } from "../cluster-bootstrap/admin.js";
@@ -12,6 +12,7 @@ import {
   parseTokenId,
 } from "../cluster-bootstrap/token.js";
 import { publicKeyHash } from "../pki/authority.js";
+import type { Target, TargetOptions } from "../testbed/target.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { tokenTable } from "./token/table.js";

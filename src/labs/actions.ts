@@ -1,13 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import type { Say } from "../i18n/catalogue.js";
+import { SaidError } from "../i18n/message-error.js";
 import { isAbortError } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
-import type { Say } from "./catalogue.js";
-import { type CheckView, evaluateWithin, type Verdict, type Waiting } from "./check.js";
+import { evaluateWithin, type Waiting } from "./check.js";
+import type { LabPlace } from "./environment.js";
+import type { CheckView, Verdict } from "./leaf-check.js";
 import { findIn } from "./match.js";
-import type { LabPlace } from "./place.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
-import { SaidError } from "./said-error.js";
 import type { Action, Check } from "./schema.js";
 
 /** Something that a lab does by itself did not come out as its definition says: the lab is broken, not the learner. In the learner's language. */

@@ -1,25 +1,7 @@
-import type { KubeClient } from "../client-go/rest/client.js";
+import type { Say } from "../i18n/catalogue.js";
 import type { Clock } from "../util/clock.js";
-import type { Say } from "./catalogue.js";
-import { evaluateLeaf } from "./leaf-check.js";
-import type { CommandResult } from "./runner.js";
+import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Check } from "./schema.js";
-
-/** What a check found, in the learner's language: `wants ` and `sees ` may stand before. */
-export type Verdict =
-  | { readonly ok: true; readonly seen: string }
-  | { readonly ok: false; readonly seen: string; readonly want: string };
-
-/** What checks may look at. Nothing here changes anything. */
-export interface CheckView {
-  readonly client: KubeClient;
-  readonly folder: string;
-  /** what commands have printed so far, by the step's id or the kept command's name */
-  output(name: string): CommandResult | undefined;
-  readonly say: Say;
-  /** runs a command that only reads */
-  run(line: string, signal: AbortSignal): Promise<CommandResult>;
-}
 
 /** Asks once. @throws LabError when the cluster cannot be reached */
 export async function evaluate(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {

@@ -1,13 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { type Say, sayIn } from "./catalogue.js";
+import { LANGUAGES, type Language, type Say, sayIn } from "../i18n/catalogue.js";
+import { fileErrorWords } from "../i18n/file-error.js";
+import { spoken } from "../i18n/message-error.js";
 import { parseDefinition } from "./definition-file.js";
-import { fileErrorWords } from "./file-error.js";
 import type { Lab } from "./lab.js";
 import { isRecord, outlineOf } from "./outline.js";
 import { commandProblems, type RuleProblem, referenceProblems, textProblems, translationProblems } from "./rules.js";
-import { spoken } from "./said-error.js";
-import { LANGUAGES, type LabText, type Language, parseLabText } from "./text.js";
+import { type LabText, parseLabText } from "./text.js";
 
 export interface LabProblem {
   /** `labs/01-heartbeats/lab.yaml` */

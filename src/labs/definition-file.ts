@@ -1,5 +1,5 @@
+import type { Say } from "../i18n/catalogue.js";
 import { LineCounter, parseDocument } from "../util/yaml.js";
-import type { Say } from "./catalogue.js";
 import { issueWords } from "./issue-words.js";
 import { definition, type LabDefinition } from "./schema.js";
 import { inWords } from "./worded.js";

@@ -1,4 +1,4 @@
-import type { Say } from "./catalogue.js";
+import type { Say } from "../i18n/catalogue.js";
 
 /** What an injection takes: `text`, `number`, `flag`; `!` behind it: it cannot be left out. */
 type ArgumentKind = "text" | "text!" | "number" | "number!" | "flag";

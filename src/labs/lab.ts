@@ -1,5 +1,6 @@
+import type { Language } from "../i18n/catalogue.js";
 import type { LabDefinition } from "./schema.js";
-import type { LabText, Language } from "./text.js";
+import type { LabText } from "./text.js";
 
 /** A lab as the program uses it: its definition, and what it says in each language. */
 export interface Lab {

@@ -1,11 +1,27 @@
 import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import type { Say } from "./catalogue.js";
-import type { CheckView, Verdict } from "./check.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import type { Say } from "../i18n/catalogue.js";
 import { fieldOf } from "./field.js";
 import { findIn } from "./match.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
+
+/** What a check found, in the learner's language: `wants ` and `sees ` may stand before. */
+export type Verdict =
+  | { readonly ok: true; readonly seen: string }
+  | { readonly ok: false; readonly seen: string; readonly want: string };
+
+/** What checks may look at. Nothing here changes anything. */
+export interface CheckView {
+  readonly client: KubeClient;
+  readonly folder: string;
+  /** what commands have printed so far, by the step's id or the kept command's name */
+  output(name: string): CommandResult | undefined;
+  readonly say: Say;
+  /** runs a command that only reads */
+  run(line: string, signal: AbortSignal): Promise<CommandResult>;
+}
 
 /** Asks one question once. @throws LabError when the cluster cannot be reached */
 export async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: AbortSignal): Promise<Verdict> {

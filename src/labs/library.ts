@@ -1,6 +1,6 @@
+import type { Language } from "../i18n/catalogue.js";
 import type { Lab } from "./lab.js";
 import type { LabDefinition } from "./schema.js";
-import type { Language } from "./text.js";
 
 /** What lists and menus show of a lab, without reading all of it. */
 export interface LabSummary {

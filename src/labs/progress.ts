@@ -1,8 +1,8 @@
 import { readFile, rename } from "node:fs/promises";
+import { fileErrorWords } from "../i18n/file-error.js";
+import { SaidError } from "../i18n/message-error.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
-import { fileErrorWords } from "./file-error.js";
-import { SaidError } from "./said-error.js";
 
 /** How far a learner is in one lab. */
 export interface LabProgress {

@@ -1,10 +1,10 @@
+import type { Language } from "../i18n/catalogue.js";
 import { LabBroken } from "./actions.js";
+import type { LabPlace } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
-import type { LabPlace } from "./place.js";
 import { LabSession } from "./session.js";
 import { checkOf } from "./steps.js";
-import type { Language } from "./text.js";
 
 export interface ProofOptions {
   readonly language: Language;

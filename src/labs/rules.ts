@@ -1,4 +1,4 @@
-import type { Say } from "./catalogue.js";
+import type { Say } from "../i18n/catalogue.js";
 import { commandsInText, commandsOf } from "./commands.js";
 import { injectionProblems } from "./injection-names.js";
 import type { LabOutline, StepOutline } from "./outline.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { MessageKey } from "./catalogue.js";
+import type { MessageKey } from "../i18n/catalogue.js";
 import { isFieldPath } from "./field.js";
 import { issueWords } from "./issue-words.js";
 import { worded } from "./worded.js";

@@ -1,15 +1,16 @@
+import type { Language } from "../i18n/catalogue.js";
+import { type Say, sayIn } from "../i18n/catalogue.js";
 import { LabBroken, LabRuns } from "./actions.js";
-import { type Say, sayIn } from "./catalogue.js";
 import { type Waiting, withinMs } from "./check.js";
+import type { LabPlace } from "./environment.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
-import type { LabPlace } from "./place.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
-import type { LabText, Language, StepText } from "./text.js";
+import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 
 /** How long the outcomes of a prediction may take to settle, and how often they are asked; ms of the wall's clock. */

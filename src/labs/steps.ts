@@ -1,6 +1,6 @@
+import { SaidError } from "../i18n/message-error.js";
 import { nearest } from "../util/nearest.js";
 import { outputsAskedFor } from "./references.js";
-import { SaidError } from "./said-error.js";
 import type { Check, DoStep, LabDefinition, Step } from "./schema.js";
 
 export type StepType = "read" | "do" | "predict" | "observe" | "check";

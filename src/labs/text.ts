@@ -1,8 +1,4 @@
-import type { Say } from "./catalogue.js";
-
-/** The languages that labs are written in. */
-export const LANGUAGES = ["en", "zh"] as const;
-export type Language = (typeof LANGUAGES)[number];
+import type { Say } from "../i18n/catalogue.js";
 
 /** What a lab says about one step, in one language. Markdown, with `{{variable}}`. */
 export interface StepText {

@@ -1,4 +1,4 @@
-import type { MessageKey, Say } from "./catalogue.js";
+import type { MessageKey, Say } from "../i18n/catalogue.js";
 
 const MARK = "catalogue:";
 

@@ -1,4 +1,4 @@
-import type { ChalkInstance } from "chalk";
+import { Chalk, type ChalkInstance } from "chalk";
 import type { Actor, Constant, TraceEvent, Upstream } from "./events.js";
 import { tableLines } from "./table.js";
 import { printable, shortenWords, wrap } from "./text.js";
@@ -15,6 +15,11 @@ export interface TerminalOptions {
   readonly verbosity: Level;
   /** Unix ms; the time column counts from here */
   readonly startMs: number;
+}
+
+/** Options for text without colours: log files, web pages. */
+export function plainText(options: Pick<TerminalOptions, "width" | "verbosity" | "startMs">): TerminalOptions {
+  return { ...options, chalk: new Chalk({ level: 0 }), unicode: true };
 }
 
 const ACTOR_WIDTH = 10;

@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, test } from "vitest";
-import type { CliStreams } from "../../src/cli/context.js";
 import type { RestConfig } from "../../src/client-go/rest/client.js";
 import type { StreamClient } from "../../src/commands/exec/connect.js";
 import { podPath } from "../../src/commands/exec/pod.js";
 import { type RemoteRequest, runRemote } from "../../src/commands/exec/remote.js";
 import { streamQuery } from "../../src/commands/exec/run-exec.js";
-import { startTwoServers, type TwoServers } from "../../src/commands/exec/two-servers.js";
 import { type CriClient, createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import type { RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
+import type { ProcessStreams } from "../../src/testbed/context.js";
+import { startTwoServers, type TwoServers } from "../../src/testbed/runtime-servers.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
@@ -56,7 +56,7 @@ async function startLab(): Promise<Lab> {
 }
 
 /** Streams of a process; `raw` tells what its terminal was switched to. */
-class Streams implements CliStreams {
+class Streams implements ProcessStreams {
   readonly stdin: PassThrough & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
   readonly stdout: PassThrough & { columns?: number; rows?: number };
   readonly stderr = new PassThrough();

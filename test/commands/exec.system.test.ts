@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { clusterKubeconfig } from "../../src/cli/cluster-state.js";
+import { clusterKubeconfig } from "../../src/testbed/cluster-state.js";
 import { makeAuthority } from "../support/https-server.js";
 import { runInProcess } from "../support/run-cli.js";
 import { StreamCluster } from "../support/stream-cluster.js";

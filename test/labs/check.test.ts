@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { sayIn } from "../../src/labs/catalogue.js";
-import { type CheckView, evaluate, evaluateWithin, withinMs } from "../../src/labs/check.js";
+import { sayIn } from "../../src/i18n/catalogue.js";
+import { evaluate, evaluateWithin, withinMs } from "../../src/labs/check.js";
+import type { CheckView } from "../../src/labs/leaf-check.js";
 import { type Check, check } from "../../src/labs/schema.js";
 import { InstantClock, MemoryPlace } from "../support/memory-place.js";
 

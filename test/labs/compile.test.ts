@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { describe, test } from "vitest";
-import { sayIn } from "../../src/labs/catalogue.js";
+import { sayIn } from "../../src/i18n/catalogue.js";
 import { compileLab, compileLabs } from "../../src/labs/compile.js";
 import { compileTiny, type LabFiles, TINY_EN, TINY_YAML, TINY_ZH, writeTinyLab } from "../support/tiny-lab.js";
 

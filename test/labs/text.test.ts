@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { sayIn } from "../../src/labs/catalogue.js";
+import { sayIn } from "../../src/i18n/catalogue.js";
 import { parseLabText } from "../../src/labs/text.js";
 import { TINY_EN } from "../support/tiny-lab.js";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InjectionArguments, LabPlace } from "../../src/labs/place.js";
+import type { InjectionArguments, LabPlace } from "../../src/labs/environment.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "../../src/labs/runner.js";
 import type { Clock } from "../../src/util/clock.js";
 import { MemoryClient } from "./memory-client.js";

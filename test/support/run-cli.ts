@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { runCli } from "../../src/cli/main.js";
+import { runCli } from "../../src/commands/main.js";
 import { SystemRandom } from "../../src/util/random.js";
 
 export interface CliRun {

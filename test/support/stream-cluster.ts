@@ -2,15 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { clusterKubeconfig, makeClustersFolder, writeClusterState } from "../../src/cli/cluster-state.js";
 import { CliSession } from "../../src/cli/session.js";
 import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
 import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
-import { type Scenery, startScenery } from "../../src/commands/exec/scenery.js";
-import { Story } from "../../src/commands/exec/story.js";
+import { PROGRAM } from "../../src/commands/main.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
+import { clusterKubeconfig, makeClustersFolder, writeClusterState } from "../../src/testbed/cluster-state.js";
+import { Story } from "../../src/testbed/request-trace.js";
+import { type Scenery, startScenery } from "../../src/testbed/sample-node.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { writeFileAtomic } from "../../src/util/files.js";
@@ -51,14 +52,17 @@ export class StreamCluster implements AsyncDisposable {
       [Symbol.asyncDispose]: none,
     } as const;
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-    const context = new CliSession({
-      env,
-      cwd: folder,
-      streams,
-      random,
-      self: ["false"],
-      signal: new AbortController().signal,
-    });
+    const context = new CliSession(
+      {
+        env,
+        cwd: folder,
+        streams,
+        random,
+        self: ["false"],
+        signal: new AbortController().signal,
+      },
+      PROGRAM,
+    );
     const scenery = await startScenery({ context, clock, story }, target, ["nettool", "nginx"], "running");
     const kubeconfig = clusterKubeconfig(env, "kubelab");
     await makeClustersFolder(env);

@@ -6,12 +6,12 @@ import { tlsOf } from "../../client-go/rest/tls.js";
 import { explainTransportError } from "../../client-go/rest/transport-errors.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { DialOptions, RefusedUpgrade } from "../../streaming/dial.js";
+import type { Story } from "../../testbed/request-trace.js";
 import type { RequestFact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
-import type { Story } from "./story.js";
 
 /** Whom to ask, as whom, and where that is told. */
 export interface StreamClient {

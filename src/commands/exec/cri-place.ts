@@ -1,11 +1,11 @@
 import type { CliContext } from "../../cli/context.js";
 import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
+import { Story } from "../../testbed/request-trace.js";
+import { startTwoServers } from "../../testbed/runtime-servers.js";
+import type { RunningContainerRef, SandboxPod } from "../../testbed/sandbox-pods.js";
 import { LabError } from "../../util/errors.js";
-import type { RunningContainerRef, SandboxPod } from "./cri-pods.js";
 import type { StreamPlace } from "./place.js";
-import { Story } from "./story.js";
-import { startTwoServers } from "./two-servers.js";
 
 export interface CriPlaceOptions {
   readonly endpoint: string;

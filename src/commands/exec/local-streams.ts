@@ -1,5 +1,5 @@
-import type { CliStreams } from "../../cli/context.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import type { ProcessStreams } from "../../testbed/context.js";
 
 /** How many bytes went through. */
 export interface Counter {
@@ -12,7 +12,7 @@ export class OutputGone extends Error {
 }
 
 /** Pieces of an input as they come, until it ends or `signal` aborts. Whoever takes them slowly slows the input down. */
-async function* inputPieces(stdin: CliStreams["stdin"], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* inputPieces(stdin: ProcessStreams["stdin"], signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const waiting: Buffer[] = [];
   let isOver = false;
   let wake = () => {};
@@ -54,7 +54,7 @@ async function* inputPieces(stdin: CliStreams["stdin"], signal: AbortSignal): As
  * @returns whether the input had an end; false: it was cut off
  */
 export async function sendInput(
-  stdin: CliStreams["stdin"],
+  stdin: ProcessStreams["stdin"],
   remote: ByteWriter,
   counter: Counter,
   signal: AbortSignal,

@@ -1,10 +1,10 @@
-import type { CliStreams } from "../../cli/context.js";
 import type { TerminalSize } from "../../streaming/remote-command/session.js";
+import type { ProcessStreams } from "../../testbed/context.js";
 
-type RawInput = CliStreams["stdin"] & { setRawMode?(isRaw: boolean): unknown };
+type RawInput = ProcessStreams["stdin"] & { setRawMode?(isRaw: boolean): unknown };
 
 /** Is there a terminal at both ends, so that a remote one makes sense? */
-export function hasTerminal({ stdin }: Pick<CliStreams, "stdin">): boolean {
+export function hasTerminal({ stdin }: Pick<ProcessStreams, "stdin">): boolean {
   return stdin.isTTY === true && typeof (stdin as RawInput).setRawMode === "function";
 }
 
@@ -16,7 +16,7 @@ export function hasTerminal({ stdin }: Pick<CliStreams, "stdin">): boolean {
 export class LocalTerminal implements Disposable {
   #isRaw = false;
 
-  constructor(readonly streams: Pick<CliStreams, "stdin" | "stdout">) {}
+  constructor(readonly streams: Pick<ProcessStreams, "stdin" | "stdout">) {}
 
   enter(): void {
     (this.streams.stdin as RawInput).setRawMode?.(true);

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { TargetOptions } from "../../cli/context.js";
 import { addTargetOptions, addTraceOptions } from "../../cli/options.js";
 import { factFor } from "../../release/facts.js";
 import type { RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
+import type { TargetOptions } from "../../testbed/target.js";
 
 /** Flags of everything that goes to a pod. */
 export interface PodOptions extends TargetOptions {

@@ -1,10 +1,12 @@
-import type { CliContext, Target, TargetOptions } from "../../cli/context.js";
+import type { CliContext } from "../../cli/context.js";
+import type { ProgressReporter } from "../../testbed/context.js";
+import { Story } from "../../testbed/request-trace.js";
+import type { Readiness, Scenery, ScenerySession } from "../../testbed/sample-node.js";
+import { PLAYED_PODS } from "../../testbed/sample-pods.js";
+import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import type { StreamClient } from "./connect.js";
-import { PLAYED_PODS } from "./played-pods.js";
 import type { PodName } from "./pod.js";
-import type { Scenery, ScenerySession } from "./scenery.js";
-import { Story } from "./story.js";
 
 /** A cluster with the pod that is asked for, as far as this command can bring it there. */
 export interface StreamPlace extends AsyncDisposable {
@@ -16,9 +18,6 @@ export interface StreamPlace extends AsyncDisposable {
   /** this command has seen the pod's containers start: a moment later than that the pod's status says so too */
   readonly isPodStarted: boolean;
 }
-
-/** How far a pod must have come: `started`: its containers run; `running`: the kubelet has said so, which logs need. */
-export type Readiness = "started" | "running";
 
 /**
  * Opens the cluster. One that is joined or real is taken as it is; in an embedded one, which nobody else has put anything
@@ -42,7 +41,7 @@ export async function openPlace(
     const isPlayed = pod.namespace === "default" && PLAYED_PODS.has(pod.name);
     const scenery =
       story !== undefined && isPlayed
-        ? await startPlayed({ context, clock, story }, target, pod.name, readiness)
+        ? await startPlayed(context, { context, clock, story }, target, pod.name, readiness)
         : undefined;
     const client = { config: target.admin, clock, random: context.random, trace, story };
     const close = async () => {
@@ -68,14 +67,15 @@ function tellElsewhere(trace: Trace, { kind }: Target): void {
 
 /** Loaded only here: a command on a running cluster needs neither kubelet nor runtime. */
 async function startPlayed(
+  reporter: ProgressReporter,
   session: ScenerySession,
   target: Target,
   podName: string,
   readiness: Readiness,
 ): Promise<Scenery> {
-  const progress = session.context.progress(`starting a node, and the pod ${podName} on it`);
+  const progress = reporter.progress(`starting a node, and the pod ${podName} on it`);
   try {
-    const { startScenery } = await import("./scenery.js");
+    const { startScenery } = await import("../../testbed/sample-node.js");
     return await startScenery(session, target, [podName], readiness);
   } finally {
     progress.stop();

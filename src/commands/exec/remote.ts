@@ -1,7 +1,7 @@
-import type { CliStreams } from "../../cli/context.js";
 import { StreamError } from "../../streaming/bytes.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
 import type { RemoteCommandClientSession, RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import type { ProcessStreams } from "../../testbed/context.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -38,7 +38,7 @@ const UNTOLD_MS = 5_000;
 export async function runRemote(
   client: StreamClient,
   request: RemoteRequest,
-  streams: CliStreams,
+  streams: ProcessStreams,
   signal: AbortSignal,
 ): Promise<RemoteEnd> {
   const { clock, trace } = client;
@@ -89,7 +89,7 @@ function connect(
 interface Serving {
   readonly session: RemoteCommandClientSession;
   readonly request: RemoteRequest;
-  readonly streams: CliStreams;
+  readonly streams: ProcessStreams;
   readonly terminal: LocalTerminal;
   readonly trace: Trace;
   readonly clock: Clock;

@@ -1,5 +1,6 @@
-import type { CliContext, TargetOptions } from "../../cli/context.js";
+import type { CliContext } from "../../cli/context.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import type { TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { backendProblem } from "./connect.js";

@@ -6,13 +6,20 @@ import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
 import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
+import { startTwoServers, type TwoServers } from "../../testbed/runtime-servers.js";
+import { PLAYED_PODS } from "../../testbed/sample-pods.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
 import { untilAborted } from "../../util/loops.js";
-import { PLAYED_PODS } from "./played-pods.js";
-import type { ServeOptions } from "./serve.js";
-import { startTwoServers, type TwoServers } from "./two-servers.js";
+
+export interface ServeOptions {
+  readonly apiserverPort: number;
+  readonly kubeletPort: number;
+  readonly plainHttp?: boolean;
+  readonly cri?: string;
+  readonly kubeVersion: string;
+}
 
 /**
  * Starts the two servers of the chain, says where they are, and keeps them up until Ctrl-C.

@@ -2,14 +2,7 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "../../cli/context.js";
 import { addOutputOptions, parsePort } from "../../cli/options.js";
 import { addExamples } from "../examples.js";
-
-export interface ServeOptions {
-  readonly apiserverPort: number;
-  readonly kubeletPort: number;
-  readonly plainHttp?: boolean;
-  readonly cri?: string;
-  readonly kubeVersion: string;
-}
+import type { ServeOptions } from "./run-serve.js";
 
 /** `kubelab exec serve`: the two servers of the chain, for other clients. */
 export function addServeCommand(exec: Command, context: CliContext): void {

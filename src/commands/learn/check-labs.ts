@@ -1,10 +1,9 @@
 import { stat } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
-import { COMMANDS } from "../../cli/command-table.js";
-import { pathFrom } from "../../cli/paths.js";
+import { fileErrorWords } from "../../i18n/file-error.js";
+import { SpokenError, spoken } from "../../i18n/message-error.js";
 import type { Compiled } from "../../labs/compile.js";
-import { fileErrorWords } from "../../labs/file-error.js";
-import { SpokenError, spoken } from "../../labs/said-error.js";
+import { pathFrom } from "../../util/paths.js";
 import type { LearnEnvironment } from "./environment.js";
 
 /**
@@ -30,7 +29,7 @@ export async function checkLabs(env: LearnEnvironment, folder: string): Promise<
 async function compiledFrom({ context, say }: LearnEnvironment, folder: string): Promise<readonly Compiled[]> {
   const { compileLab, compileLabs, isLab } = await import("../../labs/compile.js");
   const path = pathFrom(context.cwd, folder);
-  const options = { say, commands: COMMANDS.map(({ name }) => name) };
+  const options = { say, commands: context.program.commandNames };
   let compiled: readonly Compiled[];
   try {
     if (!(await stat(path)).isDirectory()) {

@@ -1,14 +1,16 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
-import type { CliContext, CliStreams } from "../../cli/context.js";
-import { languageOf, type Say, sayIn } from "../../labs/catalogue.js";
-import { findLab, type LabLibrary, type LabSummary } from "../../labs/library.js";
-import { SpokenError } from "../../labs/said-error.js";
-import { LANGUAGES, type Language } from "../../labs/text.js";
+import type { CliContext } from "../../cli/context.js";
+import { LANGUAGES, type Language, languageOf, sayIn } from "../../i18n/catalogue.js";
+import { SpokenError } from "../../i18n/message-error.js";
+import type { LabContext } from "../../labs/context.js";
+import { findLab, type LabSummary } from "../../labs/library.js";
+import { openLibrary } from "../../labs/open-library.js";
+import { ProgressStore } from "../../labs/progress-store.js";
+import type { ProcessStreams } from "../../testbed/context.js";
 import { SystemClock } from "../../util/clock.js";
 import { nearest } from "../../util/nearest.js";
-import { openLibrary } from "./library.js";
-import { ProgressStore } from "./progress-store.js";
 import { LabRenderer } from "./render.js";
+import { wrap } from "./text-width.js";
 
 export interface LearnOptions {
   readonly lang?: Language;
@@ -17,21 +19,16 @@ export interface LearnOptions {
 }
 
 /** What every part of `kubelab learn` needs. */
-export interface LearnEnvironment {
+export interface LearnEnvironment extends LabContext {
   readonly context: CliContext;
-  readonly library: LabLibrary;
-  readonly store: ProgressStore;
-  readonly language: Language;
-  readonly say: Say;
-  readonly wall: SystemClock;
   /** what a lab tells goes to this stream */
   renderer(stream: "stdout" | "stderr"): LabRenderer;
-  isColoured(stream: "stdout" | "stderr"): boolean;
   /** the same, saying everything in another language */
   inLanguage(language: Language): LearnEnvironment;
 }
 
 const PLAIN_WIDTH = 80;
+const MAX_LAB_COLUMNS = 100;
 
 export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnEnvironment> {
   const wall = new SystemClock();
@@ -46,13 +43,20 @@ function environmentIn(
 ): LearnEnvironment {
   const { context } = shared;
   const say = sayIn(language);
-  const chalk = (stream: keyof CliStreams & ("stdout" | "stderr")) =>
+  const chalk = (stream: keyof ProcessStreams & ("stdout" | "stderr")) =>
     chalkFor(stream, { env: context.env, isTTY: context.streams[stream].isTTY, wanted: options.color });
   return {
     ...shared,
     language,
     say,
     inLanguage: (other) => environmentIn(other, shared, options),
+    get columns() {
+      return Math.min(context.streams.stderr.columns ?? PLAIN_WIDTH, MAX_LAB_COLUMNS);
+    },
+    print: (stream, text) => {
+      const out = context.streams[stream];
+      out.write(`${wrap(text, out.columns ?? PLAIN_WIDTH).join("\n")}\n`);
+    },
     isColoured: (stream) => chalk(stream).level > 0,
     renderer: (stream) => {
       const out = context.streams[stream];

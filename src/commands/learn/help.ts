@@ -1,5 +1,5 @@
 import { Argument, type Command, Help, Option } from "commander";
-import type { MessageKey, Say } from "../../labs/catalogue.js";
+import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import { usageInWords } from "./usage-words.js";
 
 /** The headings of a help, as commander has them. */

@@ -1,15 +1,15 @@
-import type { MessageKey } from "../../labs/catalogue.js";
+import type { MessageKey } from "../../i18n/catalogue.js";
+import { inLanguageOf } from "../../i18n/message-error.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
-import { inLanguageOf } from "../../labs/said-error.js";
+import { type OpenSession, openSession } from "../../labs/open-session.js";
+import type { RealTarget } from "../../labs/own/cluster.js";
 import type { LabSession } from "../../labs/session.js";
+import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { hasKeys, readKeys } from "../window/terminal-keys.js";
 import type { LearnEnvironment } from "./environment.js";
-import { type OpenSession, openSession } from "./open-session.js";
-import type { RealTarget } from "./own-cluster.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
-import { parseFactor, speedByKey } from "./speed.js";
 import { Teller } from "./teller.js";
 
 export interface InteractiveOptions {

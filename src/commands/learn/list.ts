@@ -1,7 +1,6 @@
-import type { Say } from "../../labs/catalogue.js";
+import type { Language, Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
-import type { Language } from "../../labs/text.js";
 import { textWidth } from "./text-width.js";
 
 export type LabState = "not-begun" | "begun" | "done";

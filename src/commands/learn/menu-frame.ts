@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { Say } from "../../labs/catalogue.js";
+import type { Say } from "../../i18n/catalogue.js";
 import { fitted, textWidth, wrap } from "./text-width.js";
 
 export interface MenuEntry {

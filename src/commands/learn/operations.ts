@@ -1,19 +1,57 @@
+import { SpokenError } from "../../i18n/message-error.js";
+import { askHost, type LabAnswer } from "../../labs/detached/client.js";
+import type { LabOperation } from "../../labs/detached/host.js";
+import { endDetached, requireDetached, startDetachedLab } from "../../labs/detached/process.js";
+import { detachedLab, type HostState } from "../../labs/detached/state.js";
+import type { RealTarget } from "../../labs/own/cluster.js";
+import { leftElsewhere } from "../../labs/own/record.js";
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
-import { SpokenError } from "../../labs/said-error.js";
-import { ask, askIfThere, endBackground, openBackground, takeUp } from "./background.js";
-import { backgroundLab } from "./background-state.js";
+import { parseFactor } from "../../labs/speed.js";
 import { type LearnEnvironment, labNamed } from "./environment.js";
-import type { RealTarget } from "./own-cluster.js";
-import { leftElsewhere } from "./own-record.js";
-import { parseFactor } from "./speed.js";
+import { Teller } from "./teller.js";
+
+/** The detached lab, and the environment in the language that it was started in. */
+interface Detached {
+  readonly env: LearnEnvironment;
+  readonly state: HostState;
+}
+
+async function openDetached(here: LearnEnvironment): Promise<Detached> {
+  const state = await requireDetached(here);
+  return { env: here.inLanguage(state.language), state };
+}
+
+/** Sends an operation to the detached lab and prints its messages. @throws LabError FAILED when it does not answer */
+async function ask(detached: Detached, operation: LabOperation): Promise<LabAnswer> {
+  const outcome = await askIfRunning(detached, operation);
+  if (outcome !== undefined) return outcome;
+  const { env, state } = detached;
+  throw new SpokenError("FAILED", env.say("labEnded", { id: state.lab }), env.say("labEndedHint"));
+}
+
+/** As `ask`. @returns undefined: its process was killed */
+async function askIfRunning({ env, state }: Detached, operation: LabOperation): Promise<LabAnswer | undefined> {
+  const teller = new Teller(env, "stdout");
+  try {
+    return await askHost(state.socket, operation, (message) => teller.tell(message), env.context.signal);
+  } finally {
+    teller.stop();
+  }
+}
+
+/** Starts a lab whose process was killed again, where its learner was. @throws LabError FAILED */
+async function resume({ env, state: { lab, speed } }: Detached): Promise<void> {
+  env.context.notice(env.say("takenUp", { id: lab }));
+  await startDetachedLab(env, labNamed(env, lab), speed === undefined ? {} : { speed });
+}
 
 /** Does the present step, and shows the one after it; of a lab that was killed, the present one. @throws LabError FAILED when it is not done */
 export async function next(here: LearnEnvironment, choice: string): Promise<void> {
-  const lab = await openBackground(here);
+  const lab = await openDetached(here);
   const { say } = lab.env;
-  const outcome = await askIfThere(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
+  const outcome = await askIfRunning(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
   if (outcome === undefined) {
-    await takeUp(lab);
+    await resume(lab);
     return status(here);
   }
   if (outcome.ok !== true) {
@@ -32,7 +70,7 @@ export async function next(here: LearnEnvironment, choice: string): Promise<void
  * @throws LabError FAILED when it is not
  */
 export async function check(here: LearnEnvironment, waits: boolean): Promise<void> {
-  const lab = await openBackground(here);
+  const lab = await openDetached(here);
   const { say } = lab.env;
   const { ok, type, mayTakeMs } = await ask(lab, { op: "ask", waits });
   if (ok === false) {
@@ -46,7 +84,7 @@ export async function check(here: LearnEnvironment, waits: boolean): Promise<voi
 }
 
 export async function hint(here: LearnEnvironment): Promise<void> {
-  const lab = await openBackground(here);
+  const lab = await openDetached(here);
   const { ok } = await ask(lab, { op: "hint" });
   if (ok === true) return;
   lab.env.context.streams.stdout.write(`${lab.env.say(ok === false ? "noMoreHints" : "noHints")}\n`);
@@ -54,7 +92,7 @@ export async function hint(here: LearnEnvironment): Promise<void> {
 
 /** @throws LabError USAGE for a step that has nothing to solve; FAILED when the solution did not do it */
 export async function solution(here: LearnEnvironment): Promise<void> {
-  const lab = await openBackground(here);
+  const lab = await openDetached(here);
   const { say } = lab.env;
   const { ok, step } = await ask(lab, { op: "solve" });
   if (ok === undefined) throw new SpokenError("USAGE", say("nothingToSolve"), "kubelab learn next");
@@ -63,12 +101,12 @@ export async function solution(here: LearnEnvironment): Promise<void> {
 }
 
 export async function status(here: LearnEnvironment): Promise<void> {
-  await ask(await openBackground(here), { op: "present" });
+  await ask(await openDetached(here), { op: "present" });
 }
 
 /** Time of the lab under way runs so many times as fast from now on. @throws LabError USAGE */
 export async function speed(here: LearnEnvironment, word: string): Promise<void> {
-  const lab = await openBackground(here);
+  const lab = await openDetached(here);
   const { say, context } = lab.env;
   const factor = parseFactor(word, say);
   await ask(lab, { op: "speed", factor });
@@ -77,8 +115,8 @@ export async function speed(here: LearnEnvironment, word: string): Promise<void>
 
 /** Ends the lab under way; its progress is kept. @throws LabError FAILED when there is none */
 export async function stop(here: LearnEnvironment): Promise<void> {
-  const { env, state } = await openBackground(here);
-  await endBackground(env);
+  const { env, state } = await openDetached(here);
+  await endDetached(env);
   env.context.streams.stdout.write(`${env.say("labStopped", { id: state.lab })}\n`);
 }
 
@@ -96,10 +134,10 @@ export async function reset(
   yes: boolean,
 ): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
-  if (target !== undefined) return (await import("./left-behind.js")).takeAwayLeft(env, target, lab);
+  if (target !== undefined) return (await import("../../labs/own/leftovers.js")).takeAwayLeft(env, target, lab);
   if (lab === undefined) await confirmResetAll(env, yes);
-  const running = await backgroundLab(env);
-  if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endBackground(env);
+  const running = await detachedLab(env);
+  if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endDetached(env);
   if (lab === undefined) await env.store.save(EMPTY_PROGRESS);
   else await env.store.change(lab.id, () => undefined);
   env.context.streams.stdout.write(

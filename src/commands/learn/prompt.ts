@@ -1,4 +1,4 @@
-import { SpokenError } from "../../labs/said-error.js";
+import { SpokenError } from "../../i18n/message-error.js";
 import type { LearnEnvironment } from "./environment.js";
 
 export type Choice =

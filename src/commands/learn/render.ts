@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { MessageKey, Say } from "../../labs/catalogue.js";
+import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { printable } from "../../trace/text.js";
 import { renderMarkdown } from "./markdown.js";

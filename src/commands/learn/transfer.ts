@@ -1,11 +1,11 @@
 import { access, constants, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { pathFrom } from "../../cli/paths.js";
-import type { Say } from "../../labs/catalogue.js";
-import { fileErrorWords } from "../../labs/file-error.js";
+import type { Say } from "../../i18n/catalogue.js";
+import { fileErrorWords } from "../../i18n/file-error.js";
+import { SpokenError, spoken } from "../../i18n/message-error.js";
 import { mergeProgress, newer, parseProgress, saveProgress } from "../../labs/progress.js";
-import { SpokenError, spoken } from "../../labs/said-error.js";
 import type { LabError } from "../../util/errors.js";
+import { pathFrom } from "../../util/paths.js";
 import type { LearnEnvironment } from "./environment.js";
 
 /**

@@ -1,18 +1,18 @@
 import { readFile } from "node:fs/promises";
-import { pathFrom } from "../../cli/paths.js";
+import { fileErrorWords } from "../../i18n/file-error.js";
+import { SpokenError, spoken } from "../../i18n/message-error.js";
 import { LabBroken } from "../../labs/actions.js";
-import { fileErrorWords } from "../../labs/file-error.js";
 import type { Lab } from "../../labs/lab.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
-import { SpokenError, spoken } from "../../labs/said-error.js";
+import { openSession } from "../../labs/open-session.js";
+import { flagsOf, type RealTarget } from "../../labs/own/cluster.js";
 import type { LabDefinition, PredictStep } from "../../labs/schema.js";
 import { checkChoice } from "../../labs/steps.js";
 import { nearest } from "../../util/nearest.js";
+import { pathFrom } from "../../util/paths.js";
 import type { LearnEnvironment } from "./environment.js";
 import type { InteractiveOptions } from "./interactive.js";
-import { openSession } from "./open-session.js";
-import { flagsOf, type RealTarget } from "./own-cluster.js";
 import { Teller } from "./teller.js";
 
 export interface UnattendedOptions extends InteractiveOptions {

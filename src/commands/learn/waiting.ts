@@ -1,5 +1,5 @@
-import type { Progress } from "../../cli/context.js";
 import type { LabMessage } from "../../labs/message.js";
+import type { Progress } from "../../testbed/context.js";
 import type { LearnEnvironment } from "./environment.js";
 import { textWidth } from "./text-width.js";
 

@@ -1,6 +1,6 @@
-import type { TargetOptions } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
-import type { JoinOptions } from "../bootstrap/plan.js";
+import type { JoinOptions } from "../../testbed/join-plan.js";
+import type { TargetOptions } from "../../testbed/target.js";
 
 /** The flags of `kubelab node`. */
 export interface NodeCommandOptions extends TargetOptions {

@@ -1,9 +1,9 @@
-import type { CliStreams } from "../../cli/context.js";
+import type { ProcessStreams } from "../../testbed/context.js";
+import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { readKeys } from "../window/terminal-keys.js";
 import { KeyNumbers } from "./key-numbers.js";
-import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 
 const ID_LENGTH = 10;
 const TAB = "\t";
@@ -14,7 +14,7 @@ const TAB = "\t";
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeys(
-  deps: { readonly lab: LabRuntime; readonly trace: Trace; readonly stdin: CliStreams["stdin"] },
+  deps: { readonly lab: LabRuntime; readonly trace: Trace; readonly stdin: ProcessStreams["stdin"] },
   signal: AbortSignal,
 ): Promise<void> {
   const keys = new Keyboard(deps.lab, deps.trace);

@@ -1,7 +1,7 @@
 import type { CliContext } from "../../cli/context.js";
+import type { LabRuntime } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import type { LabRuntime } from "./lab-runtime.js";
 import type { PlegCommandOptions } from "./plan.js";
 
 /** The runtime that PLEG looks at. */
@@ -25,7 +25,7 @@ export async function openRuntime(
     const description = `the runtime at ${options.cri}; nothing is changed there`;
     return { endpoint: options.cri, lab: undefined, description, close, [Symbol.asyncDispose]: close };
   }
-  const { startLabRuntime } = await import("./mock.js");
+  const { startLabRuntime } = await import("../../testbed/runtime/embedded-lab.js");
   const lab = await startLabRuntime({ ...deps, random: context.random });
   const close = () => lab.close();
   const description = `an embedded runtime with the pods mypod and myngx, at ${lab.endpoint}`;

@@ -1,4 +1,4 @@
-import type { CliStreams } from "../../cli/context.js";
+import type { ProcessStreams } from "../../testbed/context.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { readKeys } from "./terminal-keys.js";
@@ -17,7 +17,7 @@ export interface WindowKey {
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeyTable(
-  deps: { readonly keys: readonly WindowKey[]; readonly trace: Trace; readonly stdin: CliStreams["stdin"] },
+  deps: { readonly keys: readonly WindowKey[]; readonly trace: Trace; readonly stdin: ProcessStreams["stdin"] },
   signal: AbortSignal,
 ): Promise<void> {
   const { keys, trace, stdin } = deps;

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { Chalk } from "chalk";
 import type { TraceEvent } from "../../trace/events.js";
-import { factText, type TerminalOptions } from "../../trace/terminal.js";
+import { factText, plainText, type TerminalOptions } from "../../trace/terminal.js";
 import type { TraceSink } from "../../trace/trace.js";
 
 /** Pages that are open at the same time; one more than that is refused. */
@@ -27,7 +26,7 @@ export class LiveEvents implements TraceSink {
   #isClosed = false;
 
   constructor(startMs: number) {
-    this.#options = { chalk: new Chalk({ level: 0 }), width: () => PAGE_WIDTH, unicode: true, verbosity: 1, startMs };
+    this.#options = plainText({ width: () => PAGE_WIDTH, verbosity: 1, startMs });
   }
 
   /** Takes over a response; false: too many have been taken already. */

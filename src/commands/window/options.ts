@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { TargetOptions } from "../../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration, parsePath } from "../../cli/options.js";
+import type { TargetOptions } from "../../testbed/target.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";
 

@@ -1,4 +1,4 @@
-import type { CliStreams } from "../../cli/context.js";
+import type { ProcessStreams } from "../../testbed/context.js";
 
 type RawInput = NodeJS.ReadableStream & { setRawMode?(isRaw: boolean): unknown };
 
@@ -6,7 +6,7 @@ const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
 /** Are there keys to press? */
-export function hasKeys({ stdin, stderr }: CliStreams): boolean {
+export function hasKeys({ stdin, stderr }: ProcessStreams): boolean {
   return stdin.isTTY === true && stderr.isTTY === true && typeof (stdin as RawInput).setRawMode === "function";
 }
 
@@ -16,7 +16,7 @@ export function hasKeys({ stdin, stderr }: CliStreams): boolean {
  * @throws AbortError for Ctrl-C, which a terminal in this mode does not turn into a signal
  */
 export async function readKeys(
-  input: CliStreams["stdin"],
+  input: ProcessStreams["stdin"],
   press: (key: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { loadedBy } from "../../support/loaded-by.js";
 const ENTRIES = [
   "src/commands/exec.ts",
   "src/commands/exec/run-exec.ts",
-  "src/commands/exec/scenery.ts",
+  "src/testbed/sample-node.ts",
   "src/controlplane/start.ts",
   "src/controlplane/apiserver/proxy/upgrade.ts",
   "src/runtime/start.ts",
@@ -14,7 +14,7 @@ const ENTRIES = [
   "src/streaming/remote-command/accept.ts",
 ];
 const UNUSED =
-  /node_modules\/ws\/|^src\/streaming\/websocket\/(?!subprotocols)|^src\/commands\/exec\/(two-servers|run-serve)/;
+  /node_modules\/ws\/|^src\/streaming\/websocket\/(?!subprotocols)|^src\/testbed\/runtime-servers|^src\/commands\/exec\/run-serve/;
 
 test("a command over SPDY loads no WebSockets, and no servers of another command", async () => {
   const { inputs } = await loadedBy(ENTRIES);

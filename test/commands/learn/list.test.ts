@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import stringWidth from "string-width";
 import { test } from "vitest";
-import { openLibrary } from "../../../src/commands/learn/library.js";
 import { labTable } from "../../../src/commands/learn/list.js";
 import { fitted } from "../../../src/commands/learn/text-width.js";
-import { sayIn } from "../../../src/labs/catalogue.js";
+import { LANGUAGES, sayIn } from "../../../src/i18n/catalogue.js";
+import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
-import { LANGUAGES } from "../../../src/labs/text.js";
 
 const { summaries } = await openLibrary();
 

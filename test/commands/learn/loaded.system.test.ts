@@ -4,7 +4,7 @@ import { loadedBy } from "../../support/loaded-by.js";
 
 /** Whatever a learner waits for before the menu shows, or a check answers. */
 const ENTRIES = [
-  "src/cli/main.ts",
+  "src/commands/main.ts",
   "src/commands/learn.ts",
   "src/commands/learn/menu.ts",
   "src/commands/learn/operations.ts",

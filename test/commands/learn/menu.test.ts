@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { Chalk } from "chalk";
 import stringWidth from "string-width";
 import { describe, test } from "vitest";
-import { openLibrary } from "../../../src/commands/learn/library.js";
 import { menuOf } from "../../../src/commands/learn/menu.js";
 import { chosenLine, entryTyped, type FrameOptions, menuFrame } from "../../../src/commands/learn/menu-frame.js";
-import { sayIn } from "../../../src/labs/catalogue.js";
+import { LANGUAGES, type Language, sayIn } from "../../../src/i18n/catalogue.js";
+import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
-import { LANGUAGES, type Language } from "../../../src/labs/text.js";
 
 const library = await openLibrary();
 const menuIn = (language: Language) => menuOf({ library, say: sayIn(language), language }, EMPTY_PROGRESS);

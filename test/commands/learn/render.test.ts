@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Chalk } from "chalk";
 import { describe, test } from "vitest";
 import { LabRenderer } from "../../../src/commands/learn/render.js";
-import { sayIn } from "../../../src/labs/catalogue.js";
+import { sayIn } from "../../../src/i18n/catalogue.js";
 import type { LabMessage } from "../../../src/labs/message.js";
 
 function rendered(message: LabMessage, unicode: boolean): string {

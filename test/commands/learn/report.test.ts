@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { labTable, standingIn } from "../../../src/commands/learn/list.js";
 import { jsonReport, junitReport } from "../../../src/commands/learn/report.js";
-import { sayIn } from "../../../src/labs/catalogue.js";
+import { sayIn } from "../../../src/i18n/catalogue.js";
 import type { LabSummary } from "../../../src/labs/library.js";
 import type { LabProgress, Progress } from "../../../src/labs/progress.js";
 

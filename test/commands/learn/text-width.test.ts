@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import stringWidth from "string-width";
 import { test } from "vitest";
+import ZH from "../../../labs/messages.zh.json" with { type: "json" };
 import { textWidth, wrap } from "../../../src/commands/learn/text-width.js";
-import { ZH } from "../../../src/labs/catalogue/zh.js";
 
 const widths: readonly (readonly [text: string, columns: number])[] = [
   ["", 0],

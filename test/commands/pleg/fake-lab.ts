@@ -1,4 +1,4 @@
-import type { LabAction, LabRuntime, LabTarget } from "../../../src/commands/pleg/lab-runtime.js";
+import type { LabAction, LabRuntime, LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { LabError } from "../../../src/util/errors.js";
 
 /** A lab runtime that only remembers what was asked of it. */

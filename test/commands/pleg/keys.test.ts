@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { serveKeys } from "../../../src/commands/pleg/keys.js";
-import type { LabTarget } from "../../../src/commands/pleg/lab-runtime.js";
 import { hasKeys, keysOf } from "../../../src/commands/window/terminal-keys.js";
+import type { LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";

@@ -1,9 +1,9 @@
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import type { LabRuntime } from "../../../src/commands/pleg/lab-runtime.js";
 import { servePlegPage } from "../../../src/commands/pleg/page/server.js";
 import type { PageServer } from "../../../src/commands/window/page-server.js";
 import { Pleg } from "../../../src/kubelet/pleg/pleg.js";
+import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";

@@ -1,5 +1,5 @@
 import type { Pleg } from "../../../kubelet/pleg/pleg.js";
-import type { LabAction, LabRuntime } from "../lab-runtime.js";
+import type { LabAction, LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 
 /** What the page shows, and what `GET /state` answers. */
 export interface PageState {

@@ -1,0 +1,92 @@
+import type { AddCommand } from "../cli/context.js";
+
+/** A subcommand as `--help` lists it; the module behind it is loaded only when it runs. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<AddCommand>;
+}
+
+/** In the order in which a learner meets them. A new command is a new row here and a file in `commands/`. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "learn",
+    summary: "guided walkthroughs: do, predict, observe, check",
+    load: async () => (await import("./learn.js")).addLearnCommand,
+  },
+  {
+    name: "bootstrap",
+    summary: "join a node: token, CSR, certificate, registration, first lease",
+    load: async () => (await import("./bootstrap.js")).addBootstrapCommand,
+  },
+  {
+    name: "lease",
+    summary: "keep a node Ready, or stop and watch who declares it dead",
+    load: async () => (await import("./lease.js")).addLeaseCommand,
+  },
+  {
+    name: "token",
+    summary: "create, list and delete bootstrap tokens",
+    load: async () => (await import("./token.js")).addTokenCommand,
+  },
+  {
+    name: "csr",
+    summary: "certificate signing requests by hand: create, inspect, approve",
+    load: async () => (await import("./csr.js")).addCsrCommand,
+  },
+  {
+    name: "pleg",
+    summary: "watch how the kubelet notices what happens to containers",
+    load: async () => (await import("./pleg.js")).addPlegCommand,
+  },
+  {
+    name: "node",
+    summary: "a small kubelet: joins a cluster, runs pods, reports back",
+    load: async () => (await import("./node.js")).addNodeCommand,
+  },
+  {
+    name: "exec",
+    summary: "run a command in a pod, and see every hop on the way there",
+    load: async () => (await import("./exec.js")).addExecCommand,
+  },
+  {
+    name: "attach",
+    summary: "see what a container's process writes, and type to it",
+    load: async () => (await import("./attach.js")).addAttachCommand,
+  },
+  {
+    name: "logs",
+    summary: "print a container's log, and see from where it comes",
+    load: async () => (await import("./logs.js")).addLogsCommand,
+  },
+  {
+    name: "port-forward",
+    summary: "let ports of this machine lead to ports of a pod",
+    load: async () => (await import("./port-forward.js")).addPortForwardCommand,
+  },
+  {
+    name: "static-pod",
+    summary: "watch a file become a static pod, with its mirror pod and status",
+    load: async () => (await import("./static-pod.js")).addStaticPodCommand,
+  },
+  {
+    name: "pod-manager",
+    summary: "see which pods a kubelet should have: a page, and /pods as JSON",
+    load: async () => (await import("./pod-manager.js")).addPodManagerCommand,
+  },
+  {
+    name: "pod-worker",
+    summary: "watch pod workers sync, wait, merge updates and end pods",
+    load: async () => (await import("./pod-worker.js")).addPodWorkerCommand,
+  },
+  {
+    name: "runtime",
+    summary: "run the embedded container runtime for a kubelet or crictl",
+    load: async () => (await import("./runtime.js")).addRuntimeCommand,
+  },
+  {
+    name: "cluster",
+    summary: "run the embedded control plane for other commands and kubectl",
+    load: async () => (await import("./cluster.js")).addClusterCommand,
+  },
+];

@@ -1,0 +1,106 @@
+import { Command, CommanderError } from "commander";
+import type { OutputOptions } from "../cli/options.js";
+import { CliSession } from "../cli/session.js";
+import { columnsOf } from "../cli/width.js";
+import type { Program, ProgramEdge } from "../testbed/context.js";
+import { wrap } from "../trace/text.js";
+import { isAbortError, LabError } from "../util/errors.js";
+import { COMMANDS } from "./command-table.js";
+
+/** Our own bug: sysexits' EX_SOFTWARE. */
+const EXIT_BUG = 70;
+const EXIT_USAGE = 2;
+/** Columns beside the flags of a help: with fewer, commander leaves the breaking of lines to the terminal. */
+const MIN_WIDTH_TO_WRAP = 20;
+const EXIT_INTERRUPTED = 130;
+
+/**
+ * Runs one command line, without the program's name. Everything is written through `edge`; nothing is thrown.
+ * @returns the exit code
+ */
+export async function runCli(argv: readonly string[], version: string, edge: ProgramEdge): Promise<number> {
+  const session = new CliSession(edge, PROGRAM);
+  try {
+    // The name alone, on a terminal: the learner's menu.
+    const isBare = argv.length === 0;
+    const line = isBare && canAsk(session) ? ["learn"] : argv;
+    const program = await buildProgram(line, version, session);
+    if (line.length === 0) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync([...line], { from: "user" });
+    return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : session.exitCode);
+  } catch (error) {
+    session.stopProgress();
+    return await close(session, report(error, session));
+  }
+}
+
+function canAsk({ streams }: CliSession): boolean {
+  return streams.stdin.isTTY === true && streams.stderr.isTTY === true && streams.stdout.isTTY === true;
+}
+
+/** Ends what the run has open. A trace file that could not be written is a failure of its own, if there was no other. */
+async function close(session: CliSession, code: number): Promise<number> {
+  try {
+    await session.close();
+    return code;
+  } catch (error) {
+    const own = report(error, session);
+    return code === 0 ? own : code;
+  }
+}
+
+/** Loads the one command that the line names; the others are only listed. */
+async function buildProgram(argv: readonly string[], version: string, session: CliSession): Promise<Command> {
+  const { stdout, stderr } = session.streams;
+  const program = new Command("kubelab")
+    .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
+    .showHelpAfterError("(add --help for the flags)")
+    .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
+  const words = argv.filter((word) => !word.startsWith("-"));
+  const wanted = words[0] === "help" ? words[1] : words[0];
+  for (const entry of COMMANDS) {
+    if (entry.name === wanted) (await entry.load())(program, session);
+    else program.command(entry.name).summary(entry.summary).description(entry.summary);
+  }
+  return program;
+}
+
+/** Says what went wrong on stderr: one sentence and what to do next; a stack only for our own bugs. */
+function report(error: unknown, session: CliSession): number {
+  const { words } = session;
+  const { stderr } = session.streams;
+  const chalk = session.chalk("stderr");
+  // commander has written its own message, or the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  if (error instanceof LabError) {
+    // Scripts look for the sentence: it is broken into lines for a terminal only.
+    const lines = (text: string) => (stderr.isTTY === true ? wrap(text, session.width) : [text]);
+    const [first = "", ...rest] = lines(`${words.error}${error.message}`);
+    const message = [first.replace(words.error, chalk.red(words.error)), ...rest].join("\n");
+    const hint = lines(error.hint).map((line) => chalk.dim(line));
+    stderr.write(`${[message, ...hint].join("\n")}\n`);
+    return error.exitCode;
+  }
+  if (session.signal.aborted || isAbortError(error) || isExitPrompt(error)) {
+    stderr.write(`${words.interrupted}\n`);
+    return EXIT_INTERRUPTED;
+  }
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  stderr.write(`${chalk.red("kubelab has a bug:")} ${stack}\n`);
+  return EXIT_BUG;
+}
+
+/** Ctrl-C inside a prompt: inquirer ends the prompt with an error of its own. */
+function isExitPrompt(error: unknown): boolean {
+  return error instanceof Error && error.name === "ExitPromptError";
+}
+
+/** What commands get that run other commands. */
+export const PROGRAM: Program = { commandNames: COMMANDS.map(({ name }) => name), run: runCli };

@@ -1,0 +1,24 @@
+import { describeFileError } from "../util/files.js";
+import type { Words } from "./message-error.js";
+
+/** Why a file or folder cannot be read or written, for a learner. */
+export function fileErrorWords(error: unknown): Words {
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  switch (code) {
+    case "ENOENT":
+      return ["fileMissing"];
+    case "EACCES":
+    case "EPERM":
+      return ["fileDenied"];
+    case "ENOTDIR":
+      return ["fileNoFolder"];
+    case "EISDIR":
+      return ["fileIsFolder"];
+    case "ENOSPC":
+      return ["fileNoSpace"];
+    case "EROFS":
+      return ["fileReadOnly"];
+    default:
+      return ["fileOther", { detail: describeFileError(error) }];
+  }
+}

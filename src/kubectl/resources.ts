@@ -1,0 +1,86 @@
+import type { KubeClient } from "../client-go/rest/client.js";
+import { collectionPath, type ResourceRef } from "../client-go/rest/paths.js";
+import { SaidError } from "../i18n/message-error.js";
+
+/** A kind that the server has. */
+export interface KnownResource {
+  readonly apiVersion: string;
+  /** plural */
+  readonly resource: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+}
+
+interface ResourceList {
+  readonly groupVersion: string;
+  readonly resources?: readonly {
+    readonly name: string;
+    readonly singularName: string;
+    readonly namespaced: boolean;
+    readonly kind: string;
+    readonly shortNames?: readonly string[];
+  }[];
+}
+
+/**
+ * Finds what a word such as `pods`, `po`, `csr`, `leases.coordination.k8s.io` or a kind means, by discovery.
+ * @throws LabError USAGE when the server has no such thing
+ */
+export async function findResource(client: KubeClient, word: string, signal: AbortSignal): Promise<KnownResource> {
+  const [wanted = "", ...group] = word.toLowerCase().split(".");
+  for await (const { groupVersion, resources = [] } of lists(client, signal)) {
+    if (group.length > 0 && groupVersion.split("/")[0] !== group.join(".").replace(/^v\d\w*\./, "")) continue;
+    for (const { name, singularName, namespaced, kind, shortNames = [] } of resources) {
+      if (name.includes("/")) continue;
+      if ([name, singularName, kind.toLowerCase(), ...shortNames].includes(wanted)) {
+        return { apiVersion: groupVersion, resource: name, kind, isNamespaced: namespaced };
+      }
+    }
+  }
+  throw new SaidError("USAGE", { verbatim: `the server doesn't have a resource type "${word}"` }, ["nameAKind"]);
+}
+
+/** The core group first: most words are of it. */
+async function* lists(client: KubeClient, signal: AbortSignal): AsyncGenerator<ResourceList> {
+  yield await client.expect<ResourceList>({ method: "GET", path: "/api/v1", signal });
+  const { groups } = await client.expect<{ groups: readonly { preferredVersion: { groupVersion: string } }[] }>({
+    method: "GET",
+    path: "/apis",
+    signal,
+  });
+  for (const { preferredVersion } of groups) {
+    yield await client.expect<ResourceList>({ method: "GET", path: `/apis/${preferredVersion.groupVersion}`, signal });
+  }
+}
+
+/** What an object of a manifest is. @throws LabError USAGE */
+export async function resourceOf(
+  client: KubeClient,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  signal: AbortSignal,
+): Promise<KnownResource> {
+  const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const { resources = [] } = await client.expect<ResourceList>({ method: "GET", path, signal });
+  const found = resources.find((one) => one.kind === kind && !one.name.includes("/"));
+  if (found !== undefined) return { apiVersion, resource: found.name, kind, isNamespaced: found.namespaced };
+  throw new SaidError("USAGE", { verbatim: `no matches for kind "${kind}" in version "${apiVersion}"` }, [
+    "lookAtManifest",
+  ]);
+}
+
+export function refOf(
+  { apiVersion, resource, isNamespaced }: KnownResource,
+  namespace: string | undefined,
+): ResourceRef {
+  return { apiVersion, resource, ...(isNamespaced && namespace !== undefined ? { namespace } : {}) };
+}
+
+export function pathOf(known: KnownResource, namespace: string | undefined): string {
+  return collectionPath(refOf(known, namespace));
+}
+
+/** `pod/web`, `certificatesigningrequest.certificates.k8s.io/csr-1` */
+export function nameOf({ apiVersion, kind }: KnownResource, name: string): string {
+  const group = apiVersion.includes("/") ? `.${apiVersion.split("/")[0]}` : "";
+  return `${kind.toLowerCase()}${group}/${name}`;
+}

@@ -1,0 +1,44 @@
+import { request } from "node:http";
+import { createInterface } from "node:readline";
+import { SpokenError } from "../../i18n/message-error.js";
+import { LabError } from "../../util/errors.js";
+import type { LabMessage } from "../message.js";
+import type { LabOperation, LabOutcome } from "./host.js";
+
+export type LabAnswer = LabOutcome & { readonly kind: "outcome" };
+
+/**
+ * Asks a lab that runs in the background.
+ * @param onMessage called with each message as it comes
+ * @returns undefined: nobody answers there, or it ended before it answered
+ * @throws LabError with the lab's own words
+ */
+export async function askHost(
+  socketPath: string,
+  operation: LabOperation,
+  onMessage: (message: LabMessage) => void,
+  signal: AbortSignal,
+): Promise<LabAnswer | undefined> {
+  const response = await new Promise<NodeJS.ReadableStream | undefined>((resolve, reject) => {
+    const call = request({ socketPath, method: "POST", path: "/", signal, agent: false }, resolve);
+    call.once("error", (error) => {
+      if (signal.aborted) reject(error);
+      // Nobody listens there, or whoever did has just been killed.
+      else resolve(undefined);
+    });
+    call.end(JSON.stringify(operation));
+  });
+  if (response === undefined) return undefined;
+  try {
+    for await (const line of createInterface({ input: response })) {
+      const message = JSON.parse(line) as LabMessage | LabOutcome;
+      if (message.kind === "outcome") return message;
+      if (message.kind === "failed") throw new SpokenError(message.code, message.message, message.hint);
+      onMessage(message);
+    }
+  } catch (error) {
+    if (error instanceof LabError || signal.aborted) throw error;
+  }
+  signal.throwIfAborted();
+  return undefined;
+}

@@ -1,0 +1,162 @@
+import { chmod, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Say } from "../../i18n/catalogue.js";
+import { inLanguageOf } from "../../i18n/message-error.js";
+import { LabError, type LabErrorCode } from "../../util/errors.js";
+import { untilAborted } from "../../util/loops.js";
+import { LabBroken } from "../actions.js";
+import type { LabMessage } from "../message.js";
+import type { LabSession } from "../session.js";
+import { type StepType, typeOf } from "../steps.js";
+
+/** What a learner can ask of a lab that runs in the background. */
+export type LabOperation =
+  | { readonly op: "present" | "hint" | "solve" | "leave" }
+  | { readonly op: "ask"; readonly waits: boolean }
+  | { readonly op: "perform"; readonly choice?: string }
+  | { readonly op: "speed"; readonly factor: number };
+
+const OPERATIONS = ["present", "hint", "solve", "ask", "leave", "perform", "speed"];
+
+/** The last line of an answer. */
+export type LabOutcome =
+  | {
+      readonly kind: "outcome";
+      /** undefined: there was nothing to do of this kind */
+      readonly ok?: boolean;
+      /** where the lab stands now; null: at its end */
+      readonly step: string | null;
+      readonly type: StepType | null;
+      /** how long what the step asks for may take, ms of the lab's clock */
+      readonly mayTakeMs: number;
+    }
+  | { readonly kind: "failed"; readonly code: LabErrorCode; readonly message: string; readonly hint: string };
+
+/** Where the session's messages go: the one who asks now. */
+export interface Speaker {
+  emit: (message: LabMessage) => void;
+}
+
+export interface HostOptions {
+  /** path of the socket */
+  readonly socket: string;
+  /** resolves when progress is on the disk */
+  readonly written: () => Promise<void>;
+  readonly say: Say;
+}
+
+const MAX_BODY_BYTES = 4096;
+
+/**
+ * Serves one lab on a socket that only its owner may open: operations in, the lab's messages out, a line of JSON each.
+ * @returns resolves when the learner has left
+ */
+export async function hostLab(
+  session: LabSession,
+  speaker: Speaker,
+  { socket, written, say }: HostOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  await rm(socket, { force: true });
+  const leave = new AbortController();
+  const until = AbortSignal.any([signal, leave.signal]);
+  // One after the other: a lab has one learner. Leaving does not wait for its turn.
+  let turn: Promise<void> = Promise.resolve();
+  const server = createServer((request, response) => {
+    readOperation(request)
+      .then((operation) => {
+        if (operation.op === "leave") return answer(operation, response);
+        turn = turn.then(() => answer(operation, response)).catch(() => void response.destroy());
+        return turn;
+      })
+      .catch(() => void response.destroy());
+  });
+  const answer = async (operation: LabOperation, response: ServerResponse): Promise<void> => {
+    // Who has gone away does not wait any more: what they asked for is not waited for either.
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    if (operation.op !== "leave") speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);
+    const outcome = await operate(session, operation, say, AbortSignal.any([until, gone.signal]));
+    await written();
+    response.end(`${JSON.stringify(outcome)}\n`);
+    if (operation.op === "leave" || session.step === undefined) response.once("close", () => leave.abort());
+  };
+  try {
+    await listen(server, socket);
+    await untilAborted(until);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(socket, { force: true });
+  }
+}
+
+async function listen(server: Server, socket: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket, resolve);
+  });
+  await chmod(socket, 0o600);
+}
+
+async function operate(
+  session: LabSession,
+  operation: LabOperation,
+  say: Say,
+  signal: AbortSignal,
+): Promise<LabOutcome> {
+  try {
+    const ok = await perform(session, operation, signal);
+    const { step } = session;
+    const type = step === undefined ? null : typeOf(step);
+    const { mayTakeMs } = session;
+    return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type, mayTakeMs };
+  } catch (thrown) {
+    const error = inLanguageOf(thrown, say);
+    const { id } = session.definition;
+    if (error instanceof LabError) {
+      return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
+    }
+    if (error instanceof LabBroken) {
+      const message = `${say("labBroken")}: ${error.message}`;
+      return { kind: "failed", code: "FAILED", message, hint: say("resetHint", { id }) };
+    }
+    throw thrown;
+  }
+}
+
+async function perform(
+  session: LabSession,
+  operation: LabOperation,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  switch (operation.op) {
+    case "present":
+      session.present();
+      return true;
+    case "hint":
+      return session.hint();
+    case "solve":
+      return (await session.solve(signal)) ? session.perform(undefined, signal) : undefined;
+    case "ask":
+      return session.ask(operation.waits, signal);
+    case "perform":
+      return session.perform(operation.choice, signal);
+    case "speed":
+      await session.place.setSpeed(operation.factor);
+      return true;
+    case "leave":
+      return true;
+  }
+}
+
+async function readOperation(request: IncomingMessage): Promise<LabOperation> {
+  let text = "";
+  for await (const chunk of request.setEncoding("utf8")) {
+    text += chunk;
+    if (text.length > MAX_BODY_BYTES) throw new Error("the operation is too long");
+  }
+  const value = JSON.parse(text) as LabOperation;
+  if (!OPERATIONS.includes(value.op)) throw new Error("no such operation");
+  return value;
+}

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import type { LabContext, LabOptions } from "../context.js";
+import type { LabSummary } from "../library.js";
+import type { LabMessage } from "../message.js";
+import { openSession } from "../open-session.js";
+import { makeLearnFolder } from "../progress-store.js";
+import { hostLab, type Speaker } from "./host.js";
+import { announceDetached, forgetDetached, type HostState } from "./state.js";
+
+/** Serves a lab in this process until the learner leaves: `kubelab learn start --detach` runs it as a process of its own. */
+export async function serveLab(env: LabContext, lab: LabSummary, options: LabOptions): Promise<void> {
+  const opening: LabMessage[] = [];
+  // Its waits are over when somebody hears of them.
+  const speaker: Speaker = {
+    emit: (message) => {
+      if (message.kind !== "waiting" && message.kind !== "waited") opening.push(message);
+    },
+  };
+  await using open = await openSession(env, lab, { ...options, onMessage: (message) => speaker.emit(message) });
+  const { session, written } = open;
+  const folder = await makeLearnFolder(env.context.env);
+  const socket = join(folder, "session.sock");
+  const { language, say } = env;
+  const { speed } = options;
+  const state: HostState = {
+    version: 1,
+    lab: lab.id,
+    socket,
+    pid: process.pid,
+    language,
+    ...(speed === undefined ? {} : { speed }),
+  };
+  const present = session.present.bind(session);
+  session.present = () => {
+    // Whoever asks first hears how the lab began.
+    for (const message of opening.splice(0)) speaker.emit(message);
+    present();
+  };
+  const serving = hostLab(session, speaker, { socket, written, say }, env.context.signal);
+  await announceDetached(env, state);
+  try {
+    await serving;
+  } finally {
+    await forgetDetached(env, state);
+  }
+}

@@ -1,0 +1,44 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Language } from "../../i18n/catalogue.js";
+import { writeFileAtomic } from "../../util/files.js";
+import type { LabContext } from "../context.js";
+import { learnFolder } from "../progress-store.js";
+
+/** What a lab in the background leaves to be found by. */
+export interface HostState {
+  readonly version: 1;
+  readonly lab: string;
+  readonly socket: string;
+  readonly pid: number;
+  /** that it was begun in: whoever goes on with it reads the same */
+  readonly language: Language;
+  /** that it was begun with; absent: the lab's own */
+  readonly speed?: number;
+}
+
+const stateFile = (env: LabContext): string => join(learnFolder(env.context.env), "session.json");
+
+/** The lab that runs in the background, or did when its process was killed. */
+export async function detachedLab(env: LabContext): Promise<HostState | undefined> {
+  try {
+    const state = JSON.parse(await readFile(stateFile(env), "utf8")) as Partial<HostState> | null;
+    const { lab, socket, pid, language = env.language, speed } = state ?? {};
+    if (lab === undefined || socket === undefined || pid === undefined) return undefined;
+    return { version: 1, lab, socket, pid, language, ...(speed === undefined ? {} : { speed }) };
+  } catch {
+    // Missing or half-written: for the callers both mean that nothing runs.
+    return undefined;
+  }
+}
+
+/** Leaves a lab to be found by `detachedLab`. */
+export async function announceDetached(env: LabContext, state: HostState): Promise<void> {
+  await writeFileAtomic(stateFile(env), JSON.stringify(state), { mode: 0o600 });
+}
+
+/** The lab is not found any more. Safe to call twice. */
+export async function forgetDetached(env: LabContext, { socket }: HostState): Promise<void> {
+  await rm(stateFile(env), { force: true });
+  await rm(socket, { force: true });
+}

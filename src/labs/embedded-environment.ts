@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../client-go/rest/client.js";
+import { createClient } from "../client-go/rest/create-client.js";
+import { startControlPlane } from "../controlplane/start.js";
+import {
+  type ClusterState,
+  clusterKubeconfig,
+  makeClustersFolder,
+  removeClusterState,
+  writeClusterState,
+} from "../testbed/cluster-state.js";
+import type { Target } from "../testbed/target.js";
+import { Trace } from "../trace/trace.js";
+import { SystemClock } from "../util/clock.js";
+import { writeFileAtomic } from "../util/files.js";
+import type { LabProcess } from "./context.js";
+import type { LabPlace } from "./environment.js";
+import { makePlace, type Reader } from "./make-environment.js";
+import { LabNodes } from "./nodes.js";
+import { labFolderPrefix } from "./process-leftovers.js";
+import type { LabDefinition } from "./schema.js";
+
+export interface EmbeddedPlaceOptions extends Reader {
+  /** of the running cluster, as `kubelab --cluster` names it */
+  readonly clusterName: string;
+  /** of that name; it goes with the place */
+  readonly lock?: AsyncDisposable;
+  readonly speed: number;
+  /** release and nodes of the cluster */
+  readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
+  /** even where there is one: labs then use the built-in one */
+  readonly withoutKubectl?: boolean;
+  /** see LabPlace; default 0 */
+  readonly patienceMs?: number;
+}
+
+/**
+ * A cluster for one lab, in this process: control plane, nodes, a folder. Other processes find it as any `kubelab cluster up`.
+ */
+export async function openEmbeddedPlace(context: LabProcess, options: EmbeddedPlaceOptions): Promise<LabPlace> {
+  const { clusterName, speed, definition, columns } = options;
+  const { kubeVersion } = definition;
+  const closers: (() => Promise<void>)[] = [async () => options.lock?.[Symbol.asyncDispose]()];
+  const close = async () => {
+    for (const one of closers.splice(0).reverse()) await one();
+  };
+  try {
+    const clock = new SystemClock(speed);
+    const trace = new Trace(clock);
+    const folder = await mkdtemp(labFolderPrefix());
+    closers.push(() => rm(folder, { recursive: true, force: true }));
+    const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
+    closers.push(() => controlPlane.close());
+    const kubeconfig = clusterKubeconfig(context.env, clusterName);
+    const state: ClusterState = {
+      version: 1,
+      name: clusterName,
+      pid: process.pid,
+      url: controlPlane.url,
+      kubeconfig,
+      kubeVersion,
+      speed,
+      epochMs: clock.epochMs,
+      nodes: definition.nodes,
+    };
+    const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
+    const nodes = await LabNodes.open(
+      { context, clock },
+      { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
+    );
+    closers.push(() => nodes[Symbol.asyncDispose]());
+    await makeClustersFolder(context.env);
+    const names = { cluster: clusterName, user: `${clusterName}-admin`, context: clusterName };
+    await writeFileAtomic(kubeconfig, kubeconfigText(controlPlane.admin, names), { mode: 0o600 });
+    await writeClusterState(context.env, state);
+    closers.push(() => removeClusterState(context.env, clusterName));
+    const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
+    closers.push(() => client.close());
+    const setSpeed = async (factor: number) => {
+      clock.setSpeed(factor);
+      const { epochMs, epochClockMs } = clock;
+      await writeClusterState(context.env, { ...state, speed: factor, epochMs, epochClockMs });
+    };
+    const parts = {
+      folder,
+      server: controlPlane.url,
+      kubeconfig,
+      client,
+      clock,
+      nodes,
+      // The scheduler has no other choice than the lab's nodes.
+      onNode: "",
+      variables: { KUBELAB_CLUSTER: clusterName },
+      withoutKubectl: options.withoutKubectl === true,
+      patienceMs: options.patienceMs ?? 0,
+      canSetSpeed: true,
+      setSpeed,
+      close,
+    };
+    return await makePlace(context, parts, options);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {
+  const close = async () => {};
+  const description = `cluster ${clusterName}`;
+  return { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import type { KubeClient } from "../client-go/rest/client.js";
+import type { Language } from "../i18n/catalogue.js";
+import { LANGUAGE_VARIABLE } from "../i18n/catalogue.js";
+import { SystemClock } from "../util/clock.js";
+import type { LabProcess } from "./context.js";
+import type { LabPlace } from "./environment.js";
+import { inject } from "./injections.js";
+import type { LabNodes } from "./nodes.js";
+import { writePrograms } from "./programs.js";
+import { LabRunner } from "./shell-runner.js";
+
+/** Who reads what a lab's commands print. */
+export interface Reader {
+  readonly columns: number;
+  readonly isColoured: boolean;
+  readonly language: Language;
+}
+
+/** What a place is made of, whoever's the cluster is. */
+export interface PlaceParts {
+  readonly folder: string;
+  /** address of the API server */
+  readonly server: string;
+  /** the file through which commands reach it */
+  readonly kubeconfig: string;
+  readonly client: KubeClient;
+  readonly clock: SystemClock;
+  readonly nodes: LabNodes;
+  /** what `kubectl run` takes so that a pod comes to the lab's node */
+  readonly onNode: string;
+  /** variables by which commands find the cluster */
+  readonly variables: Readonly<Record<string, string>>;
+  /** even where there is one: labs then use the built-in one */
+  readonly withoutKubectl: boolean;
+  /** see LabPlace */
+  readonly patienceMs: number;
+  readonly canSetSpeed: boolean;
+  setSpeed(factor: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A lab's place from its parts: its commands, and a terminal beside it, have the same variables. */
+export async function makePlace(context: LabProcess, parts: PlaceParts, reader: Reader): Promise<LabPlace> {
+  const { folder, server, kubeconfig, client, clock, nodes, onNode, patienceMs, canSetSpeed, setSpeed, close } = parts;
+  const { env, random, self, program } = context;
+  const { columns, isColoured, language } = reader;
+  const programs = await writePrograms(folder, context, parts.withoutKubectl);
+  const own = {
+    KUBECONFIG: kubeconfig,
+    KUBELAB_NODES: join(folder, "nodes"),
+    ...parts.variables,
+    [LANGUAGE_VARIABLE]: language,
+  };
+  const ofCommands = { ...env, ...own, PATH: `${programs}:${env["PATH"] ?? ""}` };
+  return {
+    folder,
+    client,
+    clock,
+    wall: new SystemClock(),
+    patienceMs,
+    runner: new LabRunner({ program, random, clock, folder, self, columns, isColoured, env: ofCommands }),
+    given: { server, kubeconfig, folder, onNode, ...nodes.given },
+    elsewhere: [
+      `cd ${folder}`,
+      `export PATH=${programs}:$PATH`,
+      ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`),
+    ],
+    get speed() {
+      return clock.speed;
+    },
+    canSetSpeed,
+    setSpeed,
+    output: (name) => nodes.output(name),
+    inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),
+    [Symbol.asyncDispose]: close,
+  };
+}

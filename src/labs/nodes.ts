@@ -1,0 +1,203 @@
+import { createWriteStream, type WriteStream } from "node:fs";
+import { join } from "node:path";
+import { SaidError } from "../i18n/message-error.js";
+import type { Taint } from "../kubelet/nodestatus/node.js";
+import type { ControlServer } from "../runtime/control/http.js";
+import type { RunningRuntime } from "../runtime/start.js";
+import { planUnasked } from "../testbed/join-plan.js";
+import type { RunningNode } from "../testbed/node.js";
+import type { Target } from "../testbed/target.js";
+import { plainText, TerminalSink } from "../trace/terminal.js";
+import { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { makeFolder } from "../util/files.js";
+import type { LabProcess } from "./context.js";
+import type { CommandResult } from "./runner.js";
+import type { LabDefinition } from "./schema.js";
+import type { Values } from "./variables.js";
+
+export interface LabNodesOptions {
+  readonly count: number;
+  /** their names: `<prefix>1`, `<prefix>2`, ... */
+  readonly prefix: string;
+  /** each node has a folder of its name in it */
+  readonly folder: string;
+  readonly target: Target;
+  /** which they register with; default: none */
+  readonly taints?: readonly Taint[];
+  readonly columns: number;
+  readonly settings: LabDefinition["nodeOptions"];
+}
+
+interface Session {
+  readonly context: LabProcess;
+  readonly clock: Clock;
+}
+
+/** What a node has told goes on growing on a fast clock: this many characters of it are kept for lines to look at. */
+const MAX_TOLD = 4_000_000;
+
+/** The nodes of a lab's cluster: each a machine with a runtime of its own, whose kubelet can be stopped and started. */
+export class LabNodes implements AsyncDisposable {
+  readonly #machines = new Map<string, LabMachine>();
+
+  /** @throws LabError when one of them cannot join */
+  static async open(session: Session, options: LabNodesOptions): Promise<LabNodes> {
+    const nodes = new LabNodes();
+    try {
+      for (let i = 1; i <= options.count; i++) {
+        const machine = await LabMachine.open(session, `${options.prefix}${i}`, options);
+        nodes.#machines.set(machine.name, machine);
+      }
+      await Promise.all([...nodes.#machines.values()].map((machine) => machine.start()));
+      return nodes;
+    } catch (error) {
+      await nodes[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** @param name undefined: the only one @throws LabError USAGE */
+  machine(name: string | undefined): LabMachine {
+    const machines = [...this.#machines.values()];
+    const found = name === undefined && machines.length === 1 ? machines[0] : this.#machines.get(name ?? "");
+    if (found !== undefined) return found;
+    const known = machines.length === 0 ? "-" : [...this.#machines.keys()].join(", ");
+    throw new SaidError("USAGE", name === undefined ? ["noNodeMeant"] : ["noNode", { name }], [
+      "itsNodes",
+      { names: known },
+    ]);
+  }
+
+  /** What a node has told, as its trace in a terminal. @returns undefined: there is no such node */
+  output(name: string): CommandResult | undefined {
+    const machine = this.#machines.get(name);
+    return machine === undefined ? undefined : { code: undefined, stdout: "", stderr: machine.told };
+  }
+
+  /** `kubelet1`: address of the kubelet's server; `runtime1`: of the CRI; `control1`: of the runtime's control. */
+  get given(): Values {
+    const values: Record<string, string> = {};
+    [...this.#machines.values()].forEach((machine, i) => {
+      values[`kubelet${i + 1}`] = machine.kubeletUrl;
+      values[`runtime${i + 1}`] = machine.runtime.endpoint;
+      values[`control${i + 1}`] = machine.controlUrl;
+    });
+    return values;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#machines.values()].map((machine) => machine.close()));
+  }
+}
+
+/** One machine: `<folder>/manifests` has its static pods, `<folder>/kubelet.log` what its kubelet tells. */
+export class LabMachine {
+  told = "";
+  #kubelet: RunningNode | undefined;
+  #port = 0;
+
+  private constructor(
+    readonly session: Session,
+    readonly name: string,
+    readonly options: LabNodesOptions,
+    readonly runtime: RunningRuntime,
+    readonly control: ControlServer,
+    readonly log: WriteStream,
+  ) {}
+
+  static async open(session: Session, name: string, options: LabNodesOptions): Promise<LabMachine> {
+    const folder = join(options.folder, name);
+    await makeFolder(join(folder, "manifests"));
+    const { startRuntime } = await import("../runtime/start.js");
+    const { serveControl } = await import("../runtime/control/http.js");
+    const { clock, context } = session;
+    const { pullMs } = options.settings;
+    const rootDir = join(folder, "runtime");
+    const runtime = await startRuntime({
+      rootDir,
+      clock,
+      trace: new Trace(clock),
+      random: context.random,
+      traceLevel: 4,
+      pullMs,
+    });
+    const control = await serveControl(runtime.control, "127.0.0.1:0");
+    const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
+    // The lab's folder may be gone before the last line is written.
+    log.on("error", () => {});
+    return new LabMachine(session, name, options, runtime, control, log);
+  }
+
+  get kubeletUrl(): string {
+    return this.#kubelet?.kubelet.url ?? `https://127.0.0.1:${this.#port}`;
+  }
+
+  get controlUrl(): string {
+    return this.control.url;
+  }
+
+  /** Starts the kubelet; nothing where it runs. It has registered then, and is Ready if it can be. */
+  async start(): Promise<void> {
+    if (this.#kubelet !== undefined) return;
+    const { context, clock } = this.session;
+    const { startNode } = await import("../testbed/node.js");
+    const { target, taints } = this.options;
+    const unasked = planUnasked(this.name, join(this.options.folder, this.name), undefined);
+    const plan = taints === undefined ? unasked : { ...unasked, taints };
+    this.#kubelet = await startNode(
+      { context, clock, trace: this.#openTrace() },
+      {
+        plan,
+        target,
+        kubeVersion: target.kubeVersion,
+        machineRuntime: this.runtime,
+        manifestDir: join(plan.folder, "manifests"),
+        port: this.#port,
+      },
+    );
+    this.#port = Number(new URL(this.#kubelet.kubelet.url).port);
+    // It ends with the lab; what made it give up is in what it told.
+    this.#kubelet.done.catch(() => {});
+  }
+
+  /** The kubelet ends without a word to the API server; containers run on. Safe to call twice. */
+  async stop(): Promise<void> {
+    const kubelet = this.#kubelet;
+    this.#kubelet = undefined;
+    await kubelet?.close();
+  }
+
+  /** As if the power failed: nothing of the machine goes on. */
+  async powerOff(): Promise<void> {
+    await this.stop();
+    for (const { sandboxId, state } of this.runtime.control.snapshot().sandboxes) {
+      if (state === "ready") this.runtime.control.setSandboxNotReady(sandboxId);
+    }
+    const running = this.runtime.control.snapshot().sandboxes.flatMap(({ containers }) => containers);
+    for (const { containerId, state } of running) {
+      if (state === "running") await this.runtime.control.killContainer(containerId);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.control.close();
+    await this.runtime.close();
+    await new Promise<void>((resolve) => this.log.end(resolve));
+  }
+
+  #openTrace(): Trace {
+    const { clock } = this.session;
+    const trace = new Trace(clock);
+    const { columns, settings } = this.options;
+    const format = plainText({ width: () => columns, verbosity: settings.verbosity, startMs: clock.now() });
+    trace.addSink(new TerminalSink(format, { write: (text) => this.#tell(text) }));
+    return trace;
+  }
+
+  #tell(text: string): void {
+    this.told = this.told.length > MAX_TOLD ? this.told.slice(-MAX_TOLD / 2) + text : this.told + text;
+    this.log.write(text);
+  }
+}

@@ -1,0 +1,137 @@
+import { SpokenError } from "../i18n/message-error.js";
+import { isRunning, lockCluster, readClusterState } from "../testbed/cluster-state.js";
+import { LabBroken } from "./actions.js";
+import { commandsOf } from "./commands.js";
+import type { LabContext, LabProcess } from "./context.js";
+import { type EmbeddedPlaceOptions, openEmbeddedPlace } from "./embedded-environment.js";
+import type { LabPlace } from "./environment.js";
+import type { LabSummary } from "./library.js";
+import type { LabMessage } from "./message.js";
+import type { RealTarget } from "./own/cluster.js";
+import { OWN_NODE_PREFIX, openRealPlace } from "./own/environment.js";
+import { clearLeftovers } from "./process-leftovers.js";
+import { isOnPath } from "./programs.js";
+import { LabSession } from "./session.js";
+import { trackProgress } from "./track.js";
+import { withNodesNamed } from "./variables.js";
+
+export interface OpenSessionOptions {
+  readonly speed?: number;
+  readonly seed?: number;
+  /** undefined: a cluster of the lab's own */
+  readonly real?: RealTarget;
+  readonly onMessage: (message: LabMessage) => void;
+}
+
+export interface OpenSession extends AsyncDisposable {
+  readonly session: LabSession;
+  readonly place: LabPlace;
+  readonly written: () => Promise<void>;
+}
+
+/** As other commands find the lab's cluster: `kubelab --cluster learn`. */
+const LEARN_CLUSTER = "learn";
+const MAX_SEED = 1_000_000;
+
+/**
+ * Opens a lab where its learner left it: the same values, the steps that were done left out. A lab is brought to its starting
+ * state each time, and what its steps did is done again for the learner, since a cluster does not outlive its process.
+ * @throws LabError FAILED for a lab that cannot begin
+ */
+export async function openSession(
+  env: LabContext,
+  summary: LabSummary,
+  { speed, seed: wantedSeed, real, onMessage }: OpenSessionOptions,
+): Promise<OpenSession> {
+  const { context, store, library, language } = env;
+  const found = await library.load(summary.id);
+  if (found === undefined) throw new SpokenError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
+  const lab = real === undefined ? found : withNodesNamed(found, OWN_NODE_PREFIX);
+  for (const program of lab.definition.needs) {
+    if (isOnPath(program, context.env)) continue;
+    throw new SpokenError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
+  }
+  if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
+    context.notice(env.say("kubectlMissing"));
+  }
+  await clearLeftovers();
+  const before = await store.of(summary);
+  // What was done before on a cluster of the learner's own is not done again.
+  const isAnew = real !== undefined || before === undefined || before.finishedAtMs !== undefined;
+  const seed = wantedSeed ?? (isAnew ? Math.floor(context.random.float() * MAX_SEED) : before.seed);
+  const shown = {
+    columns: env.columns,
+    isColoured: env.isColoured("stderr"),
+    language,
+  };
+  const realPlace =
+    real === undefined
+      ? undefined
+      : await openRealPlace(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
+  const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
+  const { definition } = lab;
+  const embedded = { speed: speed ?? definition.speed, definition, ...shown };
+  const place = realPlace ?? (await openEmbeddedPlace(context, { ...(await claimClusterName(context)), ...embedded }));
+  const { note, written } = trackProgress(store, summary);
+  let isQuiet = false;
+  const emit = (message: LabMessage) => {
+    if (isQuiet) return;
+    note(message);
+    onMessage(message);
+  };
+  const session = new LabSession(lab, place, { language, seed, emit });
+  const close = async () => {
+    try {
+      await session[Symbol.asyncDispose]();
+      if (realPlace !== undefined) await cleanUp(env, session);
+    } finally {
+      await place[Symbol.asyncDispose]();
+    }
+    await written();
+  };
+  try {
+    await session.begin(context.signal);
+    isQuiet = true;
+    for (const step of done) await redo(env, session, step);
+    isQuiet = false;
+    return { session, place, written, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    if (!(error instanceof LabBroken)) throw error;
+    throw new SpokenError("FAILED", `${env.say("labBroken")}: ${error.message}`, `kubelab learn reset ${summary.id}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Takes away what the lab has made, also after Ctrl-C: what cannot be is said. */
+async function cleanUp({ context, say }: LabContext, session: LabSession): Promise<void> {
+  const never = new AbortController().signal;
+  for (const action of session.definition.cleanup) {
+    try {
+      await session.runs.act(action, "cleanup", never);
+    } catch (error) {
+      if (!(error instanceof LabBroken)) throw error;
+      context.notice(say("notCleaned", { what: error.message }));
+    }
+  }
+}
+
+/** Does a step again that was done in an earlier run, so that the cluster is as the learner left it. */
+async function redo({ say, context: { signal } }: LabContext, session: LabSession, step: string): Promise<void> {
+  if (session.step?.id !== step) return;
+  await session.solve(signal);
+  const [first] = session.choices();
+  if (!(await session.perform(first?.key, signal))) throw new LabBroken(say("cannotRedo", { step }));
+}
+
+/** `learn`, or `learn-2` where another lab is under way in another terminal. */
+async function claimClusterName({ env }: LabProcess): Promise<Pick<EmbeddedPlaceOptions, "clusterName" | "lock">> {
+  for (let count = 1; ; count++) {
+    const clusterName = count === 1 ? LEARN_CLUSTER : `${LEARN_CLUSTER}-${count}`;
+    const state = await readClusterState(env, clusterName);
+    if (state !== undefined && (await isRunning(state))) continue;
+    const answer = await lockCluster(env, clusterName);
+    if (answer.outcome === "taken") return { clusterName, lock: answer.lock };
+  }
+}

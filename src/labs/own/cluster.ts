@@ -1,0 +1,65 @@
+import { resolve } from "node:path";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { loadRealKubeconfig } from "../../client-go/clientcmd/kubeconfig.js";
+import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
+import type { Say } from "../../i18n/catalogue.js";
+import { SpokenError } from "../../i18n/message-error.js";
+import { Trace } from "../../trace/trace.js";
+import { SystemClock } from "../../util/clock.js";
+import { pathFrom } from "../../util/paths.js";
+import type { LabProcess } from "../context.js";
+import { shellWord } from "../programs.js";
+
+/** Which cluster of the learner's own a lab is played on. */
+export interface RealTarget {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly yes?: boolean;
+}
+
+/** A cluster of the learner's own, as who they are there. */
+export interface OwnCluster {
+  readonly config: RestConfig;
+  readonly contextName: string;
+  readonly client: KubeClient;
+  /** the same whichever kubeconfig leads to it */
+  readonly identity: string;
+  close(): Promise<void>;
+}
+
+const EVERY_CLUSTER_HAS = "/api/v1/namespaces/kube-system";
+
+/** @throws LabError BAD_FILE, CLUSTER_UNREACHABLE; USAGE where a program logs in: a lab's commands could not */
+export async function openOwnCluster(context: LabProcess, target: RealTarget, say: Say): Promise<OwnCluster> {
+  const { config, contextName } = await loadRealKubeconfig(context.env, {
+    ...target,
+    ...(target.kubeconfig === undefined ? {} : { kubeconfig: pathFrom(context.cwd, target.kubeconfig) }),
+  });
+  if (config.authorize !== undefined) {
+    throw new SpokenError("USAGE", say("needsCredential", { context: contextName }), say("needsCredentialHint"));
+  }
+  const clock = new SystemClock();
+  const client = createClient(config, { clock, trace: new Trace(clock), random: context.random, actor: "user" });
+  try {
+    const { status, body } = await client.request<KubeObject>({
+      method: "GET",
+      path: EVERY_CLUSTER_HAS,
+      signal: context.signal,
+    });
+    const uid = status < 300 ? body.metadata.uid : undefined;
+    return { config, contextName, client, identity: uid ?? config.server, close: () => client.close() };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+/** The flags that name a cluster, to be typed again anywhere. */
+export function flagsOf({ cwd }: Pick<LabProcess, "cwd">, { kubeconfig, context }: RealTarget): string {
+  const flags = [
+    ...(kubeconfig === undefined ? [] : ["--kubeconfig", shellWord(resolve(cwd, kubeconfig))]),
+    ...(context === undefined ? [] : ["--context", shellWord(context)]),
+  ];
+  return flags.length === 0 ? "--real" : flags.join(" ");
+}

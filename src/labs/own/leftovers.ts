@@ -1,0 +1,113 @@
+import type { Say } from "../../i18n/catalogue.js";
+import { SpokenError } from "../../i18n/message-error.js";
+import type { Clock } from "../../util/clock.js";
+import type { LabContext, LabProcess } from "../context.js";
+import type { LabSummary } from "../library.js";
+import { clearLeftovers } from "../process-leftovers.js";
+import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./cluster.js";
+import { OwnThings } from "./objects.js";
+import { type FoundRecord, findRecords, forgetRecord } from "./record.js";
+
+interface Deps {
+  readonly context: LabProcess;
+  readonly say: Say;
+  readonly wall: Clock;
+}
+
+/**
+ * A lab begins on a cluster of the learner's own only where no killed one has left anything.
+ * @param paths that the lab would make: none of one that is played now
+ * @throws SpokenError FAILED with what is left of which lab, and what takes it away
+ */
+export async function refuseLeftBehind(
+  { context, say, wall }: Deps,
+  cluster: OwnCluster,
+  target: RealTarget,
+  paths: readonly string[],
+): Promise<void> {
+  for (const found of await recordsOn(context, cluster)) {
+    const { lab } = found.record;
+    if (found.isAlive) {
+      if (found.record.paths.some((path) => paths.includes(path))) throw playedNow(say, found);
+      continue;
+    }
+    const { ours } = await OwnThings.of({ client: cluster.client, wall, say }, found).left();
+    if (ours.length === 0) {
+      await forgetRecord(found);
+      continue;
+    }
+    const message = say("leftBehind", { lab, context: cluster.contextName, names: ours.join(", ") });
+    throw new SpokenError("FAILED", message, say("leftBehindHint", { flags: flagsOf(context, target) }));
+  }
+}
+
+/**
+ * Takes away what killed labs have left on a cluster of the learner's own, after asking.
+ * @param lab undefined: of all labs
+ * @throws LabError FAILED while such a lab goes on, and when something could not be taken away; DECLINED; USAGE without a
+ * terminal and without --yes
+ */
+export async function takeAwayLeft(env: LabContext, target: RealTarget, lab: LabSummary | undefined): Promise<void> {
+  const { context, say } = env;
+  // What a killed lab has kept running might make something again.
+  await clearLeftovers();
+  const cluster = await openOwnCluster(context, target, say);
+  try {
+    const records = await recordsOn(context, cluster);
+    const meant = records.filter(({ record }) => lab === undefined || record.lab === lab.id);
+    if (meant.length === 0) {
+      env.print("stdout", say("nothingLeft", { context: cluster.contextName }));
+    }
+    for (const found of meant) {
+      if (found.isAlive) throw playedNow(say, found);
+      await takeAway(env, cluster, target, found);
+    }
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function takeAway(
+  { context, say, wall, print }: LabContext,
+  cluster: OwnCluster,
+  target: RealTarget,
+  found: FoundRecord,
+): Promise<void> {
+  const { lab } = found.record;
+  const things = OwnThings.of({ client: cluster.client, wall, say }, found);
+  const { ours, others } = await things.left();
+  if (others.length > 0) print("stderr", say("leftAlone", { names: others.join(", ") }));
+  if (ours.length > 0) {
+    const { contextName, config } = cluster;
+    print("stderr", say("leftBehind", { lab, context: contextName, names: ours.join(", ") }));
+    const question = say("confirmTakeAway", { lab, context: contextName, server: config.server });
+    const agreed = await context.confirm(question, {
+      ...(target.yes === undefined ? {} : { yes: target.yes }),
+      flag: "--yes",
+    });
+    if (!agreed)
+      throw new SpokenError("DECLINED", say("declined"), say("leftBehindHint", { flags: found.record.flags }));
+    const left = await things.remove();
+    if (left.length > 0) {
+      const hint = say("leftBehindHint", { flags: found.record.flags });
+      throw new SpokenError("FAILED", say("notCleaned", { what: left.join("; ") }), hint);
+    }
+  }
+  await forgetRecord(found);
+  print("stdout", say("takenAway", { lab, names: ours.join(", ") || "-" }));
+}
+
+/** Who may not read a cluster's own name knows it by its address. */
+async function recordsOn(
+  { env }: LabProcess,
+  { identity, config: { server } }: OwnCluster,
+): Promise<readonly FoundRecord[]> {
+  return (await findRecords(env)).filter(({ record }) => {
+    const isNameless = identity === server || record.cluster === record.server;
+    return isNameless ? record.server === server : record.cluster === identity;
+  });
+}
+
+function playedNow(say: Say, { record: { lab, pid, context } }: FoundRecord): SpokenError {
+  return new SpokenError("FAILED", say("playedNow", { lab, context }), say("playedNowHint", { pid }));
+}

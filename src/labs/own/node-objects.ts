@@ -1,0 +1,86 @@
+import { base64Text, type CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeClient } from "../../client-go/rest/client.js";
+import {
+  CSRS,
+  collectionPath,
+  NODE_LEASES,
+  NODES,
+  objectPath,
+  PODS,
+  type ResourceRef,
+  withQuery,
+} from "../../client-go/rest/paths.js";
+import { parseCertificateRequestPem } from "../../pki/csr.js";
+import { joinDescription } from "../../testbed/administrator.js";
+
+const NODE_PATH = `${collectionPath(NODES)}/`;
+const TOKENS: ResourceRef = { apiVersion: "v1", resource: "secrets", namespace: "kube-system" };
+const OF_TOKENS = "type=bootstrap.kubernetes.io/token";
+
+interface List<T> {
+  readonly items: readonly T[];
+}
+
+type TokenSecret = KubeObject & { readonly data?: { readonly description?: string } };
+
+/** undefined: it is not the path of a node */
+export function nodeAt(path: string): string | undefined {
+  return path.startsWith(NODE_PATH) ? path.slice(NODE_PATH.length) : undefined;
+}
+
+/**
+ * What only these nodes have, and they themselves: pods first, since a node that is gone cannot delete its pods any more.
+ * Certificate requests, leases, and the token of one that was just about to join.
+ * @param earlier UIDs of certificate requests that are somebody else's
+ */
+export async function thingsOfNodes(
+  client: KubeClient,
+  nodes: readonly string[],
+  earlier: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  if (nodes.length === 0) return [];
+  const paths: string[] = [];
+  for (const node of nodes) {
+    const pods = withQuery(collectionPath(PODS), { fieldSelector: `spec.nodeName=${node}` });
+    for (const { metadata } of await itemsOf<KubeObject>(client, pods)) {
+      paths.push(objectPath({ ...PODS, namespace: metadata.namespace ?? "default" }, metadata.name ?? ""));
+    }
+  }
+  for (const csr of await certificateRequests(client)) {
+    if (earlier.has(csr.metadata.uid ?? "") || !nodes.some((node) => isOfNode(csr, node))) continue;
+    paths.push(objectPath(CSRS, csr.metadata.name ?? ""));
+  }
+  const tokens = withQuery(collectionPath(TOKENS), { fieldSelector: OF_TOKENS });
+  for (const { metadata, data } of await itemsOf<TokenSecret>(client, tokens)) {
+    const description = base64Text(data?.description ?? "");
+    if (nodes.some((node) => description === joinDescription(node)))
+      paths.push(objectPath(TOKENS, metadata.name ?? ""));
+  }
+  return [...paths, ...nodes.flatMap((node) => [objectPath(NODES, node), objectPath(NODE_LEASES, node)])];
+}
+
+export function certificateRequests(
+  client: KubeClient,
+  signal?: AbortSignal,
+): Promise<readonly CertificateSigningRequest[]> {
+  return itemsOf(client, collectionPath(CSRS), signal);
+}
+
+/** None, too, where they may not be listed. */
+async function itemsOf<T>(client: KubeClient, path: string, signal?: AbortSignal): Promise<readonly T[]> {
+  const given = signal === undefined ? {} : { signal };
+  const { body, status } = await client.request<List<T>>({ method: "GET", path, ...given });
+  return status < 300 ? body.items : [];
+}
+
+/** Asked for by the node, or for it. */
+function isOfNode({ spec }: CertificateSigningRequest, node: string): boolean {
+  const user = `system:node:${node}`;
+  if (spec.username === user) return true;
+  try {
+    return parseCertificateRequestPem(base64Text(spec.request)).subject.commonName === user;
+  } catch {
+    return false;
+  }
+}

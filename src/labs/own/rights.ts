@@ -1,0 +1,54 @@
+import type { KubeClient } from "../../client-go/rest/client.js";
+import type { Say } from "../../i18n/catalogue.js";
+import { SpokenError } from "../../i18n/message-error.js";
+
+/** An older cluster has not all APIs; one that is far away does not reach a kubelet here. @throws SpokenError FAILED */
+export async function checkAnswers(
+  client: KubeClient,
+  wants: readonly string[],
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const path of wants) {
+    const { status } = await client.request({ method: "GET", path, signal });
+    if (status < 300) continue;
+    const isKubelet = /^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path);
+    const message = say(isKubelet ? "wantsKubelet" : "wantsAnswer", { path, status });
+    throw new SpokenError("FAILED", message, say("wantsHint"));
+  }
+}
+
+/** `create secrets`, `get pods/log`, `create leases.coordination.k8s.io` @throws LabError FORBIDDEN with all that are missing */
+export async function checkRights(
+  client: KubeClient,
+  rights: readonly string[],
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  const missing: string[] = [];
+  for (const right of rights) {
+    const [verb = "", what = ""] = right.split(" ");
+    const [name = "", subresource] = what.split("/");
+    const [resource = "", ...group] = name.split(".");
+    const attributes = {
+      verb,
+      resource,
+      group: group.join("."),
+      ...(subresource === undefined ? {} : { subresource }),
+    };
+    const { status } = await client.expect<{ status?: { allowed?: boolean } }>({
+      method: "POST",
+      path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      body: {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes: attributes },
+      },
+      signal,
+    });
+    if (status?.allowed !== true) missing.push(right);
+  }
+  if (missing.length > 0) {
+    throw new SpokenError("FORBIDDEN", say("rightsMissing", { rights: missing.join(", ") }), say("rightsMissingHint"));
+  }
+}

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { fileErrorWords } from "../i18n/file-error.js";
+import { SaidError } from "../i18n/message-error.js";
+import { stateFolder } from "../testbed/state-folder.js";
+import type { Clock } from "../util/clock.js";
+import { makeFolder } from "../util/files.js";
+import type { LabSummary } from "./library.js";
+import { type LabProgress, loadProgress, type Progress, saveProgress } from "./progress.js";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** `$XDG_STATE_HOME/kubelab/learn`: progress, and what a lab in the background leaves to be found by. */
+export function learnFolder(env: Env): string {
+  return join(stateFolder(env), "learn");
+}
+
+/** Makes it, for its owner alone. @throws LabError BAD_FILE */
+export async function makeLearnFolder(env: Env): Promise<string> {
+  const folder = learnFolder(env);
+  try {
+    await makeFolder(folder, 0o700);
+    return folder;
+  } catch (cause) {
+    const why = fileErrorWords(cause);
+    throw new SaidError("BAD_FILE", ["fileUnwritable", { file: folder, why }], ["stateFolderHint"], { cause });
+  }
+}
+
+/** The learner's progress file. Each change is read, made and written at once: another terminal may do the same. */
+export class ProgressStore {
+  readonly file: string;
+  /** set when the file could not be read and was put aside */
+  keptAs: string | undefined;
+
+  constructor(
+    readonly env: Env,
+    readonly wall: Clock,
+  ) {
+    this.file = join(learnFolder(env), "progress.json");
+  }
+
+  /** @throws LabError BAD_FILE */
+  async load(): Promise<Progress> {
+    const { progress, keptAs } = await loadProgress(this.file, this.wall.now());
+    this.keptAs ??= keptAs;
+    return progress;
+  }
+
+  async save(progress: Progress): Promise<void> {
+    await makeLearnFolder(this.env);
+    await saveProgress(this.file, progress);
+  }
+
+  /** Where the learner is in this lab, if what was done is of the lab as it is now. */
+  async of({ id, revision, steps }: Pick<LabSummary, "id" | "revision" | "steps">): Promise<LabProgress | undefined> {
+    const found = (await this.load()).labs[id];
+    if (found === undefined || found.revision !== revision) return undefined;
+    return { ...found, done: found.done.filter((step) => steps.includes(step)) };
+  }
+
+  async begin({ id, revision }: Pick<LabSummary, "id" | "revision">, seed: number): Promise<LabProgress> {
+    const begun: LabProgress = {
+      revision,
+      seed,
+      done: [],
+      hints: 0,
+      rightPredictions: 0,
+      wrongPredictions: 0,
+      startedAtMs: this.wall.now(),
+    };
+    await this.change(id, () => begun);
+    return begun;
+  }
+
+  /** @param change undefined: forget the lab */
+  async change(id: string, change: (before: LabProgress | undefined) => LabProgress | undefined): Promise<void> {
+    const progress = await this.load();
+    const { [id]: before, ...others } = progress.labs;
+    const after = change(before);
+    await this.save({ version: 1, labs: after === undefined ? others : { ...others, [id]: after } });
+  }
+}

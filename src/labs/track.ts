@@ -1,0 +1,42 @@
+import type { LabSummary } from "./library.js";
+import type { LabMessage } from "./message.js";
+import type { ProgressStore } from "./progress-store.js";
+
+/**
+ * Writes down what a learner does in a lab, from what the lab tells.
+ * @returns resolves when everything up to now is written
+ */
+export function trackProgress(
+  store: ProgressStore,
+  { id, steps }: LabSummary,
+): {
+  readonly note: (message: LabMessage) => void;
+  readonly written: () => Promise<void>;
+} {
+  let writing: Promise<void> = Promise.resolve();
+  const change = (...args: Parameters<ProgressStore["change"]>) => {
+    writing = writing.then(() => store.change(...args));
+  };
+  const note = (message: LabMessage) => {
+    switch (message.kind) {
+      case "hint":
+        change(id, (before) => before && { ...before, hints: before.hints + 1 });
+        break;
+      case "answer": {
+        const key = message.given === message.right ? "rightPredictions" : "wrongPredictions";
+        change(id, (before) => before && { ...before, [key]: before[key] + 1 });
+        break;
+      }
+      case "done":
+        change(id, (before) => {
+          if (before === undefined || before.done.includes(message.step)) return before;
+          const done = [...before.done, message.step];
+          const isFinished = steps.every((step) => done.includes(step));
+          return { ...before, done, ...(isFinished ? { finishedAtMs: store.wall.now() } : {}) };
+        });
+        break;
+      default:
+    }
+  };
+  return { note, written: () => writing };
+}

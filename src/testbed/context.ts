@@ -1,0 +1,63 @@
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+
+/** The process: its environment, its folder, its randomness, and Ctrl-C. */
+export interface ProcessContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly random: Random;
+  /** program and first arguments that run this CLI again: for `cluster up --detach` */
+  readonly self: readonly string[];
+  /** aborts on Ctrl-C and SIGTERM */
+  readonly signal: AbortSignal;
+}
+
+/** The streams of the process, or a test's. */
+export interface ProcessStreams {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream & {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+}
+
+/** What one run of the program needs. */
+export interface ProgramEdge extends ProcessContext {
+  readonly streams: ProcessStreams;
+  /** the clock of the running cluster that commands join: its speed may change while they run */
+  readonly clusterClock?: Clock;
+}
+
+/** This program, handed down from its top: labs and the small kubectl run its commands in this process. */
+export interface Program {
+  readonly commandNames: readonly string[];
+  /** @param argv without the program's name @returns the exit code */
+  run(argv: readonly string[], version: string, edge: ProgramEdge): Promise<number>;
+}
+
+/** Asks the user. */
+export interface Questions {
+  /**
+   * Asks before a write to a real cluster, or before a choice. `yes` answers yes. Without a terminal and without `yes`:
+   * LabError USAGE that names the flag.
+   */
+  confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean>;
+}
+
+/** What joining a node needs of the process. */
+export type NodeContext = Pick<ProcessContext, "random" | "signal"> & Questions;
+
+/** One line that shows what a command waits for: a spinner on a terminal, nothing elsewhere (the trace has the facts). */
+export interface Progress {
+  /** `waiting for the node to be declared Unknown: 31 s left` */
+  update(text: string): void;
+  stop(): void;
+}
+
+/** Shows what is being waited for. */
+export interface ProgressReporter {
+  /** Starts a progress line; the caller stops it in `finally`. Trace lines that come meanwhile are printed above it. */
+  progress(text: string): Progress;
+}

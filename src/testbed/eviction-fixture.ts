@@ -1,0 +1,100 @@
+import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { collectionPath, objectPath, PODS } from "../client-go/rest/paths.js";
+import { NodeAgent } from "../kubelet/node.js";
+import { apiTime } from "../kubelet/nodestatus/setters.js";
+import { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { isAbortError } from "../util/errors.js";
+import type { Random } from "../util/random.js";
+import type { Target } from "./target.js";
+
+export interface SceneryDeps {
+  readonly target: Target;
+  /** the administrator's */
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+const NAMESPACED_PODS = { ...PODS, namespace: "default" };
+const ATTEMPTS = 20;
+const ATTEMPT_PAUSE_MS = 100;
+
+/**
+ * What a cluster of one's own lacks to show an eviction: a second node that stays healthy (without one the controller
+ * evicts nobody) and two pods, one that leaves after 20 s and one with the default patience of 300 s.
+ *
+ * Only for a cluster that was started for this command. The neighbour's heartbeats go on until `signal` aborts.
+ */
+export async function setScenery(
+  deps: SceneryDeps,
+  agent: NodeAgent,
+  options: { readonly nodeName: string; readonly kubeVersion: string },
+  signal: AbortSignal,
+): Promise<{ readonly neighbour: Promise<void> }> {
+  const { target, clock, random, trace } = deps;
+  const { nodeName, kubeVersion } = options;
+  const neighbourName = `${nodeName}-neighbour`;
+  const text = `Scenery: node ${neighbourName} stays healthy, and two pods run on ${nodeName}: "hasty" tolerates an unreachable node for 20 s, "patient" for the default 300 s.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
+  // Its story is not the one told here: it goes to a trace that nobody reads.
+  const quiet = { clock, random, trace: new Trace(clock) };
+  const resources = { cpu: "4", memory: "8Gi", pods: "110" };
+  const neighbour = new NodeAgent(target.admin, quiet, { nodeName: neighbourName, kubeVersion, resources });
+  await neighbour.start(signal);
+  const beating = Promise.all([neighbour.renewLoop(signal), neighbour.heartbeat.run(signal)])
+    .then(() => {})
+    .catch((error: unknown) => {
+      if (!isAbortError(error) && !signal.aborted) throw error;
+    })
+    .finally(() => neighbour.close());
+  await addPod(deps, agent, nodeName, "hasty", 20, signal);
+  await addPod(deps, agent, nodeName, "patient", undefined, signal);
+  return { neighbour: beating };
+}
+
+/** Creates a pod on the node (as the administrator) and declares it running (as the node). */
+async function addPod(
+  { client, clock }: SceneryDeps,
+  agent: NodeAgent,
+  nodeName: string,
+  name: string,
+  seconds: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = "node.kubernetes.io/unreachable";
+  const tolerations = [{ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: seconds }];
+  const body = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: {
+      nodeName,
+      containers: [{ name: "c", image: "busybox:1.35", command: ["sleep", "3600"] }],
+      ...(seconds === undefined ? {} : { tolerations }),
+    },
+  };
+  const path = collectionPath(NAMESPACED_PODS);
+  for (let attempt = 1; ; attempt++) {
+    const answer = await client.request({ method: "POST", path, body, signal });
+    if (isSuccess(answer)) break;
+    // The namespace's service account is made by a controller, a moment after the cluster has begun.
+    if (answer.status !== 403 || attempt === ATTEMPTS) throw refusal(answer, `POST ${path}`, "the administrator");
+    await clock.sleep(ATTEMPT_PAUSE_MS, signal);
+  }
+  const time = apiTime(clock.now());
+  const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
+    type,
+    status: "True",
+    lastTransitionTime: time,
+  }));
+  await agent.client.expect({
+    method: "PATCH",
+    path: objectPath(NAMESPACED_PODS, name, "status"),
+    contentType: "application/strategic-merge-patch+json",
+    body: { status: { phase: "Running", startTime: time, conditions } },
+    signal,
+  });
+}

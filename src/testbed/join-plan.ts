@@ -1,0 +1,193 @@
+import { join } from "node:path";
+import { type BootstrapToken, parseToken } from "../cluster-bootstrap/token.js";
+import { parseCaCertHash } from "../kubelet/certificate/discovery.js";
+import { checkNodeName } from "../kubelet/certificate/node-identity.js";
+import type { Taint } from "../kubelet/nodestatus/node.js";
+import { checkResources, type NodeResources } from "../kubelet/nodestatus/resources.js";
+import { LabError } from "../util/errors.js";
+import { pathFrom } from "../util/paths.js";
+import type { TargetOptions } from "./target.js";
+
+/** Where a join is asked for. */
+export interface JoinPlace {
+  /** folder of the nodes that have none of their own */
+  readonly home: string;
+  /** that paths are relative to */
+  readonly cwd: string;
+  /** there is a terminal to ask on */
+  readonly canAsk: boolean;
+  /** of every node that joins from here; default: none */
+  readonly taints?: readonly Taint[];
+}
+
+export type Approval = "auto" | "ask" | "manual";
+
+/** The flags of everything that joins a node. */
+export interface JoinOptions extends TargetOptions {
+  readonly node: string;
+  readonly dir?: string;
+  /** the same, by the name that `kubelab csr` has for it */
+  readonly outDir?: string;
+  readonly server?: string;
+  readonly token?: string;
+  readonly caCertHash?: readonly string[];
+  readonly insecureSkipTlsVerify?: boolean;
+  readonly approve: Approval;
+  /** ms */
+  readonly timeout: number;
+  readonly force?: boolean;
+  /** ms */
+  readonly certDuration?: number;
+  readonly cpu: string;
+  readonly memory: string;
+  readonly pods: string;
+  readonly jitter?: boolean;
+}
+
+/** What was asked for, checked: nothing in it can still be a usage error. */
+export interface JoinPlan {
+  readonly nodeName: string;
+  readonly folder: string;
+  readonly resources: NodeResources;
+  /** undefined: the administrator makes one */
+  readonly token: BootstrapToken | undefined;
+  /** how the node finds the cluster: by itself, or through the administrator's identity of the target */
+  readonly discovery:
+    | { readonly kind: "by-hash"; readonly server: string; readonly caCertHashes: readonly string[] }
+    | { readonly kind: "unverified"; readonly server: string }
+    | { readonly kind: "by-target" };
+  readonly approval: Approval;
+  readonly timeoutMs: number;
+  readonly force: boolean;
+  readonly expirationSeconds: number | undefined;
+  readonly insecureSkipTlsVerify: boolean;
+  readonly jitter: boolean;
+  /** every question is answered with yes */
+  readonly yes: boolean;
+  /** the name is this node's, whoever has had it before; default: a Node that is Ready keeps it */
+  readonly takesOver?: boolean;
+  /** what the node registers with; default: nothing */
+  readonly taints?: readonly Taint[];
+}
+
+/** Of nodes that play on a cluster in use: nothing of the cluster's own is scheduled to them. */
+export const LAB_TAINT: Taint = { key: "kubelab/lab", value: "own", effect: "NoSchedule" };
+
+const MIN_CERT_DURATION_MS = 600_000;
+
+/**
+ * Checks all that can be wrong with the flags, before a folder is touched or anybody is asked.
+ * @param place.home where nodes' folders are kept when no --dir is given
+ * @throws LabError USAGE
+ */
+export function planJoin(options: JoinOptions, place: JoinPlace): JoinPlan {
+  const nodeName = checkNodeName(options.node);
+  const discovery = planDiscovery(options);
+  if (discovery.kind !== "by-target" && options.token === undefined) {
+    throw usage("--server needs --token: without it the cluster has no reason to listen", JOIN_HINT);
+  }
+  if (discovery.kind !== "by-target" && options.approve === "ask") {
+    throw usage(
+      "--approve ask needs an administrator, and with --server there is only the token",
+      "Use --approve auto or manual, or join with --kubeconfig.",
+    );
+  }
+  if (options.approve === "ask" && options.yes !== true && !place.canAsk) {
+    throw usage("--approve ask needs a terminal to ask on", "Use --approve auto or manual.");
+  }
+  const { certDuration, dir: folder = options.outDir } = options;
+  if (certDuration !== undefined && certDuration < MIN_CERT_DURATION_MS) {
+    throw usage(
+      "--cert-duration is less than 10 minutes",
+      "The API server takes expirationSeconds of 600 and more: 10m.",
+    );
+  }
+  return {
+    nodeName,
+    folder: folder === undefined ? join(place.home, nodeName) : pathFrom(place.cwd, folder),
+    resources: checkResources(options),
+    token: options.token === undefined ? undefined : parseToken(options.token),
+    discovery,
+    approval: options.approve,
+    timeoutMs: options.timeout,
+    force: options.force === true,
+    expirationSeconds: certDuration === undefined ? undefined : Math.floor(certDuration / 1000),
+    insecureSkipTlsVerify: options.insecureSkipTlsVerify === true,
+    jitter: options.jitter === true,
+    yes: options.yes === true,
+    ...(place.taints === undefined ? {} : { taints: place.taints }),
+  };
+}
+
+const JOIN_HINT = "`kubelab token create --print-join-command` prints the whole command.";
+
+/** Flags that choose a cluster another way, or are for embedded ones. */
+const OF_A_KNOWN_CLUSTER = ["kubeconfig", "context", "real", "mock", "cluster", "kubeVersion", "speed"] as const;
+
+function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
+  const { server, caCertHash = [] } = options;
+  if (server === undefined) {
+    if (caCertHash.length > 0) throw usage("--ca-cert-hash is for --server", JOIN_HINT);
+    return { kind: "by-target" };
+  }
+  const other = OF_A_KNOWN_CLUSTER.find((key) => options[key] !== undefined);
+  if (other !== undefined) {
+    const flag = other === "kubeVersion" ? "--kube-version" : `--${other}`;
+    throw usage(
+      `--server and ${flag} contradict each other`,
+      `Leave out ${flag}: --server names a cluster of which nothing else is known.`,
+    );
+  }
+  const address = serverAddress(server);
+  if (options.insecureSkipTlsVerify === true && caCertHash.length > 0) {
+    throw usage(
+      "--insecure-skip-tls-verify and --ca-cert-hash contradict each other",
+      "Leave out --insecure-skip-tls-verify: with the hash the cluster can be verified.",
+    );
+  }
+  if (options.insecureSkipTlsVerify === true) return { kind: "unverified", server: address };
+  if (caCertHash.length > 0) {
+    return { kind: "by-hash", server: address, caCertHashes: caCertHash.map(parseCaCertHash) };
+  }
+  throw usage("--server needs --ca-cert-hash: the token would be sent to whoever answers there", JOIN_HINT);
+}
+
+/** `host:port`, as kubeadm has it, or a URL. */
+function serverAddress(text: string): string {
+  const url = text.includes("://") ? text : `https://${text}`;
+  if (URL.canParse(url) && url.startsWith("https://")) return url.replace(/\/+$/, "");
+  throw usage(`--server ${JSON.stringify(text)} is not the address of an API server`, "Write it as https://HOST:PORT.");
+}
+
+function usage(message: string, hint: string): LabError {
+  return new LabError("USAGE", message, hint);
+}
+
+/** What a node claims to have that nobody has said anything of. */
+const UNASKED_RESOURCES: NodeResources = { cpu: "100", memory: "32Gi", pods: "110" };
+/** As `kubelab bootstrap`; on the cluster's clock, which may run fast. */
+export const UNASKED_TIMEOUT_MS = 3_600_000;
+
+/**
+ * How a node joins that comes with its cluster: nobody is asked.
+ * @param folder of its key, certificate and kubeconfig
+ * @param token undefined: one is made for it
+ */
+export function planUnasked(nodeName: string, folder: string, token: BootstrapToken | undefined): JoinPlan {
+  return {
+    nodeName,
+    folder,
+    token,
+    resources: UNASKED_RESOURCES,
+    discovery: { kind: "by-target" },
+    approval: "auto",
+    timeoutMs: UNASKED_TIMEOUT_MS,
+    force: false,
+    expirationSeconds: undefined,
+    insecureSkipTlsVerify: false,
+    jitter: true,
+    yes: true,
+    // Its names are the cluster's own: a Node that a store has kept was run by a process that is no more.
+    takesOver: true,
+  };
+}

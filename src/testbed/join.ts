@@ -1,0 +1,292 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../client-go/rest/client.js";
+import type { BootstrapToken } from "../cluster-bootstrap/token.js";
+import { type BootstrapResult, loadClientCert } from "../kubelet/certificate/bootstrap.js";
+import {
+  ADMIN_KUBECONFIG,
+  type CertificateStore,
+  openCertificateStore,
+} from "../kubelet/certificate/certificate-store.js";
+import { discoverCluster } from "../kubelet/certificate/discovery.js";
+import { type BootstrapDecision, needsBootstrap } from "../kubelet/certificate/needs-bootstrap.js";
+import { movedTo, noteMove } from "../kubelet/certificate/node-kubeconfig.js";
+import { NodeAgent } from "../kubelet/node.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import { writeFileAtomic } from "../util/files.js";
+import { untilAborted } from "../util/loops.js";
+import { Administrator } from "./administrator.js";
+import type { NodeContext } from "./context.js";
+import type { JoinPlan } from "./join-plan.js";
+import type { Target } from "./target.js";
+
+/** A node that has an identity, and an agent that acts with it; the agent has done nothing yet. */
+export interface PreparedNode {
+  readonly agent: NodeAgent;
+  readonly config: RestConfig;
+  readonly notAfterMs: number;
+  readonly csrName: string | undefined;
+  readonly skippedBootstrap: boolean;
+}
+
+/** A node that has joined: it is registered, Ready and has renewed its lease once. */
+export interface JoinedNode extends PreparedNode {
+  readonly renewTime: string;
+}
+
+export interface JoinSession {
+  readonly context: NodeContext;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly plan: JoinPlan;
+  readonly kubeVersion: string;
+  /** undefined with --server: nothing is known of the cluster but its address */
+  readonly target: Target | undefined;
+  readonly store: CertificateStore;
+}
+
+/** How long a controller may take to approve before the administrator does it: it needs some ms where it may. */
+const AUTO_APPROVAL_PATIENCE_MS = 3_000;
+
+/**
+ * Opens the node's folder: what is wrong with it is found before anybody is asked anything.
+ * @throws LabError BAD_FILE
+ */
+export async function openStore(plan: JoinPlan): Promise<CertificateStore> {
+  const store = await openCertificateStore(plan.folder);
+  if (!plan.force) await store.current();
+  return store;
+}
+
+/**
+ * Joins a node: certificate, registration, Ready, first renewal of the lease. The caller closes the agent.
+ * @throws LabError
+ */
+export async function joinNode(session: JoinSession): Promise<JoinedNode> {
+  const node = await prepareNode(session);
+  try {
+    const lease = await node.agent.start(session.context.signal);
+    if (lease.type !== "failed") return { ...node, renewTime: lease.renewTime };
+    const { nodeName } = session.plan;
+    throw new LabError(
+      "FAILED",
+      `the Lease of ${nodeName} was not written: ${lease.why}`,
+      "Run the same command again.",
+    );
+  } catch (error) {
+    await node.agent.close();
+    throw error;
+  }
+}
+
+/** Gets the node its identity, with a token if need be, and tests it. The caller closes the agent. */
+export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
+  const { context, plan, trace, clock, kubeVersion } = session;
+  const decision = await decide(session);
+  await askFirst(session, decision);
+  const moved = decision.needed ? undefined : whereItIsNow(session, decision.config);
+  const own = decision.needed
+    ? await bootstrap(session)
+    : { ...decision, config: moved ?? decision.config, csrName: undefined };
+  const agent = new NodeAgent(
+    own.config,
+    { clock, trace, random: context.random },
+    {
+      nodeName: plan.nodeName,
+      kubeVersion,
+      resources: plan.resources,
+      jitter: plan.jitter,
+      ...(plan.taints === undefined ? {} : { taints: plan.taints }),
+    },
+  );
+  try {
+    await agent.testClient(context.signal);
+    // Not before: what is written down has been tried.
+    if (moved !== undefined) await noteMove(session.store, trace, moved);
+  } catch (error) {
+    await agent.close();
+    throw error;
+  }
+  const { config, csrName, certificate } = own;
+  return { agent, config, csrName, notAfterMs: certificate.notAfterMs, skippedBootstrap: !decision.needed };
+}
+
+/** With --server, a kubeconfig for another address does not count, and all is asked for again. */
+function whereItIsNow({ target, plan, trace, store }: JoinSession, config: RestConfig): RestConfig | undefined {
+  const moved = target === undefined ? undefined : movedTo(config, clusterOf(target, plan));
+  if (moved === undefined) return undefined;
+  const what = `go to ${moved.server}`;
+  const why = `that is where the cluster is now; ${store.kubeconfigPath} says ${config.server}`;
+  trace.emit({ kind: "decision", what, why }, { actor: "kubelet" });
+  return moved;
+}
+
+function decide({ plan, clock, trace, target, store }: JoinSession): Promise<BootstrapDecision> {
+  const upstream = { file: "pkg/kubelet/certificate/bootstrap/bootstrap.go", func: "isClientConfigStillValid" };
+  return trace.step("kubelet", "Does this node need to bootstrap?", { upstream }, async () => {
+    const caPem = target?.admin.caPem;
+    const decision = await needsBootstrap({
+      kubeconfigPath: store.kubeconfigPath,
+      nowMs: clock.now(),
+      force: plan.force,
+      ...(caPem === undefined ? {} : { caPem }),
+      ...(plan.discovery.kind === "by-target" ? {} : { server: plan.discovery.server }),
+    });
+    const what = decision.needed ? "yes: bootstrap with a token" : "no: use what is there";
+    trace.emit({ kind: "decision", what, why: decision.why }, { actor: "kubelet" });
+    return decision;
+  });
+}
+
+async function bootstrap(session: JoinSession): Promise<BootstrapResult> {
+  const { target, trace, clock, context, plan } = session;
+  if (target === undefined) {
+    const cluster = await discover(session);
+    return requestAsNode(session, cluster, requireToken(plan), undefined);
+  }
+  const administrator = new Administrator(target, { trace, clock, random: context.random });
+  try {
+    const token = plan.token ?? (await administrator.makeToken(plan.nodeName, plan.approval, plan.timeoutMs));
+    return await requestAsNode(session, clusterOf(target, plan), token, administrator);
+  } finally {
+    await administrator.tidyUp();
+    await administrator.close();
+  }
+}
+
+/** Where the cluster is, and whom to trust: all that the node's part gets of the administrator's kubeconfig. */
+function clusterOf(target: Target, plan: JoinPlan): RestConfig {
+  const { server, caPem, tlsServerName, insecureSkipTlsVerify } = target.admin;
+  if (plan.insecureSkipTlsVerify || insecureSkipTlsVerify === true) return { server, insecureSkipTlsVerify: true };
+  return {
+    server,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+  };
+}
+
+function requireToken(plan: JoinPlan): BootstrapToken {
+  if (plan.token === undefined) throw new Error("a plan with --server has a token");
+  return plan.token;
+}
+
+async function discover({ plan, trace, clock, context }: JoinSession): Promise<RestConfig> {
+  const { discovery } = plan;
+  if (discovery.kind === "unverified") return { server: discovery.server, insecureSkipTlsVerify: true };
+  if (discovery.kind === "by-target") throw new Error("a target needs no discovery");
+  const deps = { trace, clock, random: context.random, actor: "kubelet" as const };
+  const { server, caCertHashes } = discovery;
+  return discoverCluster(deps, { server, caCertHashes, token: requireToken(plan) }, context.signal);
+}
+
+/** @throws LabError DECLINED when the learner does not agree to what will be written to a real cluster */
+async function askFirst({ context, plan, trace, target }: JoinSession, decision: BootstrapDecision): Promise<void> {
+  if (target?.kind !== "real") return;
+  const token = plan.token === undefined ? "a bootstrap token is made and deleted again, and " : "";
+  const asAdmin = `With your identity: ${token}the node's request is approved if no controller does it. `;
+  const asNode = `With the node's: Node ${plan.nodeName} and its Lease are made, and stay.`;
+  trace.emit({ kind: "note", text: decision.needed ? asAdmin + asNode : asNode }, { actor: "user" });
+  const question = `Join node ${plan.nodeName} to ${target.description}?`;
+  const agreed = await context.confirm(question, { yes: plan.yes, flag: "--yes" });
+  if (!agreed) throw new LabError("DECLINED", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
+}
+
+async function requestAsNode(
+  session: JoinSession,
+  cluster: RestConfig,
+  token: BootstrapToken,
+  administrator: Administrator | undefined,
+): Promise<BootstrapResult> {
+  const { plan, store, trace, clock, context, kubeVersion } = session;
+  return loadClientCert(
+    { store, trace, clock, random: context.random },
+    {
+      nodeName: plan.nodeName,
+      kubeVersion,
+      cluster,
+      token,
+      timeoutMs: plan.timeoutMs,
+      force: plan.force,
+      ...(plan.takesOver === true
+        ? {}
+        : { refuseTakenName: { orAskAs: administrator === undefined ? [] : [administrator.client] } }),
+      ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+      timedOutHint: (csrName) => timedOutHint(session, csrName),
+      whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),
+    },
+    context.signal,
+  );
+}
+
+/** A request outlives the command that made it, unless its cluster does not. */
+function timedOutHint({ target, plan }: JoinSession, csrName: string): string {
+  if (target?.kind === "embedded") {
+    const other = plan.approval === "manual" ? ", or leave out --approve manual" : "";
+    return `The request is gone with this control plane: give more --timeout${other}.`;
+  }
+  const flags = target?.kubeconfigPath === undefined ? "" : ` --kubeconfig ${target.kubeconfigPath}`;
+  const command =
+    target?.kind === "joined" ? `kubelab csr approve ${csrName}` : `kubectl${flags} certificate approve ${csrName}`;
+  return `Approve it (${command}) and run the same command again: it goes on with this request.`;
+}
+
+/** Whoever approves, beside the wait of the node. What it throws ends the wait. */
+async function approve(
+  session: JoinSession,
+  csr: CertificateSigningRequest,
+  administrator: Administrator | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { plan, clock, trace, context } = session;
+  const name = csr.metadata.name ?? "";
+  if (plan.approval === "manual" || administrator === undefined) {
+    if (plan.approval === "manual") await printKubectlLine(session, name, signal);
+    return;
+  }
+  try {
+    if (plan.approval === "auto") {
+      await clock.sleep(AUTO_APPROVAL_PATIENCE_MS, signal);
+      if (!(await administrator.isPending(name, signal))) return;
+      const what = `approve CSR ${name} as the administrator`;
+      trace.emit(
+        { kind: "decision", what, why: "no controller of this cluster has done it in 3 s" },
+        { actor: "user" },
+      );
+      return await administrator.judge(name, "Approved", signal);
+    }
+    if (!(await administrator.isPending(name, signal))) return;
+    const question = `Approve CSR ${name}: a client certificate for system:node:${plan.nodeName}?`;
+    const agreed = await context.confirm(question, { yes: plan.yes, flag: "--approve auto" });
+    await administrator.judge(name, agreed ? "Approved" : "Denied", signal);
+  } catch (error) {
+    // The certificate came meanwhile, or the wait has ended otherwise: nobody asks for a verdict any more.
+    if (!signal.aborted) throw error;
+  }
+}
+
+/**
+ * Prints what to do in another terminal. For a cluster of this process, which nobody else has a kubeconfig of, one is
+ * written, and removed when the wait ends.
+ */
+async function printKubectlLine(
+  { plan, target, trace }: JoinSession,
+  csrName: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = target?.kind === "embedded" ? join(plan.folder, ADMIN_KUBECONFIG) : undefined;
+  if (path !== undefined && target !== undefined) {
+    const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
+    await writeFileAtomic(path, kubeconfigText(target.admin, names), { mode: 0o600 });
+  }
+  const kubeconfigPath = path ?? target?.kubeconfigPath;
+  const kubectl = kubeconfigPath === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfigPath}`;
+  const text = `The request waits for your word. In another terminal:\n  ${kubectl} certificate approve ${csrName}`;
+  trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  if (path === undefined) return;
+  await untilAborted(signal);
+  await rm(path, { force: true });
+}

@@ -1,0 +1,169 @@
+import { join } from "node:path";
+import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
+import { type CriClient, createCriClient } from "../kubelet/cri/create-cri-client.js";
+import { type RunningKubelet, startKubelet } from "../kubelet/kubelet.js";
+import type { LogRotatePolicy } from "../kubelet/logs/container-log-manager.js";
+import type { NodeMachine, PartsHooks } from "../kubelet/sync/parts.js";
+import type { RunningRuntime } from "../runtime/start.js";
+import { quieterTrace } from "../trace/quieter.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { writeFileAtomic } from "../util/files.js";
+import type { NodeContext } from "./context.js";
+import { type JoinedNode, openStore, prepareNode } from "./join.js";
+import type { JoinPlan } from "./join-plan.js";
+import type { Target } from "./target.js";
+
+export interface StartNodeOptions {
+  /** name, folder of key and certificate, capacity, how it joins */
+  readonly plan: JoinPlan;
+  readonly kubeVersion: string;
+  /** undefined with --server: nothing is known of the cluster but its address */
+  readonly target: Target | undefined;
+  /** as `openStore` gave it; default: opened here */
+  readonly store?: CertificateStore;
+  /** a node that has joined already, and that the caller keeps alive and closes */
+  readonly joined?: JoinedNode;
+  /** pods' files and logs go below; default: the folder of the certificate */
+  readonly rootDir?: string;
+  /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
+  readonly cri?: string;
+  /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
+  readonly machineRuntime?: RunningRuntime;
+  /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
+  readonly isPlayed?: boolean;
+  readonly hooks?: PartsHooks;
+  readonly manifestDir?: string;
+  readonly manifestUrl?: string;
+  /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
+  readonly port?: number;
+  /** the cluster signs the certificate of the kubelet's server, once somebody approves; default: the kubelet signs its own */
+  readonly rotateServerCertificates?: boolean;
+  /** name servers that pods are given; empty: the node's; default as kubeadm: 10.96.0.10 */
+  readonly clusterDns?: readonly string[];
+  /** empty: none; default `cluster.local` */
+  readonly clusterDomain?: string;
+  readonly logRotatePolicy?: LogRotatePolicy;
+  /** ms that the embedded runtime needs to pull an image; default: its own */
+  readonly pullMs?: number;
+}
+
+/** A small kubelet that has joined a cluster, with its runtime. */
+export interface RunningNode {
+  readonly nodeName: string;
+  readonly kubelet: RunningKubelet;
+  readonly cri: CriClient;
+  /** only of an embedded one: what can be done behind the kubelet's back */
+  readonly runtime: RunningRuntime | undefined;
+  /** Unix ms */
+  readonly certificateNotAfterMs: number;
+  /** Rejects when the kubelet cannot go on; never resolves before `close`. */
+  readonly done: Promise<void>;
+  /** Ends the kubelet, then the embedded runtime with its containers. Those of a real runtime run on. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a node: a runtime if none is named, the node's certificate (bootstrapping if need be), and the kubelet, which
+ * acts with that certificate and nothing else. Resolves when the node has registered and said how it is.
+ * @throws LabError as `prepareNode`, `createCriClient` and `startKubelet`
+ */
+export async function startNode(
+  session: { readonly context: NodeContext; readonly clock: Clock; readonly trace: Trace },
+  options: StartNodeOptions,
+): Promise<RunningNode> {
+  const { context, clock, trace } = session;
+  const { plan, kubeVersion, target } = options;
+  const closers: (() => Promise<void>)[] = [];
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= closeInReverse(closers);
+    return closed;
+  };
+  try {
+    const store = options.store ?? (await openStore(plan));
+    const runtime =
+      options.machineRuntime ?? (options.cri === undefined ? await startEmbeddedRuntime(session, options) : undefined);
+    if (runtime !== undefined && options.machineRuntime === undefined) closers.push(() => runtime.close());
+    const endpoint = options.cri ?? runtime?.endpoint ?? "";
+    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
+    closers.push(() => cri.close());
+    // What PLEG asks every second would drown the rest.
+    const pollingDeps = { clock, trace: quieterTrace(trace, clock, 3), actor: "kubelet" } as const;
+    const polling = await createCriClient(endpoint, pollingDeps, {}, context.signal);
+    closers.push(() => polling.close());
+    const { joined } = options;
+    const prepared = joined ?? (await prepareNode({ context, clock, trace, plan, kubeVersion, target, store }));
+    if (joined === undefined) closers.push(() => prepared.agent.close());
+    const rootDir = options.rootDir ?? plan.folder;
+    const kubelet = await startKubelet(
+      { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random, ...hooksOf(options) },
+      {
+        nodeName: plan.nodeName,
+        kubeVersion,
+        resources: plan.resources,
+        rootDir,
+        isNodeKept: joined !== undefined,
+        machine:
+          runtime === undefined && options.isPlayed !== true
+            ? REAL_MACHINE
+            : await playedMachine(rootDir, plan.nodeName),
+        rotateServerCertificates: options.rotateServerCertificates === true,
+        ...(options.port === undefined ? {} : { port: options.port }),
+        ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
+        ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
+        ...(options.logRotatePolicy === undefined ? {} : { logRotatePolicy: options.logRotatePolicy }),
+        ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
+        ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
+        ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+      },
+      context.signal,
+    );
+    closers.push(() => kubelet.close());
+    const { nodeName } = plan;
+    const { done } = kubelet;
+    const certificateNotAfterMs = prepared.notAfterMs;
+    return { nodeName, kubelet, cri, runtime, certificateNotAfterMs, done, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function hooksOf({ hooks }: StartNodeOptions) {
+  return hooks === undefined ? {} : { hooks };
+}
+
+const REAL_MACHINE: NodeMachine = {
+  hostPaths: { kind: "real" },
+  hostsFile: "/etc/hosts",
+  resolvConf: "/etc/resolv.conf",
+};
+
+/** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
+async function playedMachine(rootDir: string, nodeName: string): Promise<NodeMachine> {
+  const hostsFile = join(rootDir, "hosts");
+  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n127.0.0.1\t${nodeName}\n`);
+  return { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile, resolvConf: "" };
+}
+
+/** Its socket is in a folder of its own: paths of sockets are short. */
+async function startEmbeddedRuntime(
+  { context, clock, trace }: { readonly context: NodeContext; readonly clock: Clock; readonly trace: Trace },
+  { pullMs }: StartNodeOptions,
+): Promise<RunningRuntime> {
+  const { startRuntime } = await import("../runtime/start.js");
+  return startRuntime({
+    clock,
+    trace,
+    random: context.random,
+    // The kubelet tells the story here; what the runtime does about it is for who wants more.
+    traceLevel: 2,
+    ...(pullMs === undefined ? {} : { pullMs }),
+  });
+}
+
+async function closeInReverse(closers: (() => Promise<void>)[]): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close();
+}

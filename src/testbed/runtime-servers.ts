@@ -1,0 +1,138 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { V1Pod } from "../apimachinery/api/pod.js";
+import { createClient } from "../client-go/rest/create-client.js";
+import type { ControlPlane } from "../controlplane/control-plane.js";
+import { startControlPlane } from "../controlplane/start.js";
+import { selfSignedServingPair } from "../kubelet/certificate/serving.js";
+import type { CriClient } from "../kubelet/cri/create-cri-client.js";
+import { KubeletAuth } from "../kubelet/server/kubelet-auth.js";
+import { KubeletHost } from "../kubelet/server/kubelet-host.js";
+import { KubeletServer } from "../kubelet/server/server.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import type { Random } from "../util/random.js";
+import { registerNode, registerPod } from "./register.js";
+import { answered, listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } from "./sandbox-pods.js";
+
+const NODE_NAME = "node-1";
+
+export interface TwoServersDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** of the servers */
+  readonly trace: Trace;
+  readonly cri: CriClient;
+}
+
+export interface TwoServersOptions {
+  readonly kubeVersion: string;
+  /** 0: a free one */
+  readonly apiServerPort: number;
+  readonly kubeletPort: number;
+  /** both without TLS, and without asking who comes; HTTPS stays beside it, on a port of its own */
+  readonly plainHttp: boolean;
+}
+
+/** An API server and a kubelet's server in front of a container runtime, whoever that is of. */
+export interface TwoServers extends AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  /** for clients: plain HTTP where that was asked for */
+  readonly url: string;
+  readonly kubeletUrl: string;
+  readonly pods: readonly SandboxPod[];
+}
+
+/** A node that nobody keeps alive must not be declared dead, and its pods are nobody's to move or to remove. */
+const WITHOUT = ["nodelifecycle", "taint-eviction-controller", "podgc", "scheduler"];
+
+/**
+ * Puts a kubelet's server before a runtime, and an API server before that: the chain of a remote command, and nothing else.
+ * The pods are those whose sandboxes the runtime has. No kubelet looks after them: the runtime is only asked and streamed
+ * from, nothing in it is changed.
+ * @throws LabError as `startControlPlane`, `KubeletServer.listen`; RuntimeCallError
+ */
+export async function startTwoServers(
+  deps: TwoServersDeps,
+  options: TwoServersOptions,
+  signal: AbortSignal,
+): Promise<TwoServers> {
+  const { clock, random, trace, cri } = deps;
+  const { kubeVersion, apiServerPort, kubeletPort, plainHttp } = options;
+  const closers: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const one of closers.splice(0).reverse()) await one();
+  };
+  try {
+    const ports = plainHttp ? { plainHttpPort: apiServerPort, kubeletPlainHttp: true } : { port: apiServerPort };
+    const controlPlane = await startControlPlane({
+      clock,
+      random,
+      trace,
+      kubeVersion,
+      withoutControllers: WITHOUT,
+      ...ports,
+    });
+    closers.push(() => controlPlane.close());
+    const client = createClient(controlPlane.admin, { clock, random, trace, actor: "user" });
+    closers.push(() => client.close());
+    const sandboxes = await listSandboxPods(cri, signal);
+    const { runtimeName } = cri.version;
+    const pods = sandboxes.map((one) => toApiPod(one, NODE_NAME, runtimeName));
+    const folder = await mkdtemp(join(tmpdir(), "kubelab-kubelet-"));
+    closers.push(() => rm(folder, { recursive: true, force: true }));
+    const pair = plainHttp
+      ? undefined
+      : await selfSignedServingPair(
+          { clock, random, trace },
+          { certDirectory: folder, host: NODE_NAME, alternateIps: ["127.0.0.1"] },
+        );
+    const auth = new KubeletAuth({ client, clock, trace }, { nodeName: NODE_NAME, clientCaPem: controlPlane.caPem });
+    closers.push(() => auth.close());
+    const server = await KubeletServer.listen(
+      { host: hostOf(deps, pods), clock, trace, ...(pair === undefined ? {} : { auth }) },
+      { port: kubeletPort, transport: pair === undefined ? "http" : { pair } },
+    );
+    closers.push(() => server.close());
+    await registerNode(client, { name: NODE_NAME, kubeletPort: server.port, kubeVersion }, signal);
+    for (const pod of pods) await registerPod(client, pod, signal);
+    const url = controlPlane.plainUrl ?? controlPlane.url;
+    return { controlPlane, url, kubeletUrl: server.url, pods: sandboxes, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The kubelet's own host, in front of a runtime whose pods it has not made. */
+function hostOf({ clock, trace, cri }: TwoServersDeps, pods: readonly V1Pod[]): KubeletHost {
+  const { runtime } = cri;
+  const sandboxPods = (signal: AbortSignal) => listSandboxPods(cri, signal);
+  const getPodByName = (namespace: string, name: string) =>
+    pods.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+  return new KubeletHost(
+    {
+      podManager: { getPods: () => [...pods], getPodByName },
+      statusManager: { getPodStatus: () => undefined },
+      runtime: {
+        getPods: async (_all, signal) => (await sandboxPods(signal)).map(toKubeletPod),
+        getExec: async (containerId, cmd, streams, signal) =>
+          answered(await runtime.exec({ containerId, cmd: [...cmd], ...streams }, signal)),
+        getAttach: async (containerId, streams, signal) =>
+          answered(await runtime.attach({ containerId, ...streams }, signal)),
+        getPortForward: async (podUid, port, signal) => {
+          const sandbox = (await sandboxPods(signal)).find(({ uid }) => uid === podUid);
+          if (sandbox === undefined) throw new Error(`no ready sandbox of pod ${podUid}`);
+          return answered(await runtime.portForward({ podSandboxId: sandbox.sandboxId, port: [...port] }, signal));
+        },
+      },
+      service: runtime,
+      stats: cri.stats,
+      clock,
+      trace,
+      latestLoopEntryMs: () => clock.now(),
+    },
+    { nodeName: NODE_NAME },
+  );
+}

@@ -1,0 +1,14 @@
+import type { V1PodSpec } from "../apimachinery/api/pod.js";
+
+/** Pods that come by themselves into a cluster of a command's own, by name: each is an image of the embedded runtime. */
+export const PLAYED_PODS: ReadonlyMap<string, V1PodSpec> = new Map([
+  ["nettool", podOf("nettool")],
+  ["nginx", podOf("nginx")],
+]);
+
+function podOf(image: string): V1PodSpec {
+  return {
+    containers: [{ name: image, image, imagePullPolicy: "IfNotPresent", ports: [{ containerPort: 80 }] }],
+    terminationGracePeriodSeconds: 1,
+  };
+}

@@ -1,0 +1,214 @@
+import type { RestConfig } from "../client-go/rest/client.js";
+import { parseKubeVersion } from "../release/facts.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import { pathFrom } from "../util/paths.js";
+import type { Random } from "../util/random.js";
+import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
+import type { ProcessContext } from "./context.js";
+
+/** Which cluster to use. */
+export interface TargetOptions {
+  readonly mock?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly real?: boolean;
+  /** name of a running `kubelab cluster up` */
+  readonly cluster?: string;
+  readonly yes?: boolean;
+  readonly kubeVersion?: string;
+  readonly speed?: number;
+}
+
+/** The cluster that a command works on. */
+export interface Target {
+  /** `embedded`: started for this command; `joined`: a running `kubelab cluster up`; `real`: named by a flag */
+  readonly kind: "embedded" | "joined" | "real";
+  /** the identity of the target's administrator (a real cluster: as its kubeconfig defines it) */
+  readonly admin: RestConfig;
+  /** for headers and questions: `embedded control plane v1.25 at https://127.0.0.1:4001` */
+  readonly description: string;
+  /** a file through which kubectl reaches the same cluster, when there is one */
+  readonly kubeconfigPath?: string;
+  /** behaves like this release; a real cluster's own version is asked for when it matters */
+  readonly kubeVersion: string;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What opening a target needs of a command. */
+export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random"> {
+  /** the command's clock and trace: a joined cluster sets the speed */
+  session(options: ClockOptions): { readonly clock: Clock; readonly trace: Trace };
+}
+
+/** What a command's clock begins with. */
+export interface ClockOptions {
+  readonly speed?: number;
+  readonly epochMs?: number;
+  readonly epochClockMs?: number;
+}
+
+/**
+ * Opens the cluster that the flags name: a real one, a running `kubelab cluster up`, or an embedded control plane that is started here.
+ * @param traceFor where a control plane that is started here reports; default: the command's own trace
+ * @throws LabError USAGE, BAD_FILE, CLUSTER_UNREACHABLE
+ */
+export async function openTarget(
+  host: TargetHost,
+  given: TargetOptions,
+  traceFor: (trace: Trace, clock: Clock) => Trace = (own) => own,
+): Promise<Target> {
+  const options = labCluster(host.env, given);
+  if (chooseTarget(options) === "real") return openReal(host.env, host.cwd, options);
+  const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
+  const { running, passedBy } = await findRunningCluster(host.env, options);
+  if (running !== undefined) {
+    host.session(running);
+    return joinCluster(running);
+  }
+  const { clock, trace } = host.session(options.speed === undefined ? {} : { speed: options.speed });
+  if (passedBy !== undefined) {
+    const text = `Cluster ${passedBy.name} runs v${passedBy.kubeVersion} at speed ${passedBy.speed}, which does not match the flags: this command starts a control plane of its own.`;
+    trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  }
+  return startEmbedded({ clock, random: host.random, trace: traceFor(trace, clock) }, kubeVersion);
+}
+
+/** In a lab on a real cluster, commands without a target flag use that cluster: the learner agreed before the lab began. */
+function labCluster(env: Env, options: TargetOptions): TargetOptions {
+  const kubeconfig = env["KUBELAB_LAB_KUBECONFIG"];
+  const isNamed = [options.mock, options.kubeconfig, options.context, options.real, options.cluster].some(
+    (one) => one !== undefined,
+  );
+  return kubeconfig === undefined || kubeconfig === "" || isNamed ? options : { ...options, kubeconfig };
+}
+
+/**
+ * Which cluster the flags ask for. A real one only by an explicit flag, and never with flags that only an embedded one
+ * understands.
+ * @throws LabError USAGE for combinations that contradict each other
+ */
+function chooseTarget(options: TargetOptions): "embedded" | "real" {
+  const realFlag =
+    options.kubeconfig !== undefined
+      ? "--kubeconfig"
+      : options.context !== undefined
+        ? "--context"
+        : options.real
+          ? "--real"
+          : undefined;
+  if (realFlag === undefined) return "embedded";
+  const embeddedFlag =
+    options.mock === true
+      ? "--mock"
+      : options.speed !== undefined
+        ? "--speed"
+        : options.kubeVersion !== undefined
+          ? "--kube-version"
+          : options.cluster !== undefined
+            ? "--cluster"
+            : undefined;
+  if (embeddedFlag !== undefined) {
+    throw new LabError(
+      "USAGE",
+      `${embeddedFlag} is for the embedded control plane, and ${realFlag} names a real cluster`,
+      `Leave out ${embeddedFlag} or ${realFlag}: a real cluster has its own release and its own clock.`,
+    );
+  }
+  return "real";
+}
+
+interface RunningClusters {
+  /** the one to join */
+  readonly running?: ClusterState;
+  /** one that runs but has another speed or release than was asked for: a fresh one is started instead, and this is said */
+  readonly passedBy?: ClusterState;
+}
+
+/**
+ * The running `kubelab cluster up` to join: the one that --cluster or KUBELAB_CLUSTER names, else the one named `kubelab`,
+ * else any.
+ * @throws LabError CLUSTER_UNREACHABLE when the one that is named does not run
+ */
+async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
+  let passedBy: ClusterState | undefined;
+  const wanted = options.cluster ?? (env["KUBELAB_CLUSTER"] || undefined);
+  const names = wanted === undefined ? preferDefault(await clusterNames(env)) : [wanted];
+  for (const name of names) {
+    const state = await readClusterState(env, name);
+    if (state === undefined || !(await isRunning(state))) continue;
+    const isAnotherSpeed = options.speed !== undefined && options.speed !== state.speed;
+    const isAnotherRelease =
+      options.kubeVersion !== undefined && parseKubeVersion(options.kubeVersion) !== state.kubeVersion;
+    if (!isAnotherSpeed && !isAnotherRelease) return { running: state };
+    passedBy ??= state;
+  }
+  if (wanted === undefined) return passedBy === undefined ? {} : { passedBy };
+  const why = passedBy === undefined ? "is not running" : `runs v${passedBy.kubeVersion} at speed ${passedBy.speed}`;
+  throw new LabError(
+    "CLUSTER_UNREACHABLE",
+    `cluster ${wanted} ${why}`,
+    passedBy === undefined
+      ? `Start it: ${upCommand(wanted)}`
+      : `See what runs: kubelab cluster status --name ${wanted}`,
+  );
+}
+
+export const DEFAULT_CLUSTER = "kubelab";
+
+/** What starts the cluster of this name, to paste. */
+export function upCommand(name: string): string {
+  return `kubelab cluster up --detach${name === DEFAULT_CLUSTER ? "" : ` --name ${name}`}`;
+}
+
+function preferDefault(names: readonly string[]): string[] {
+  return [...names].sort((a, b) => Number(b === DEFAULT_CLUSTER) - Number(a === DEFAULT_CLUSTER) || a.localeCompare(b));
+}
+
+/** A running cluster of ours as a target: nothing to stop when the command ends. */
+export async function joinCluster(state: ClusterState): Promise<Target> {
+  const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
+  const { config } = await loadKubeconfig(state.kubeconfig);
+  const description = `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`;
+  return { ...target("joined", config, description, state.kubeVersion), kubeconfigPath: state.kubeconfig };
+}
+
+/** Starts a control plane in this process; it ends with the target. */
+async function startEmbedded(
+  deps: { readonly clock: Clock; readonly random: Random; readonly trace: Trace },
+  kubeVersion: string,
+): Promise<Target> {
+  const { startControlPlane } = await import("../controlplane/start.js");
+  const controlPlane = await startControlPlane({ ...deps, kubeVersion });
+  return target(
+    "embedded",
+    controlPlane.admin,
+    `embedded control plane v${kubeVersion} at ${controlPlane.url}`,
+    kubeVersion,
+    () => controlPlane.close(),
+  );
+}
+
+/** A cluster of the learner's, by kubectl's own loading rules. */
+async function openReal(env: Env, cwd: string, given: TargetOptions): Promise<Target> {
+  const kubeconfig = given.kubeconfig === undefined ? undefined : pathFrom(cwd, given.kubeconfig);
+  const options = kubeconfig === undefined ? given : { ...given, kubeconfig };
+  const { loadRealKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
+  const { config, contextName } = await loadRealKubeconfig(env, options);
+  const real = target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
+  return kubeconfig === undefined ? real : { ...real, kubeconfigPath: kubeconfig };
+}
+
+function target(
+  kind: Target["kind"],
+  admin: RestConfig,
+  description: string,
+  kubeVersion: string,
+  close: () => Promise<void> = async () => {},
+): Target {
+  return { kind, admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { COMMANDS } from "../../src/commands/command-table.js";
+import { runInProcess } from "../support/run-cli.js";
+
+test("without arguments: the help, on stdout, exit 0", async () => {
+  const { code, stdout, stderr } = await runInProcess([]);
+  assert.equal(code, 0);
+  assert.equal(stderr, "");
+  for (const { name, summary } of COMMANDS) assert.match(stdout, new RegExp(`${name}\\s.*${summary.slice(0, 10)}`));
+});
+
+for (const columns of [80, 60]) {
+  test(`no line of any help is wider than ${columns} columns${columns < 80 ? ", but for examples and paths" : ""}`, async () => {
+    for (const argv of [["--help"], ...COMMANDS.map(({ name }) => [name, "--help"])]) {
+      const { code, stdout } = await runInProcess(argv, { columns });
+      assert.equal(code, 0, argv.join(" "));
+      const [help = ""] = stdout.split("\nExamples:\n");
+      const wide =
+        columns < 80
+          ? help.split("\n").filter((line) => line.length > columns && /\S \S/.test(line))
+          : stdout.split("\n").filter((line) => line.length > columns);
+      assert.deepEqual(wide, [], argv.join(" "));
+    }
+  });
+}
+
+const wrong = [
+  [["nope"], /unknown command 'nope'/],
+  [["tokn"], /Did you mean token/],
+  [["token", "nope"], /unknown command 'nope'/],
+  [["token", "list", "--nope"], /unknown option '--nope'/],
+  [["token", "list", "-v", "9"], /expected 0, 1, 2, 3 or 4/],
+  [["token", "list", "--speed", "fast"], /expected a number/],
+  [["token", "create", "--ttl", "soon"], /expected a duration/],
+  [["token", "create", "nonsense"], /the token is malformed: there is no dot/],
+  [["token", "create", "--groups", "system:masters"], /cannot be given to a bootstrap token/],
+  [["token", "create", "--usages", "magic"], /is not a usage/],
+  [["token", "delete"], /missing required argument 'token'/],
+  [["token", "list", "--mock", "--real"], /--mock is for the embedded control plane, and --real names a real cluster/],
+  [["token", "list", "--speed", "10", "--context", "x"], /--speed is for the embedded control plane/],
+  [["token", "list", "--kube-version", "0.9"], /0\.9/],
+  [["token", "list", "--trace", "x.pdf"], /only \.ndjson is known/],
+  [["token", "list", "--trace", "/nonexistent/x.ndjson"], /cannot write the trace.*no such file or folder/],
+  [["token", "list", "--cluster", "x", "--real"], /--cluster is for the embedded control plane/],
+  [["token", "list", "-v", ""], /expected 0, 1, 2, 3 or 4/],
+  [["token", "list", "--kubeconfig", ""], /expected a path: it is empty/],
+  [["token", "list", "--trace", ""], /expected a path: it is empty/],
+  [["cluster", "up", "--port", "70000"], /expected a port/],
+  [["cluster", "up", "--port", ""], /expected a port/],
+  [["runtime", "up", "--seed", ""], /expected a whole number/],
+  [["runtime", "up", "--root-dir", ""], /expected a path: it is empty/],
+  [["pleg", "--http", "127.0.0.999:0"], /expected an address of this machine/],
+  [["pleg", "--version-only", "--duration", "1s"], /--version-only ends at once, and --duration is about/],
+  [["pleg", "--version-only", "--http", "0"], /--version-only ends at once, and --http is about/],
+  [["exec", "nettool", "ls", "-l"], /unknown option '-l'\n\(what is to run stands behind --/],
+  [["exec", "serve", "x"], /too many arguments for 'serve'.*\n\(add --help/],
+  [["lease", "--stop-after", "1x"], /expected 1 or more renewals, or a time/],
+  [["lease", "--stop-after", "0"], /expected 1 or more renewals, or a time/],
+  [["learn", "list", "--speed", "3"], /--speed is for what begins a lab/],
+  [["learn", "report", "--seed", "3"], /--seed is for what begins a lab/],
+  [["learn", "start", "tour", "--yes", "--detach"], /--yes plays a lab to its end, and --detach leaves it/],
+  [["cluster", "up", "--name", "../x"], /expected up to 40/],
+] as const;
+for (const [argv, message] of wrong) {
+  test(`kubelab ${argv.join(" ")}: exit 2, one clear error on stderr, nothing on stdout`, async () => {
+    const { code, stdout, stderr } = await runInProcess([...argv]);
+    assert.match(stderr, message);
+    assert.equal(code, 2);
+    assert.equal(stdout, "");
+    assert.doesNotMatch(stderr, /\n\s+at .*\.(ts|js):\d+/);
+  });
+}
+
+test("the help of a subcommand of learn has the flags of learn that it takes", async () => {
+  const [start, list] = [
+    await runInProcess(["learn", "start", "--help"]),
+    await runInProcess(["learn", "list", "--help"]),
+  ];
+  assert.match(start.stdout, /--lang[\s\S]*--speed[\s\S]*--seed/);
+  assert.match(list.stdout, /--lang/);
+  assert.doesNotMatch(list.stdout, /--speed|--seed/);
+});
+
+test("without a terminal, a write to a real cluster is refused and names --yes", async () => {
+  const { writeFile, mkdtemp } = await import("node:fs/promises");
+  const { tmpdir } = await import("node:os");
+  const { join } = await import("node:path");
+  const kubeconfig = join(await mkdtemp(join(tmpdir(), "kubelab-")), "config");
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      "current-context": "c",
+      clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:1" } }],
+      users: [{ name: "u", user: { token: "x" } }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    }),
+  );
+  const { code, stderr } = await runInProcess(["token", "create", "--kubeconfig", kubeconfig]);
+  assert.equal(code, 2);
+  assert.match(stderr, /--yes/);
+  assert.match(stderr, /127\.0\.0\.1:1/);
+});
+
+test("--cluster that names none that runs: exit 3, by its name", async () => {
+  const { code, stderr } = await runInProcess(["token", "list", "--cluster", "other"]);
+  assert.equal(code, 3);
+  assert.match(stderr, /cluster other is not running/);
+});

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
+import type { ControlPlane } from "../../src/controlplane/control-plane.js";
+import { startControlPlane } from "../../src/controlplane/start.js";
+import { parseLine } from "../../src/kubectl/arguments.js";
+import { executeJsonPath } from "../../src/kubectl/jsonpath.js";
+import { Trace } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
+import { SystemRandom } from "../../src/util/random.js";
+import { runInProcess } from "../support/run-cli.js";
+
+const object = {
+  metadata: { name: "n1", labels: { "a.b/c": "x" } },
+  items: [
+    { name: "a", n: 1 },
+    { name: "b", n: 2 },
+  ],
+  status: {
+    conditions: [
+      { type: "Ready", status: "True" },
+      { type: "Other", status: "False" },
+    ],
+    empty: null,
+  },
+};
+const paths: readonly (readonly [string, string])[] = [
+  ["{.metadata.name}", "n1"],
+  ["name={.metadata.name}!", "name=n1!"],
+  ["{.items[*].name}", "a b"],
+  ["{.items[1].name}", "b"],
+  ["{.items[-1].n}", "2"],
+  ['{.status.conditions[?(@.type=="Ready")].status}', "True"],
+  ["{.metadata.labels['a.b/c']}", "x"],
+  ['{range .items[*]}{.name}={.n}{"\\n"}{end}', "a=1\nb=2\n"],
+  ["{range .gone[*]}{.name}{end}.", "."],
+  ["{.status.gone.more}", ""],
+  ["{.items[0]}", '{"name":"a","n":1}'],
+];
+for (const [template, want] of paths) {
+  test(`jsonpath ${template}`, () => assert.equal(executeJsonPath(template, object), want));
+}
+test("a JSONPath that it cannot read is said", () => {
+  assert.throws(() => executeJsonPath("{..name}", object), { code: "USAGE" });
+});
+
+test("lines are taken apart as kubectl does it", () => {
+  assert.deepEqual(parseLine(["get", "pods", "-nkube-system", "-o=name", "--selector", "a=b", "-A"]), {
+    verb: "get",
+    words: ["pods"],
+    flags: { namespace: "kube-system", output: "name", selector: "a=b", "all-namespaces": true },
+    files: [],
+    rest: [],
+  });
+  assert.deepEqual(parseLine(["run", "x", "--image=i", "--", "-n", "1"]).rest, ["-n", "1"]);
+  assert.deepEqual(parseLine(["delete", "pod", "x", "--wait=false"]).flags, {});
+  assert.throws(() => parseLine(["get", "pods", "--sort-by", "x"]), {
+    code: "USAGE",
+    message: /does not know --sort-by/,
+  });
+});
+
+describe("the built-in kubectl on a cluster", () => {
+  const root = mkdtempSync(join(tmpdir(), "kubelab-kubectl-"));
+  const kubeconfig = join(root, "admin.conf");
+  let cluster: ControlPlane;
+  beforeAll(async () => {
+    const clock = new SystemClock();
+    cluster = await startControlPlane({
+      clock,
+      random: new SystemRandom(),
+      trace: new Trace(clock),
+      kubeVersion: "1.25",
+    });
+    writeFileSync(kubeconfig, kubeconfigText(cluster.admin, { cluster: "c", user: "admin", context: "c" }));
+    const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } };
+    writeFileSync(join(root, "node.yaml"), JSON.stringify(node));
+  });
+  afterAll(async () => {
+    await cluster.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const kubectl = (line: string) =>
+    runInProcess(["learn", "kubectl", "--", ...line.split(" ")], { env: { KUBECONFIG: kubeconfig }, cwd: root });
+
+  /** In this order: each line sees what those before have done. */
+  const table: readonly (readonly [string, number, RegExp])[] = [
+    ["get nodes", 0, /^No resources found/],
+    ["create -f node.yaml", 0, /^node\/n1 created\n$/],
+    ["create -f node.yaml", 1, /Error from server: .*already exists/],
+    ["get nodes", 0, /^NAME +STATUS +ROLES +AGE +VERSION\nn1 +\S+ /],
+    ["get no n1 -o name", 0, /^node\/n1\n$/],
+    ["get node n1 -o jsonpath={.metadata.name}", 0, /^n1$/],
+    ["get nodes --no-headers", 0, /^n1 /],
+    ["label node n1 colour=green", 0, /^node\/n1 labeled\n$/],
+    ["get nodes -l colour=green -o name", 0, /^node\/n1\n$/],
+    ["get nodes -l colour=red -o name", 0, /^$/],
+    ["annotate nodes n1 note=x", 0, /annotated/],
+    ["taint node n1 a=b:NoSchedule", 0, /tainted/],
+    ['get node n1 -o jsonpath={.spec.taints[?(@.key=="a")].effect}', 0, /^NoSchedule$/],
+    ["taint node n1 a-", 0, /tainted/],
+    ['get node n1 -o jsonpath={.spec.taints[?(@.key=="a")].effect}', 0, /^$/],
+    ["cordon n1", 0, /^node\/n1 cordoned/],
+    ["describe node n1", 0, /Name: n1[\s\S]*unschedulable: true[\s\S]*Events:/],
+    ["uncordon n1", 0, /uncordoned/],
+    ["run web --image nginx", 0, /^pod\/web created/],
+    ["get pods -A", 0, /^NAMESPACE +NAME .*\ndefault +web /],
+    ["get pod web -o yaml", 0, /^apiVersion: v1\nkind: Pod\n/],
+    [
+      "get pods -o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[0].image",
+      0,
+      /^NAME +IMAGE\nweb +nginx\n$/,
+    ],
+    ["get pod none", 1, /Error from server: .*not found/],
+    ["get pod none --ignore-not-found", 0, /^$/],
+    ["delete pod web", 0, /^pod "web" deleted/],
+    ["create namespace space", 0, /^namespace\/space created/],
+    ["auth can-i delete nodes", 0, /^yes\n$/],
+    ["auth can-i create certificatesigningrequests.certificates.k8s.io", 0, /^yes\n$/],
+    ["get nodes --token wrong", 0, /n1/],
+    ["config view --minify", 0, /client-key-data: REDACTED/],
+    ["config view --raw -o jsonpath={.contexts[0].name}", 0, /^c$/],
+    ["config set-cluster lab --server=https://x --kubeconfig new.conf", 0, /Cluster "lab" set/],
+    ["config set-credentials me --token abc --kubeconfig new.conf", 0, /User "me" set/],
+    ["config set-context lab --cluster=lab --user=me --kubeconfig new.conf", 0, /Context "lab" created/],
+    ["config use-context lab --kubeconfig new.conf", 0, /Switched to context "lab"/],
+    ["get gizmos", 2, /doesn't have a resource type "gizmos"/],
+    ["drain n1", 2, /built-in kubectl does not know drain/],
+    ["delete node n1", 0, /deleted/],
+  ];
+  test("each line does what kubectl does, and says it as kubectl does", async () => {
+    for (const [line, code, printed] of table) {
+      const { code: ended, stdout, stderr } = await kubectl(line);
+      assert.equal(ended, code, `${line}: ${stderr}`);
+      assert.match(stdout + stderr, printed, line);
+    }
+    assert.match(readFileSync(join(root, "new.conf"), "utf8"), /current-context: lab/);
+  });
+});
