@@ -5,7 +5,7 @@ import {
   createClientCertificate,
   type KeyPair,
 } from "../pki/authority.js";
-import { LabError } from "../util/errors.js";
+import { LabError, messageOf } from "../util/errors.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
@@ -179,7 +179,7 @@ function listenProblem(error: unknown): string {
     case "EACCES":
       return "this user may not use the port";
     default:
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
   }
 }
 

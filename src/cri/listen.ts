@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
 import { createConnection, type ListenOptions } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { LabError } from "../util/errors.js";
+import { LabError, messageOf } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
 import { type Endpoint, isLoopback } from "./endpoint.js";
 
@@ -104,7 +104,7 @@ export async function bindTcp(endpoint: TcpEndpoint, listen: Listen): Promise<Bo
 }
 
 function describeListenError(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if (/EADDRINUSE/.test(text)) return "the port is taken";
   if (/EACCES|EPERM/.test(text)) return "permission denied";
   return describeFileError(error);

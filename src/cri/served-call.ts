@@ -1,6 +1,6 @@
 import type { handleServerStreamingCall, handleUnaryCall, ServerWritableStream } from "@grpc/grpc-js";
 import { Encoded, type FieldTable, type InitFields } from "../apimachinery/protobuf/fields.js";
-import { isAbortError } from "../util/errors.js";
+import { isAbortError, messageOf } from "../util/errors.js";
 import type { AnyRpc } from "./rpc.js";
 import { GRPC_CODES, RpcError } from "./status.js";
 
@@ -111,7 +111,7 @@ function decoded(rpc: AnyRpc, request: Buffer): Values {
   try {
     return rpc.request.decode(request);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new RpcError("Internal", `grpc: error unmarshalling request: ${why}`, { cause });
   }
 }
@@ -126,7 +126,7 @@ function encoded(rpc: AnyRpc, value: unknown): Buffer {
 function statusOf(error: unknown): { readonly code: number; readonly details: string } {
   if (isAbortError(error)) return { code: GRPC_CODES.indexOf("Canceled"), details: "context canceled" };
   const code = error instanceof RpcError ? error.code : "Unknown";
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   // grpc-js cannot percent-encode half a surrogate pair.
   return { code: GRPC_CODES.indexOf(code), details: Buffer.from(message).toString() };
 }

@@ -1,4 +1,5 @@
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import { rfc3339 } from "../apimachinery/time.js";
 import { type WaitDeps, type WaitOptions, waitForCertificate } from "../client-go/certificate/wait.js";
 import { parseCertificatePem } from "../pki/certificate.js";
 import { parseCertificateRequestPem } from "../pki/csr.js";
@@ -45,7 +46,7 @@ export async function fetchCertificate(
     );
     await writeCertificate(files, certificatePem);
     const { subject, notAfterMs } = parseCertificatePem(certificatePem);
-    const until = `${new Date(notAfterMs).toISOString().slice(0, 19)}Z`;
+    const until = rfc3339(notAfterMs);
     const what = `${nameText(subject)}, until ${until}`;
     deps.trace.emit(
       {

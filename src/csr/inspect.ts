@@ -1,4 +1,5 @@
 import { type CertificateSigningRequest, csrState } from "../apimachinery/api/certificates.js";
+import { rfc3339 } from "../apimachinery/time.js";
 import { type Certificate, certificateProblem, parseCertificate } from "../pki/certificate.js";
 import { type CertificateRequest, parseCertificateRequest, requestSignatureProblem } from "../pki/csr.js";
 import { DerError } from "../pki/der.js";
@@ -125,7 +126,7 @@ function factsOfRequest(request: CertificateRequest): Facts {
 
 function factsOfCertificate(certificate: Certificate, options: InspectOptions): Facts {
   const { ca, nowMs } = options;
-  const time = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const time = (ms: number) => rfc3339(ms);
   const isSelfIssued = certificate.issuerDer.equals(certificate.subjectDer);
   const issuer = ca ?? (isSelfIssued ? certificate : undefined);
   const facts: Facts = [

@@ -3,9 +3,10 @@ import { basename, join, resolve } from "node:path";
 import { LANGUAGES, type Language, type Say, sayIn } from "../i18n/catalogue.js";
 import { fileErrorWords } from "../i18n/file-error.js";
 import { spoken } from "../i18n/message-error.js";
+import { isRecord } from "../util/records.js";
 import { parseDefinition } from "./definition-file.js";
 import type { Lab } from "./lab.js";
-import { isRecord, outlineOf } from "./outline.js";
+import { outlineOf } from "./outline.js";
 import { commandProblems, type RuleProblem, referenceProblems, textProblems, translationProblems } from "./rules.js";
 import { type LabText, parseLabText } from "./text.js";
 

@@ -1,3 +1,4 @@
+import { isRecord } from "../util/records.js";
 import type { LabDefinition } from "./schema.js";
 
 /**
@@ -55,8 +56,4 @@ function stepOf(step: unknown): StepOutline[] {
       ...(isRecord(outcomes) ? { outcomes: Object.keys(outcomes) } : {}),
     },
   ];
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

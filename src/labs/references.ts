@@ -1,4 +1,4 @@
-import { isRecord } from "./outline.js";
+import { isRecord } from "../util/records.js";
 
 /** The names of steps and kept commands whose output, end or exit code something in a definition asks for. Pure. */
 export function outputsAskedFor(definition: unknown): string[] {

@@ -1,3 +1,4 @@
+import { rfc3339 } from "../apimachinery/time.js";
 import {
   bitStringBytes,
   childrenOf,
@@ -137,7 +138,7 @@ export interface VerifyOptions {
  */
 export function certificateProblem(certificate: Certificate, options: VerifyOptions): string | undefined {
   const { issuer, nowMs, purpose } = options;
-  const seconds = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const seconds = (ms: number) => rfc3339(ms);
   const expired = "x509: certificate has expired or is not yet valid: current time";
   if (nowMs < certificate.notBeforeMs) {
     return `${expired} ${seconds(nowMs)} is before ${seconds(certificate.notBeforeMs)}`;

@@ -1,4 +1,5 @@
 import asn1 from "node-forge/lib/asn1.js";
+import { rfc3339 } from "../apimachinery/time.js";
 import {
   contentOf,
   DerError,
@@ -172,7 +173,7 @@ function oidValue(node: DerNode): string {
 
 function timeValue(node: DerNode): string {
   const ms = timeMs(node);
-  return ms === undefined ? JSON.stringify(node.value) : `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  return ms === undefined ? JSON.stringify(node.value) : rfc3339(ms);
 }
 
 /** Small numbers in decimal, others by their first bytes. */

@@ -1,4 +1,5 @@
 import { csrState } from "../apimachinery/api/certificates.js";
+import { rfc3339 } from "../apimachinery/time.js";
 import { isSuccess, refusal } from "../client-go/rest/answers.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
@@ -7,7 +8,6 @@ import { createToken, deleteToken } from "../cluster-bootstrap/admin.js";
 import { DEFAULT_NODE_TOKEN_GROUP } from "../cluster-bootstrap/secret.js";
 import { type BootstrapToken, generateToken } from "../cluster-bootstrap/token.js";
 import { decide, getCsr } from "../csr/decide.js";
-import { apiTime } from "../kubelet/nodestatus/setters.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
@@ -59,7 +59,7 @@ export class Administrator {
     await createToken(deps, {
       token,
       description: joinDescription(nodeName),
-      expiration: apiTime(clock.now() + Math.max(TOKEN_LIFE_MS, lifeMs)),
+      expiration: rfc3339(clock.now() + Math.max(TOKEN_LIFE_MS, lifeMs)),
       usages: ["authentication", "signing"],
       groups: [approval === "auto" ? DEFAULT_NODE_TOKEN_GROUP : MANUAL_GROUP],
     });

@@ -8,7 +8,7 @@ import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
 import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
-import { isAbortError } from "../util/errors.js";
+import { isAbortError, messageOf } from "../util/errors.js";
 import type { Random } from "../util/random.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
@@ -129,7 +129,7 @@ async function runKubelets(
 /** A node that gives up (its rights were taken away, its folder cannot be written) does not end the cluster. */
 function report(trace: Trace, nodeName: string, error: unknown): void {
   if (isAbortError(error)) return;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   const hint = "It is NotReady soon; the cluster goes on.";
   trace.emit({ kind: "error", message: `${nodeName} does not work any more: ${why}`, hint }, { actor: "kubelet" });
 }

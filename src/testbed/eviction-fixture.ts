@@ -1,8 +1,8 @@
+import { rfc3339 } from "../apimachinery/time.js";
 import { isSuccess, refusal } from "../client-go/rest/answers.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, objectPath, PODS } from "../client-go/rest/paths.js";
 import { NodeAgent } from "../kubelet/node.js";
-import { apiTime } from "../kubelet/nodestatus/setters.js";
 import { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
@@ -84,7 +84,7 @@ async function addPod(
     if (answer.status !== 403 || attempt === ATTEMPTS) throw refusal(answer, `POST ${path}`, "the administrator");
     await clock.sleep(ATTEMPT_PAUSE_MS, signal);
   }
-  const time = apiTime(clock.now());
+  const time = rfc3339(clock.now());
   const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
     type,
     status: "True",

@@ -1,3 +1,5 @@
+import { isRecord } from "../util/records.js";
+
 /**
  * Masks secrets before an event is made, so a trace never holds a token's secret half, a private key or the values of a
  * Secret.
@@ -58,8 +60,4 @@ function redactValue(value: unknown, insideSecret: boolean): unknown {
     }
   }
   return out;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

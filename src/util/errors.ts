@@ -53,6 +53,11 @@ export class LabError extends Error {
   }
 }
 
+/** The message of an error; anything else that was thrown as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Whether `error` comes from a wait whose signal aborted. */
 export function isAbortError(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || (error as { code?: unknown }).code === "ABORT_ERR");

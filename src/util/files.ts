@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { LabError } from "./errors.js";
+import { LabError, messageOf } from "./errors.js";
 
 export interface WriteOptions {
   /** permission bits of the new file, also if it replaces another: 0o600 for keys; default 0o644 */
@@ -134,7 +134,7 @@ export function describeFileError(error: unknown): string {
     case "ENOSPC":
       return "no space left on the device";
     default:
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../apimachinery/api/pod.js";
+import { messageOf } from "../util/errors.js";
 import type { HandlerOutcome, HandlerProgress } from "./outcome.js";
 
 /** One of the pod's containers with everything filled in: what config maps, secrets and fields brought is in `env`. */
@@ -50,5 +51,5 @@ export const CANCELLED_EXIT_CODE = 143;
 
 /** Why a signal was aborted, in words. */
 export function reasonText({ reason }: AbortSignal): string {
-  return reason instanceof Error ? reason.message : String(reason);
+  return messageOf(reason);
 }

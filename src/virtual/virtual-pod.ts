@@ -1,5 +1,6 @@
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { messageOf } from "../util/errors.js";
 import { ABANDONED_EXIT_CODE, type HandlerTask, type PodHandler } from "./handler.js";
 import type { HandlerLog } from "./log-file.js";
 import { failed, type HandlerOutcome, type HandlerProgress, progressText } from "./outcome.js";
@@ -90,7 +91,7 @@ export class VirtualPod {
       }
     } catch (error) {
       // A handler that cannot even be called: no thread, no process.
-      outcome = failed("HandlerError", error instanceof Error ? error.message : String(error));
+      outcome = failed("HandlerError", messageOf(error));
     }
     this.#over.abort();
     const limited = await timeLimit;

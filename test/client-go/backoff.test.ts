@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { goDuration } from "../../src/apimachinery/time.js";
 import { Backoff } from "../../src/client-go/backoff.js";
-import { goDuration } from "../../src/kubelet/container/go-duration.js";
 import { FakeClock } from "../support/fake-clock.js";
 
 const open = () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../util/records.js";
 import { jsonBytes } from "../json-bytes.js";
 import { ownValue, setOwnValue } from "../own.js";
 import { isDeeper, MAX_DEPTH } from "../scheme/json-syntax.js";
@@ -88,7 +89,7 @@ class Patching {
       }
       return list;
     }
-    if (!isObject(document)) throw new JsonPatchError(`missing container at ${key}`);
+    if (!isRecord(document)) throw new JsonPatchError(`missing container at ${key}`);
     // To replace what is not there adds it: the library's way, against the RFC's.
     if (what.kind === "remove" && !Object.hasOwn(document, key)) throw new JsonPatchError(`missing key ${key}`);
     const object = this.#owned(document, () => ({ ...document }));
@@ -133,7 +134,7 @@ function find(document: unknown, path: readonly string[]): unknown {
   let value = document;
   for (const key of path) {
     if (Array.isArray(value)) value = value[indexOf(key, value.length, false)];
-    else if (isObject(value)) value = Object.hasOwn(value, key) ? value[key] : null;
+    else if (isRecord(value)) value = Object.hasOwn(value, key) ? value[key] : null;
     else throw new JsonPatchError(`missing path /${path.join("/")}`);
   }
   return value;
@@ -163,8 +164,4 @@ function indexOf(key: string, length: number, isInsertion: boolean): number {
   const index = Number(key) < 0 ? Number(key) + limit + 1 : Number(key);
   if (index < 0 || index > limit) throw new JsonPatchError(`index ${key} out of bounds`);
   return index;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

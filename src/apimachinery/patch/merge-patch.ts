@@ -1,3 +1,4 @@
+import { isRecord } from "../../util/records.js";
 import { ownValue, setOwnValue } from "../own.js";
 import { sortKeys } from "./json-patch.js";
 
@@ -8,15 +9,11 @@ import { sortKeys } from "./json-patch.js";
  * the patch touched has its keys sorted, as upstream's messages show it.
  */
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const merged: Record<string, unknown> = isObject(document) ? { ...document } : {};
+  if (!isRecord(patch)) return patch;
+  const merged: Record<string, unknown> = isRecord(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
     else setOwnValue(merged, key, applyMergePatch(ownValue(merged, key), value));
   }
   return sortKeys(merged);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "../../util/records.js";
 import { setOwnValue } from "../own.js";
 import { jsonFields } from "../scheme/catalogue.js";
 import { goFormat } from "../scheme/go-text.js";
@@ -112,7 +113,7 @@ function listIn(map: Json, key: string): unknown[] | undefined {
 function checkOrder(patchList: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (order.length === 0) return;
   let at = 0;
-  const named = patchList.filter((element) => !(isMap(element) && Object.hasOwn(element, DIRECTIVE)));
+  const named = patchList.filter((element) => !(isRecord(element) && Object.hasOwn(element, DIRECTIVE)));
   if (mergeKey !== "") {
     requireMergeKey(named, mergeKey);
     requireMergeKey(order, mergeKey);
@@ -132,7 +133,7 @@ function mergeValue(current: unknown, patch: unknown, field: Field | undefined, 
     const list = current as unknown[];
     return field?.mergeKey === undefined ? patch : mergeList(list, patch, field, isDeletion);
   }
-  if (!isMap(patch) || field?.replace === true) return patch;
+  if (!isRecord(patch) || field?.replace === true) return patch;
   return mergeMap(current as Json, patch, field?.type ?? ANY);
 }
 
@@ -169,7 +170,7 @@ function checkElements(current: readonly unknown[], patch: readonly unknown[]): 
   if (Array.isArray(elements[0])) throw listOfLists();
   if (kinds.size > 1)
     throw new StrategicPatchError(`list element types are not identical: ${goFormat([current, patch])}`);
-  return isMap(elements[0]);
+  return isRecord(elements[0]);
 }
 
 /** Carries out `{$patch: delete}` and `{$patch: replace}` among the elements. Mirrors mergeSliceWithSpecialElements. */
@@ -201,8 +202,4 @@ function fieldOf(type: FieldType, key: string): Field | undefined {
 function afterSlash(key: string, prefix: string, fail: () => StrategicPatchError): string {
   if (!key.startsWith(`${prefix}/`)) throw fail();
   return key.slice(prefix.length + 1);
-}
-
-function isMap(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

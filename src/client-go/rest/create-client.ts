@@ -6,7 +6,7 @@ import type { Trace } from "../../trace/trace.js";
 import { Bag } from "../../util/bag.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { Deadlines } from "../../util/deadlines.js";
-import { isAbortError } from "../../util/errors.js";
+import { isAbortError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { readBody, readLines } from "./body.js";
@@ -245,10 +245,6 @@ function parseEvent(line: string): unknown {
   } catch (cause) {
     throw Object.assign(new Error("the watch broke off inside an event", { cause }), { code: "ECONNRESET" });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** `NotFound: leases "n1" not found`; for a list how many, for an object nothing: its status says it all. */

@@ -10,7 +10,7 @@ import type { Story } from "../../testbed/request-trace.js";
 import type { RequestFact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
+import { LabError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 
 /** Whom to ask, as whom, and where that is told. */
@@ -63,7 +63,7 @@ export async function connectStreams<T>(
     const answer = await attempt.connect(dial).catch((error: unknown) => {
       signal.throwIfAborted();
       const failure = explained(error, config.server, path, clock.now());
-      report({ failure: failure instanceof Error ? failure.message : String(failure) });
+      report({ failure: messageOf(failure) });
       throw failure;
     });
     if (answer.outcome === "connected") {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { StreamError } from "../../streaming/bytes.js";
 import type { ForwardedConnection, PortForwardClientSession } from "../../streaming/port-forward/session.js";
 import type { Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
 import { type Counter, giveOutput, OutputGone } from "./local-streams.js";
 
 /**
@@ -36,7 +37,7 @@ export async function carry(
       trace.emit({ kind: "error", message }, { actor: "user", ...cause });
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     tell(`broke off (${why}): ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
   } finally {
     socket.destroy();

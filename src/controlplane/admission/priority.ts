@@ -1,10 +1,11 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { Draft } from "../../util/draft.js";
+import { isSet } from "../../util/records.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { type Fields, fields, isSet, number, text } from "../registry/resources/access.js";
+import { type Fields, fields, number, text } from "../registry/resources/access.js";
 import { isPodWrite } from "./attributes.js";
 
 const STORE = "priorityclasses.scheduling.k8s.io";

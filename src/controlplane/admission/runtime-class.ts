@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import { isSet } from "../../util/records.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { type Fields, fields, isSet, items, semanticallyEqual, text } from "../registry/resources/access.js";
+import { type Fields, fields, items, semanticallyEqual, text } from "../registry/resources/access.js";
 import { isNewPod } from "./attributes.js";
 
 /**

@@ -3,10 +3,11 @@ import { StatusError } from "../../apimachinery/errors.js";
 import type { Clock } from "../../util/clock.js";
 import type { Draft } from "../../util/draft.js";
 import { type Random, randomSuffix } from "../../util/random.js";
+import { isSet } from "../../util/records.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { bool, type Fields, fields, isSet, items, text } from "../registry/resources/access.js";
+import { bool, type Fields, fields, items, text } from "../registry/resources/access.js";
 import { MIRROR_POD_ANNOTATION } from "../registry/resources/pods/validation.js";
 import { isNewPod } from "./attributes.js";
 

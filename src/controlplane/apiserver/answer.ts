@@ -1,10 +1,12 @@
 /**
  * Writes answers. Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go.
  */
+
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Status } from "../../apimachinery/api/meta.js";
 import { StatusError, statusError } from "../../apimachinery/errors.js";
+import { messageOf } from "../../util/errors.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { discardBody } from "./read-body.js";
@@ -150,6 +152,6 @@ export async function writeStatus(
 /** Any thrown thing as a Status; what is no StatusError is our own failure. */
 export function asStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return statusError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 }

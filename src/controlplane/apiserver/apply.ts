@@ -5,8 +5,10 @@
  * Differs: the server remembers who applied what instead of storing it as managedFields; only appliers own fields, not
  * those who update or patch; a list is owned as a whole.
  */
+
 import type { KubeObject, StatusCause } from "../../apimachinery/api/meta.js";
 import { type StatusError, statusError } from "../../apimachinery/errors.js";
+import { isRecord } from "../../util/records.js";
 
 type Path = readonly string[];
 /** path text -> path: `.metadata.labels.app` */
@@ -117,7 +119,7 @@ const IDENTITY = new Set([".apiVersion", ".kind", ".metadata.name", ".metadata.n
 function fieldsOf(applied: unknown): FieldSet {
   const fields = new Map<string, Path>();
   const walk = (value: unknown, path: Path) => {
-    if (isMap(value) && Object.keys(value).length > 0) {
+    if (isRecord(value) && Object.keys(value).length > 0) {
       for (const [key, item] of Object.entries(value)) walk(item, [...path, key]);
       return;
     }
@@ -129,12 +131,12 @@ function fieldsOf(applied: unknown): FieldSet {
 }
 
 function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inner, key) => (isMap(inner) ? inner[key] : undefined), value);
+  return path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), value);
 }
 
 function without(value: unknown, path: Path): unknown {
   const [key, ...rest] = path;
-  if (key === undefined || !isMap(value) || !(key in value)) return value;
+  if (key === undefined || !isRecord(value) || !(key in value)) return value;
   const { [key]: inner, ...others } = value;
   if (rest.length === 0) return others;
   return { ...value, [key]: without(inner, rest) };
@@ -142,8 +144,4 @@ function without(value: unknown, path: Path): unknown {
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../util/errors.js";
 import { writeBody, writePageNotFound, writeText } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
@@ -116,6 +117,6 @@ async function failureOf(check: HealthCheck): Promise<string | undefined> {
     await check.check?.();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

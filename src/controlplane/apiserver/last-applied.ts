@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { isRecord } from "../../util/records.js";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 /** The manager whose client also applies in its own way, with the annotation. */
@@ -20,7 +21,8 @@ export function syncLastApplied(object: KubeObject, applied: unknown, manager: s
 
 /** The annotation does not hold itself. Mirrors buildLastApplied. */
 function withoutItself(applied: unknown): unknown {
-  if (!isMap(applied) || !isMap(applied["metadata"]) || !isMap(applied["metadata"]["annotations"])) return applied;
+  if (!isRecord(applied) || !isRecord(applied["metadata"]) || !isRecord(applied["metadata"]["annotations"]))
+    return applied;
   const { [LAST_APPLIED]: _, ...annotations } = applied["metadata"]["annotations"];
   return { ...applied, metadata: { ...applied["metadata"], annotations } };
 }
@@ -28,11 +30,7 @@ function withoutItself(applied: unknown): unknown {
 /** JSON as Go's encoder writes maps: keys sorted, and nothing in it that HTML could misread. */
 function goJson(value: unknown): string {
   const sorted = JSON.stringify(value, (_, inner: unknown) =>
-    isMap(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
   return sorted.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

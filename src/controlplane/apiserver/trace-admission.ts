@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { Trace } from "../../trace/trace.js";
+import { isRecord } from "../../util/records.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 
 const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/admission/chain.go", func: "chainAdmissionHandler.Admit" };
@@ -70,12 +71,8 @@ function changedPaths(before: KubeObject | undefined, after: KubeObject): string
   for (const [section, value] of Object.entries(after)) {
     const old = before?.[section];
     if (value === old) continue;
-    if (!isMap(value) || !isMap(old)) paths.push(section);
+    if (!isRecord(value) || !isRecord(old)) paths.push(section);
     else for (const key of Object.keys(value)) if (value[key] !== old[key]) paths.push(`${section}.${key}`);
   }
   return paths;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { Document, isScalar, Lexer, Parser, parse, Scalar, visit } from "yaml";
 import { badRequest } from "../../apimachinery/errors.js";
 import { MAX_DEPTH } from "../../apimachinery/scheme/json-syntax.js";
+import { messageOf } from "../../util/errors.js";
 
 /** What YAML 1.1 would read as something else than a string: go-yaml puts it in double quotes. */
 const OTHER_TYPE =
@@ -65,7 +66,7 @@ export function fromYaml(text: string): string {
     // Aliases that multiply each other would make megabytes out of a few lines.
     return JSON.stringify(parse(text, { version: "1.1", maxAliasCount: 100 }) ?? null);
   } catch (error) {
-    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw badRequest(`error converting YAML to JSON: ${messageOf(error)}`);
   }
 }
 

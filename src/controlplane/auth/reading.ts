@@ -1,10 +1,7 @@
 import { goQuote } from "../../apimachinery/scheme/go-text.js";
+import { isRecord } from "../../util/records.js";
 
 /** Careful reading of stored objects, whose fields are `unknown` at this layer. */
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** @returns "" for anything that is no string */
 export function textOf(value: unknown): string {

@@ -1,9 +1,10 @@
 import { constantsFor, factFor } from "../../release/facts.js";
+import { messageOf } from "../../util/errors.js";
 import type { Controller } from "./controller.js";
 import type { SharedReflector } from "./shared-reflector.js";
 import { concurrently, every } from "./support/concurrently.js";
 import { isTerminating, keyOf, type NodeObject, nameOf, nodeCondition, type PodObject } from "./support/objects.js";
-import { AS_CONTROLLER, errorText, type SharedDeps } from "./support/shared-deps.js";
+import { AS_CONTROLLER, type SharedDeps } from "./support/shared-deps.js";
 import { withDisruptionTarget } from "./tainteviction/taint-eviction.js";
 
 const FILE = "pkg/controller/podgc/gc_controller.go";
@@ -128,7 +129,7 @@ class PodGcRun {
       if (factFor("podDisruptionConditions", kubeVersion)) await this.#markFailed(pod, func);
       await client.delete("pods", pod.metadata.namespace, nameOf(pod), { gracePeriodSeconds: 0 });
     } catch (error) {
-      const message = `podgc: pod ${keyOf(pod)}: ${errorText(error)}`;
+      const message = `podgc: pod ${keyOf(pod)}: ${messageOf(error)}`;
       trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
     }
   }

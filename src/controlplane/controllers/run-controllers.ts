@@ -1,8 +1,9 @@
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import type { Controller } from "./controller.js";
 import { isEnd, manyListeners } from "./support/concurrently.js";
-import { AS_CONTROLLER, errorText } from "./support/shared-deps.js";
+import { AS_CONTROLLER } from "./support/shared-deps.js";
 
 /** A controller that fails is started again after this, then after twice as long, ... */
 const FIRST_RESTART_MS = 1_000;
@@ -39,7 +40,7 @@ async function keepRunning(
       await controller.run(signal);
     } catch (error) {
       if (isEnd(error, signal)) return;
-      why = errorText(error);
+      why = messageOf(error);
     }
     if (signal.aborted) return;
     if (clock.now() - startMs >= STABLE_MS) restartMs = FIRST_RESTART_MS;

@@ -1,5 +1,6 @@
 import type { KubeObject, ObjectMeta } from "../../apimachinery/api/meta.js";
 import { badRequest } from "../../apimachinery/errors.js";
+import { rfc3339 } from "../../apimachinery/time.js";
 import type { Draft } from "../../util/draft.js";
 import { orderedMeta } from "../storage/resource-version.js";
 import type { ResourceDefinition } from "./definition.js";
@@ -22,7 +23,7 @@ let last = { seconds: Number.NaN, text: "" };
 /** RFC 3339 in UTC with whole seconds, as metav1.Time is written. */
 export function timestamp(atMs: number): string {
   const seconds = Math.floor(atMs / 1000);
-  if (seconds !== last.seconds) last = { seconds, text: `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z` };
+  if (seconds !== last.seconds) last = { seconds, text: rfc3339(seconds * 1000) };
   return last.text;
 }
 

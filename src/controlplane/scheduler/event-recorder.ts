@@ -4,8 +4,8 @@ import { rfc3339Micro } from "../../apimachinery/time.js";
 import { EventNames, referenceTo } from "../../client-go/record/reference.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import { concurrently, every } from "../controllers/support/concurrently.js";
-import { errorText } from "../controllers/support/shared-deps.js";
 import type { LocalClient } from "../registry/registry.js";
 import { truncateMessage } from "./fit-error.js";
 
@@ -121,7 +121,7 @@ export class SeriesRecorder {
 
   #write(write: () => Promise<void>): void {
     this.#writing = this.#writing.then(write).catch((error: unknown) => {
-      const message = `an event was not written: ${errorText(error)}`;
+      const message = `an event was not written: ${messageOf(error)}`;
       // A refused event in a namespace that is being deleted does not matter.
       const level = error instanceof StatusError && error.code < 500 ? 3 : 0;
       this.deps.trace.emit({ kind: "error", message }, { actor: "scheduler", level });

@@ -1,4 +1,5 @@
-import { type PodCondition, rfc3339 } from "../controllers/support/objects.js";
+import { rfc3339 } from "../../apimachinery/time.js";
+import type { PodCondition } from "../controllers/support/objects.js";
 import type { SchedulablePod } from "./objects.js";
 
 /** What the scheduler writes into a pod's status. */

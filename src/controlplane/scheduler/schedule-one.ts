@@ -3,9 +3,9 @@ import { StatusError } from "../../apimachinery/errors.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { isTerminating, nameOf } from "../controllers/support/objects.js";
-import { errorText } from "../controllers/support/shared-deps.js";
 import type { LocalClient } from "../registry/registry.js";
 import type { Binder } from "./binder.js";
 import type { SchedulerCache } from "./cache.js";
@@ -116,7 +116,7 @@ export class SchedulingCycle {
     cache.forgetPod(key);
     // What the pod would have taken is free again.
     queue.moveAll(["AssignedPodDelete"]);
-    const message = `binding rejected: running Bind plugin "DefaultBinder": ${errorText(error)}`;
+    const message = `binding rejected: running Bind plugin "DefaultBinder": ${messageOf(error)}`;
     const pod = latest(key);
     if (pod === undefined || uidOf(pod) !== uid || nodeNameOf(pod) !== "") {
       queue.delete(key);
@@ -161,7 +161,7 @@ export class SchedulingCycle {
       await client.modify<SchedulablePod>("pods", namespace, name, change, "status");
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      const message = `the status of ${info.key} was not written: ${errorText(error)}`;
+      const message = `the status of ${info.key} was not written: ${messageOf(error)}`;
       trace.emit({ kind: "error", message, hint: "it is written with the next attempt" }, AS_SCHEDULER);
     }
   }
@@ -211,7 +211,7 @@ export class SchedulingCycle {
       return await client.delete("pods", namespace, nameOf(pod), { preconditions });
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      trace.emit({ kind: "error", message: `${key} was not preempted: ${errorText(error)}` }, AS_SCHEDULER);
+      trace.emit({ kind: "error", message: `${key} was not preempted: ${messageOf(error)}` }, AS_SCHEDULER);
       return false;
     }
   }

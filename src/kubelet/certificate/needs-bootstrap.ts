@@ -1,3 +1,4 @@
+import { rfc3339 } from "../../apimachinery/time.js";
 import { loadKubeconfig } from "../../client-go/clientcmd/kubeconfig.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
 import { type Certificate, parseCertificate } from "../../pki/certificate.js";
@@ -48,7 +49,7 @@ export async function needsBootstrap(question: BootstrapQuestion): Promise<Boots
   }
   const expired = certificates.find((one) => nowMs > one.notAfterMs);
   if (expired !== undefined) {
-    return { needed: true, why: `the certificate of ${kubeconfigPath} expired ${iso(expired.notAfterMs)}` };
+    return { needed: true, why: `the certificate of ${kubeconfigPath} expired ${rfc3339(expired.notAfterMs)}` };
   }
   if (caPem !== undefined && config.caPem !== undefined && !isSamePem(caPem, config.caPem)) {
     return { needed: true, why: `${kubeconfigPath} is for another cluster: it trusts another CA` };
@@ -56,7 +57,7 @@ export async function needsBootstrap(question: BootstrapQuestion): Promise<Boots
   if (question.server !== undefined && question.server !== config.server) {
     return { needed: true, why: `${kubeconfigPath} is for another server: ${config.server}` };
   }
-  const why = `${kubeconfigPath} is valid, its certificate expires ${iso(first.notAfterMs)}`;
+  const why = `${kubeconfigPath} is valid, its certificate expires ${rfc3339(first.notAfterMs)}`;
   return { needed: false, why, config, certificate: first };
 }
 
@@ -74,8 +75,4 @@ function parseCertificates(pem: string): Certificate[] | undefined {
 function isSamePem(one: string, other: string): boolean {
   const blocks = (pem: string) => decodePem(pem).map(({ der }) => der.toString("base64"));
   return blocks(one).join() === blocks(other).join();
-}
-
-function iso(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

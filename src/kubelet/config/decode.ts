@@ -1,4 +1,5 @@
 import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
+import { isRecord } from "../../util/records.js";
 import { setPodDefaults } from "./defaults.js";
 import { POD_SHAPE } from "./pod-shape.js";
 import { shapeProblems } from "./shape.js";
@@ -31,14 +32,14 @@ export async function decodePods(text: string, origin: PodOrigin): Promise<V1Pod
   const { kind, apiVersion, items } = object;
   if (apiVersion !== "v1" || (kind !== "PodList" && kind !== "List")) return [podFrom(object, origin)];
   if (!Array.isArray(items)) throw new ManifestError(`the ${kind} has no items`);
-  const complete = (item: unknown) => (isFields(item) ? { kind: "Pod", apiVersion: "v1", ...item } : item);
+  const complete = (item: unknown) => (isRecord(item) ? { kind: "Pod", apiVersion: "v1", ...item } : item);
   return items.map((item) => podFrom(complete(item), origin));
 }
 
 async function parseManifest(text: string): Promise<Fields> {
   if (text.trim() === "") throw new ManifestError("it is empty");
   const object = await parseFirstDocument(text);
-  if (!isFields(object)) throw new ManifestError("couldn't parse as pod: it is no object");
+  if (!isRecord(object)) throw new ManifestError("couldn't parse as pod: it is no object");
   return object;
 }
 
@@ -69,12 +70,12 @@ async function parseFirstDocument(text: string): Promise<unknown> {
 }
 
 function podFrom(object: unknown, origin: PodOrigin): V1Pod {
-  if (!isFields(object)) throw new ManifestError("couldn't parse as pod: it is no object");
+  if (!isRecord(object)) throw new ManifestError("couldn't parse as pod: it is no object");
   const { kind, apiVersion, metadata, spec } = object;
   if (apiVersion !== "v1" || kind !== "Pod") {
     throw new ManifestError(`invalid pod: want apiVersion v1, kind Pod; got ${String(apiVersion)}, ${String(kind)}`);
   }
-  if (!isFields(metadata) || !isFields(spec)) throw new ManifestError("invalid pod: it needs metadata and a spec");
+  if (!isRecord(metadata) || !isRecord(spec)) throw new ManifestError("invalid pod: it needs metadata and a spec");
   const misshapen = shapeProblems(POD_SHAPE, object);
   if (misshapen.length > 0) throw new ManifestError(`invalid pod: ${misshapen.join(", ")}`);
   const named = { name: "", namespace: "", uid: "", ...metadata };
@@ -83,8 +84,4 @@ function podFrom(object: unknown, origin: PodOrigin): V1Pod {
   const problems = validatePod(pod);
   if (problems.length > 0) throw new ManifestError(`invalid pod: ${problems.join(", ")}`);
   return applyDefaults(setPodDefaults(pod), origin);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { V1Container, V1Pod, V1PodSpec } from "../../apimachinery/api/pod.js";
+import { isRecord } from "../../util/records.js";
 import { parseImageName } from "../images/image-name.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -39,18 +40,18 @@ export function setPodDefaults(pod: V1Pod): V1Pod {
 
 function setContainerDefaults(container: V1Container, hostNetwork: boolean): V1Container {
   const { ports, env, resources, lifecycle } = container;
-  const probes = PROBES.filter((name) => isFields(container[name])).map((name) => [name, probe(container[name])]);
+  const probes = PROBES.filter((name) => isRecord(container[name])).map((name) => [name, probe(container[name])]);
   return {
     ...fill(container, {
       terminationMessagePath: "/dev/termination-log",
       terminationMessagePolicy: "File",
       imagePullPolicy: imagePullPolicy(container.image ?? ""),
     }),
-    resources: withRequests(isFields(resources) ? resources : {}),
+    resources: withRequests(isRecord(resources) ? resources : {}),
     ...(Array.isArray(ports) ? { ports: ports.map((port) => setPortDefaults(port, hostNetwork)) } : {}),
     ...(Array.isArray(env) ? { env: env.map(setEnvDefaults) } : {}),
     ...Object.fromEntries(probes),
-    ...(isFields(lifecycle) ? { lifecycle: setLifecycleDefaults(lifecycle) } : {}),
+    ...(isRecord(lifecycle) ? { lifecycle: setLifecycleDefaults(lifecycle) } : {}),
   };
 }
 
@@ -62,46 +63,46 @@ export function imagePullPolicy(image: string): "Always" | "IfNotPresent" {
 
 /** What is limited and not asked for is asked for as far as it is limited. */
 function withRequests(resources: Fields): Fields {
-  if (!isFields(resources["limits"])) return resources;
-  const requests = isFields(resources["requests"]) ? resources["requests"] : {};
+  if (!isRecord(resources["limits"])) return resources;
+  const requests = isRecord(resources["requests"]) ? resources["requests"] : {};
   return { ...resources, requests: { ...resources["limits"], ...requests } };
 }
 
 function setPortDefaults(port: unknown, hostNetwork: boolean): unknown {
-  if (!isFields(port)) return port;
+  if (!isRecord(port)) return port;
   return fillZero(port, { protocol: "TCP", ...(hostNetwork ? { hostPort: port["containerPort"] } : {}) });
 }
 
 function setEnvDefaults(env: unknown): unknown {
-  if (!isFields(env) || !isFields(env["valueFrom"])) return env;
+  if (!isRecord(env) || !isRecord(env["valueFrom"])) return env;
   return { ...env, valueFrom: withFieldRef(env["valueFrom"]) };
 }
 
 function withFieldRef(holder: Fields): Fields {
   const { fieldRef } = holder;
-  return isFields(fieldRef) ? { ...holder, fieldRef: fill(fieldRef, { apiVersion: "v1" }) } : holder;
+  return isRecord(fieldRef) ? { ...holder, fieldRef: fill(fieldRef, { apiVersion: "v1" }) } : holder;
 }
 
 function probe(value: unknown): unknown {
-  if (!isFields(value)) return value;
+  if (!isRecord(value)) return value;
   const { grpc } = value;
   const filled = fillZero(withHttpGet(value), PROBE_DEFAULTS);
-  return isFields(grpc) ? { ...filled, grpc: fill(grpc, { service: "" }) } : filled;
+  return isRecord(grpc) ? { ...filled, grpc: fill(grpc, { service: "" }) } : filled;
 }
 
 function setLifecycleDefaults(lifecycle: Fields): Fields {
   return Object.fromEntries(
-    Object.entries(lifecycle).map(([hook, handler]) => [hook, isFields(handler) ? withHttpGet(handler) : handler]),
+    Object.entries(lifecycle).map(([hook, handler]) => [hook, isRecord(handler) ? withHttpGet(handler) : handler]),
   );
 }
 
 function withHttpGet(handler: Fields): Fields {
   const { httpGet } = handler;
-  return isFields(httpGet) ? { ...handler, httpGet: fill(httpGet, { path: "/", scheme: "HTTP" }) } : handler;
+  return isRecord(httpGet) ? { ...handler, httpGet: fill(httpGet, { path: "/", scheme: "HTTP" }) } : handler;
 }
 
 function setVolumeDefaults(volume: unknown): unknown {
-  if (!isFields(volume)) return volume;
+  if (!isRecord(volume)) return volume;
   if (Object.keys(volume).every((key) => key === "name" || isAbsent(volume[key]))) return { ...volume, emptyDir: {} };
   const defaults: Readonly<Record<string, Fields>> = {
     secret: { defaultMode: FILE_MODE },
@@ -113,7 +114,7 @@ function setVolumeDefaults(volume: unknown): unknown {
   return Object.fromEntries(
     Object.entries(volume).map(([kind, source]) => {
       const own = defaults[kind];
-      return [kind, own !== undefined && isFields(source) ? withSources(fill(source, own)) : source];
+      return [kind, own !== undefined && isRecord(source) ? withSources(fill(source, own)) : source];
     }),
   );
 }
@@ -124,19 +125,19 @@ function withSources(source: Fields): Fields {
   return {
     ...source,
     ...(Array.isArray(sources) ? { sources: sources.map(setProjectionDefaults) } : {}),
-    ...(Array.isArray(items) ? { items: items.map((item) => (isFields(item) ? withFieldRef(item) : item)) } : {}),
+    ...(Array.isArray(items) ? { items: items.map((item) => (isRecord(item) ? withFieldRef(item) : item)) } : {}),
   };
 }
 
 function setProjectionDefaults(projection: unknown): unknown {
-  if (!isFields(projection)) return projection;
+  if (!isRecord(projection)) return projection;
   const { serviceAccountToken, downwardAPI } = projection;
   return {
     ...projection,
-    ...(isFields(serviceAccountToken)
+    ...(isRecord(serviceAccountToken)
       ? { serviceAccountToken: fill(serviceAccountToken, { expirationSeconds: 3600 }) }
       : {}),
-    ...(isFields(downwardAPI) ? { downwardAPI: withSources(downwardAPI) } : {}),
+    ...(isRecord(downwardAPI) ? { downwardAPI: withSources(downwardAPI) } : {}),
   };
 }
 
@@ -152,8 +153,4 @@ function fillZero<T extends Fields>(given: T, defaults: Fields): T {
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === "";
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

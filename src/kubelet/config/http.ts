@@ -3,6 +3,7 @@ import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { messageOf } from "../../util/errors.js";
 import { decodePods } from "./decode.js";
 import type { SourceChannel } from "./pod-config.js";
 
@@ -56,7 +57,7 @@ export async function runHttpSource(
       failures = 0;
     } catch (error) {
       if (signal.aborted) throw error;
-      const message = `failed to read pods from URL: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `failed to read pods from URL: ${messageOf(error)}`;
       const level = failures++ < LOUD_FAILURES ? 1 : 3;
       const hint = text === "" ? "That counts as an answer without pods: those that were known end." : KNOWN_STAY;
       trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level });

@@ -3,6 +3,7 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";
+import { isSet } from "../../util/records.js";
 import { formatPod } from "../container/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import {
@@ -220,8 +221,4 @@ function reasonFor(op: PodOperation): string {
     default:
       return "only their status in the API has changed";
   }
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }

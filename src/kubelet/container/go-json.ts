@@ -1,4 +1,5 @@
 import { canonicalQuantity } from "../../apimachinery/quantity.js";
+import { isRecord, isSet } from "../../util/records.js";
 
 /**
  * Writes values as Go's encoding/json writes the API's structs: fields in the order of the struct, empty ones left out
@@ -19,7 +20,7 @@ const FIELD = /^(\w+)([!*]?)(?::(=?)(\w+))?$/;
 export function goJson(types: GoTypes, type: string, value: unknown): string {
   const struct = types[type];
   if (struct === undefined) throw new Error(`there is no type ${type}`);
-  const fields = isObject(value) ? value : {};
+  const fields = isRecord(value) ? value : {};
   const parts = struct.flatMap((notation) => {
     const [, name = "", mark = "", always = "", inner] = FIELD.exec(notation) ?? [];
     const field = fields[name];
@@ -46,7 +47,7 @@ function goValue(value: unknown, mark: string): string {
 }
 
 function goMap(value: unknown): string {
-  const entries = Object.entries(isObject(value) ? value : {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const entries = Object.entries(isRecord(value) ? value : {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([key, amount]) => `${goString(key)}:${goQuantity(amount)}`).join(",")}}`;
 }
 
@@ -65,17 +66,9 @@ export function goString(text: string): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\\\": "\\\\", "\\b": "\\u0008", "\\f": "\\u000c" };
 
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
 /** What `omitempty` leaves out. */
 function isEmpty(value: unknown): boolean {
   if (!isSet(value) || value === "" || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
   return false;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,11 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
+import { goDuration } from "../../apimachinery/time.js";
 import type { Backoff } from "../../client-go/backoff.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import { remember } from "../../util/lru.js";
-import { goDuration } from "../container/go-duration.js";
 import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
 import type { SyncErrorReason } from "../container/sync-result.js";
 import type { RemoteImageService } from "../cri/remote-image.js";

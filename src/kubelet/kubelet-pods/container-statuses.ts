@@ -1,8 +1,9 @@
 import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from "../../apimachinery/api/pod.js";
+import { rfc3339 } from "../../apimachinery/time.js";
 import { defined } from "../../util/defined.js";
+import { isSet } from "../../util/records.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
 import { buildContainerId, type ContainerStatus, type PodStatus } from "../container/runtime.js";
-import { rfc3339 } from "../status/normalize.js";
 import type { ReasonCache } from "./reason-cache.js";
 
 /** Mirrors ContainerCreating and PodInitializing in pkg/kubelet/kubelet_pods.go. */
@@ -180,8 +181,4 @@ function applyReason(
 /** Of a container that could not be started the runtime says 0: that is 1970, as upstream shows it. */
 function timeOf(ms: number | undefined): string | null {
   return ms === undefined ? NO_TIME : rfc3339(ms);
-}
-
-function isSet<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }

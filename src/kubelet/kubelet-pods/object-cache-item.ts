@@ -3,7 +3,7 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client-go/cache/reflect.js";
 import { collectionPath } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
-import { isOwnBug } from "../../util/errors.js";
+import { isOwnBug, messageOf } from "../../util/errors.js";
 import { Waker } from "../../util/waker.js";
 
 const REFLECTOR = { file: "pkg/kubelet/util/manager/watch_based_manager.go", func: "startReflector" };
@@ -172,7 +172,7 @@ export class ObjectCacheItem {
   /** Once, and not at each attempt: a right may be missing for long. */
   #failed(error: unknown): void {
     const stack = isOwnBug(error) && error instanceof Error ? error.stack : undefined;
-    const message = stack ?? (error instanceof Error ? error.message : String(error));
+    const message = stack ?? messageOf(error);
     if (message === this.#told) return;
     this.#told = message;
     const hint = `It is asked for again, at the latest in a minute. Pods that name the ${this.#subject} get what was read before, if anything was.`;

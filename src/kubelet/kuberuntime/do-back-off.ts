@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { goDuration } from "../../apimachinery/time.js";
 import type { Backoff } from "../../client-go/backoff.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import { goDuration } from "../container/go-duration.js";
 import { hashContainer } from "../container/hash.js";
 import type { PodStatus } from "../container/runtime.js";
 import { type ContainerSpec, formatPod } from "../container/spec.js";

@@ -4,6 +4,8 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { isAtLeast } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
+import { isSet } from "../../util/records.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, type LifecycleHandler } from "../container/spec.js";
 
@@ -142,12 +144,4 @@ export function resolvePort(port: number | string, { ports }: ContainerSpec): nu
 function hookUrl({ scheme = "HTTP", path = "" }: Wire<V1HTTPGetAction>, host: string, port: number): string {
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   return `${scheme.toLowerCase()}://${authority}${path.startsWith("/") ? "" : "/"}${path}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function isSet<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }

@@ -4,11 +4,12 @@ import { basename } from "node:path";
 import { ContainerState } from "../../cri/messages/enums.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
 import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../kuberuntime/labels.js";
 import { isOwnLog } from "../kuberuntime/log-paths.js";
-import { messageOf } from "../pleg/health.js";
+
 import { makeRoomForRotated } from "./rotated-logs.js";
 
 const FILE = "pkg/kubelet/logs/container_log_manager.go";

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
+import { rfc3339Micro } from "../../apimachinery/time.js";
 import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
 import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
@@ -173,7 +174,7 @@ export class LeaseController {
   /** A new lease, or a copy of `base` with the renewal of now on it. */
   #newLease(base: LeaseObject | undefined, owner: OwnerReference | undefined): LeaseObject {
     const { nodeName, kubeVersion } = this.options;
-    const renewTime = microTime(this.deps.clock.now());
+    const renewTime = rfc3339Micro(this.deps.clock.now());
     const lease: LeaseObject = base ?? {
       kind: "Lease",
       apiVersion: NODE_LEASES.apiVersion,
@@ -235,11 +236,6 @@ export const LEASE_UPSTREAM = {
   sync: { file: FILE, func: "sync" },
   owner: { file: OWNER_FILE, func: "SetNodeOwnerFunc" },
 };
-
-/** metav1.MicroTime: the API server refuses any other number of decimals. */
-export function microTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 23)}000Z`;
-}
 
 function forbidden(nodeName: string, message: string): LabError {
   return new LabError(

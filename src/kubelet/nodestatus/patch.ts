@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../util/records.js";
 import type { NodeAddress, NodeCondition, NodeStatus } from "./node.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -72,9 +73,5 @@ function fieldsPatch(before: Fields, after: Fields): Fields {
 
 function valuePatch(before: unknown, after: unknown): unknown {
   if (after === undefined) return null;
-  return isFields(before) && isFields(after) ? fieldsPatch(before, after) : after;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(before) && isRecord(after) ? fieldsPatch(before, after) : after;
 }

@@ -1,3 +1,4 @@
+import { rfc3339 } from "../../apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
 import type { NodeCondition, NodeObject, NodeStatus } from "./node.js";
 import { allocatable, EPHEMERAL_STORAGE, type NodeResources } from "./resources.js";
@@ -46,11 +47,6 @@ export interface StatusInputs {
 
 /** The words of a fresh kubelet before its runtime was looked at for the first time. */
 export const RUNTIME_NOT_CHECKED = "container runtime status check may not have completed yet";
-
-/** RFC 3339 with whole seconds: metav1.Time */
-export function apiTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
 
 /**
  * The Node that a kubelet registers.
@@ -146,7 +142,7 @@ function readyCondition({ problems }: NodeHealth): OwnCondition {
 
 /** The heartbeat time always moves, the transition time only with the status. */
 function setCondition(conditions: readonly NodeCondition[], now: OwnCondition, nowMs: number): NodeCondition[] {
-  const time = apiTime(nowMs);
+  const time = rfc3339(nowMs);
   const old = conditions.find(({ type }) => type === now.type);
   const condition: NodeCondition = {
     type: now.type,

@@ -4,13 +4,13 @@ import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
-import { isAbortError, isOwnBug } from "../../util/errors.js";
+import { isAbortError, isOwnBug, messageOf } from "../../util/errors.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
 import { toMs } from "../kuberuntime/convert.js";
 import type { PodLifecycleEvent, PodLifecycleEventType } from "./events.js";
 import type { GenericPleg } from "./generic.js";
-import { messageOf, type PlegHealth, type RelistDuration } from "./health.js";
+import type { PlegHealth, RelistDuration } from "./health.js";
 import { keepPodIps } from "./inspect.js";
 import { exitText } from "./narrate.js";
 

@@ -1,3 +1,5 @@
+import { goDuration } from "../../apimachinery/time.js";
+import { messageOf } from "../../util/errors.js";
 /** What `Healthy` answers. */
 export type PlegHealth =
   | { readonly healthy: true }
@@ -60,21 +62,4 @@ function causeOf({ nowMs, pending, lastError }: HealthFacts): string {
     return `the container runtime's: the last relist failed with ${messageOf(lastError)}`;
   }
   return "the kubelet's own: nothing is being asked of the runtime, and no relist has been started";
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** As Go prints a time.Duration of whole milliseconds: `3m0.001s`, `1h2m3s`, `15ms`, `0s`. */
-function goDuration(ms: number): string {
-  const rounded = Math.round(Math.abs(ms));
-  const sign = ms < 0 ? "-" : "";
-  if (rounded === 0) return "0s";
-  if (rounded < 1000) return `${sign}${rounded}ms`;
-  const hours = Math.floor(rounded / 3_600_000);
-  const minutes = Math.floor((rounded % 3_600_000) / 60_000);
-  const seconds = (rounded % 60_000) / 1000;
-  if (hours > 0) return `${sign}${hours}h${minutes}m${seconds}s`;
-  return minutes > 0 ? `${sign}${minutes}m${seconds}s` : `${sign}${seconds}s`;
 }

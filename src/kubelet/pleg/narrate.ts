@@ -1,8 +1,9 @@
 import type { Fact, TableFact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
 import type { Container, Pod, PodStatus } from "../container/runtime.js";
 import { type ContainerChange, convertState, reasonOf } from "./events.js";
-import { messageOf } from "./health.js";
+
 import type { FoundPod, InspectionOutcome, PodOutcome } from "./report.js";
 
 const GENERIC = "pkg/kubelet/pleg/generic.go";

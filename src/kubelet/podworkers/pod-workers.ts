@@ -3,6 +3,7 @@ import { isPodPhaseTerminal, type V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
+import { isSet } from "../../util/records.js";
 import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
 import { calculateEffectiveGracePeriod } from "./grace-period.js";
 import { PodTable, type WorkerActivity } from "./pod-table.js";
@@ -294,10 +295,6 @@ export class PodWorkers {
     void loop.finally(() => this.#loops.delete(loop));
     return worker;
   }
-}
-
-function isSet(time: string | null | undefined): boolean {
-  return time !== undefined && time !== null;
 }
 
 function minOf(a: number | undefined, b: number | undefined): number | undefined {

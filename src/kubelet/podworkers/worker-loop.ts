@@ -2,7 +2,7 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { isAbortError } from "../../util/errors.js";
+import { isAbortError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
@@ -100,7 +100,7 @@ async function syncOnce(
     podStatus = await newStatus(deps, worker, work, lastSyncTimeMs, signal);
   } catch (error) {
     if (!signal.aborted) {
-      deps.recorder.event(work.pod, "Warning", "FailedSync", `error determining status: ${textOf(error)}`);
+      deps.recorder.event(work.pod, "Warning", "FailedSync", `error determining status: ${messageOf(error)}`);
     }
     return outcomeOf(error);
   }
@@ -192,7 +192,7 @@ function requeue(
     workQueue.enqueue(uid, phaseTransition ? 0 : jitter(random, resyncIntervalMs, factor));
     return;
   }
-  const text = textOf(outcome.error);
+  const text = messageOf(outcome.error);
   const isTransient = text.includes(NETWORK_NOT_READY_ERROR_MSG);
   const period = isTransient ? "podWorkerTransientBackOffPeriod" : "podWorkerBackOffPeriod";
   const delayMs = backOffMs(random, period, kubeVersion);
@@ -211,10 +211,6 @@ function backOffMs(random: Random, period: BackOff, kubeVersion: string): number
 
 function outcomeOf(error: unknown): SyncOutcome {
   return { kind: isAbortError(error) ? "canceled" : "failed", error };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Mirrors k8s.io/apimachinery/pkg/util/wait (Jitter). */

@@ -2,7 +2,9 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
 import { enumeration, string } from "../../apimachinery/protobuf/fields.js";
 import { message } from "../../apimachinery/protobuf/message.js";
+import { goDuration } from "../../apimachinery/time.js";
 import { type GrpcCode, grpcCode } from "../../cri/status.js";
+import { messageOf } from "../../util/errors.js";
 import type { HttpProbeDeps, ProbeOutcome } from "./http-probe.js";
 import { joinHostPort, type ProbeTarget } from "./probe-dialer.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
@@ -142,7 +144,7 @@ async function unaryCall(
       pieces.push(piece);
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { code: "Unavailable", message: `connection error: ${why}`, response: NONE };
   }
   const status = headers["grpc-status"];
@@ -164,10 +166,4 @@ function decodeMessage(text: unknown): string {
   } catch {
     return raw;
   }
-}
-
-/** As Go prints whole seconds: `1s`, `1m30s`. */
-function goDuration(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }

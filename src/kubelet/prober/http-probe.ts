@@ -4,6 +4,7 @@ import { connect as connectTls } from "node:tls";
 import type { V1HTTPGetAction } from "@kubernetes/client-node";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import { DialError, joinHostPort, type ProbeDialer, type ProbeTarget } from "./probe-dialer.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
 
@@ -65,7 +66,7 @@ export async function probeHttp(
         ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         : error instanceof DialError
           ? error.message
-          : `EOF (${error instanceof Error ? error.message : String(error)})`;
+          : `EOF (${messageOf(error)})`;
     return { result: "failure", output: `Get "${origin}${url.pathname}${url.search}": ${why}` };
   }
 }

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { connectionStream } from "../../streaming/port-forward/connection-stream.js";
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
+import { messageOf } from "../../util/errors.js";
 import { isLoopback } from "../../util/own-address.js";
 
 /** What a probe wants to reach. */
@@ -152,7 +153,7 @@ export class PortForwardDialer implements ProbeDialer {
       return await this.deps.forward(target.podUid, target.port, signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw failed(target, error instanceof Error ? error.message : String(error), { cause: error });
+      throw failed(target, messageOf(error), { cause: error });
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { messageOf } from "../../util/errors.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 
 /** As go-restful's Response.WriteErrorString: the text as it is. */
@@ -37,7 +38,7 @@ const RETRY_AFTER_SECONDS = "60";
  * Mirrors pkg/kubelet/cri/streaming/errors.go (WriteError).
  */
 export function writeStreamError(response: ServerResponse, error: unknown): void {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const code = error instanceof RuntimeCallError ? error.failure.code : "Unknown";
   if (code === "ResourceExhausted") response.setHeader("Retry-After", RETRY_AFTER_SECONDS);
   writeText(response, code === "NotFound" ? 404 : code === "ResourceExhausted" ? 429 : 500, text);

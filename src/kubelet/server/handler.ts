@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Level } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
 import { httpError, writeText } from "./answers.js";
 import type { Call, HandlerDeps } from "./call.js";
 import { serveContainerLogs } from "./handlers/container-logs.js";
@@ -130,7 +131,7 @@ export class RequestHandler {
       call.response.destroy();
       return;
     }
-    const message = `${call.method} ${call.path}: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `${call.method} ${call.path}: ${messageOf(error)}`;
     this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
     if (call.response.headersSent) call.response.destroy();
     else httpError(call.response, 500, "Internal Server Error");

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, Se
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
-import { LabError } from "../../util/errors.js";
+import { LabError, messageOf } from "../../util/errors.js";
 import { answerPlainHttp } from "../../util/plain-http-on-tls.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
@@ -164,7 +164,7 @@ function secureContext(pair: ServingPair | undefined): SecureContextOptions {
 }
 
 function badPair(cause: unknown): LabError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return new LabError(
     "BAD_FILE",
     `the kubelet cannot serve with its certificate: ${why}`,

@@ -1,3 +1,4 @@
+import { rfc3339 } from "../../apimachinery/time.js";
 import type { ContainerStats } from "../../cri/messages/stats.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../kuberuntime/labels.js";
 
@@ -57,5 +58,5 @@ function number(value: { readonly value: bigint } | undefined): number | undefin
 
 /** metav1.Time: whole seconds. @param nanoseconds since 1970 */
 function timeText(nanoseconds: bigint): string {
-  return `${new Date(Number(nanoseconds / 1_000_000n)).toISOString().slice(0, 19)}Z`;
+  return rfc3339(Number(nanoseconds / 1_000_000n));
 }

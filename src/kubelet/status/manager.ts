@@ -1,4 +1,5 @@
 import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
@@ -17,7 +18,7 @@ import {
   updateLastTransitionTimes,
 } from "./merge.js";
 import { StatusNarrator } from "./narrator.js";
-import { normalizeStatus, rfc3339 } from "./normalize.js";
+import { normalizeStatus } from "./normalize.js";
 import { isDeleting, StatusWriter, type StatusWriterDeps, type VersionedPodStatus } from "./status-writer.js";
 
 /** All statuses are looked through so often: what got lost on the way is sent again. */

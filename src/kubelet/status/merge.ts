@@ -8,9 +8,9 @@ import {
   type V1PodSpec,
   type V1PodStatus,
 } from "../../apimachinery/api/pod.js";
+import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
 import { forTerminalPhase } from "./generate.js";
-import { rfc3339 } from "./normalize.js";
 import { isRestartableInitContainer } from "./phase.js";
 import { marshalPodStatus } from "./wire.js";
 

@@ -5,6 +5,8 @@ import type {
   V1PodCondition,
   V1PodStatus,
 } from "../../apimachinery/api/pod.js";
+import { rfc3339 } from "../../apimachinery/time.js";
+import { isSet } from "../../util/records.js";
 
 /** So much of the termination messages of all containers of a pod goes into its status: 12 KiB. */
 const MAX_POD_TERMINATION_MESSAGE_LOG_LENGTH = 12 * 1024;
@@ -29,11 +31,6 @@ export function normalizeStatus(pod: V1Pod, status: V1PodStatus): V1PodStatus {
       ? { initContainerStatuses: inSpecOrder(pod, initContainerStatuses.map(normalize)) }
       : {}),
   };
-}
-
-/** metav1.Time: UTC, without a fraction. */
-export function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 function wholeSeconds(time: string): string {
@@ -91,8 +88,4 @@ function inSpecOrder(pod: V1Pod, statuses: readonly V1ContainerStatus[]): V1Cont
     if (i >= 0) sorted.push(...left.splice(i, 1));
   }
   return [...sorted, ...left];
-}
-
-function isSet<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }

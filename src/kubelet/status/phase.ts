@@ -1,4 +1,5 @@
 import type { PodPhase, V1Container, V1ContainerStatus, V1PodSpec } from "../../apimachinery/api/pod.js";
+import { isSet } from "../../util/records.js";
 
 /** An init container that runs beside the others (a sidecar). Mirrors IsRestartableInitContainer in pkg/kubelet/types/pod_update.go. */
 export function isRestartableInitContainer({ restartPolicy }: V1Container): boolean {
@@ -127,8 +128,4 @@ function countContainers(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]
 
 export function statusOf(statuses: readonly V1ContainerStatus[], name: string): V1ContainerStatus | undefined {
   return statuses.find((status) => status.name === name);
-}
-
-function isSet<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }

@@ -5,6 +5,7 @@ import type {
   V1PodCondition,
   V1PodStatus,
 } from "../../apimachinery/api/pod.js";
+import { isSet } from "../../util/records.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -73,8 +74,4 @@ function listOf<T>(list: readonly T[] | null | undefined, item: (one: T) => Fiel
 
 function withoutEmpty(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => isSet(value) && value !== ""));
-}
-
-function isSet<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }

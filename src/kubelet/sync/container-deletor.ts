@@ -1,6 +1,6 @@
 import type { Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
-import { messageOf } from "../pleg/health.js";
 
 const FILE = "pkg/kubelet/pod_container_deletor.go";
 

@@ -1,7 +1,7 @@
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
-import { messageOf } from "../pleg/health.js";
 
 /** Mirrors ContainerGCPeriod in pkg/kubelet/kubelet.go. */
 export const CONTAINER_GC_PERIOD_MS = 60_000;

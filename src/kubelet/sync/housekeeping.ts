@@ -2,8 +2,9 @@ import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import type { Backoff } from "../../client-go/backoff.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import type { Pod } from "../container/runtime.js";
-import { messageOf } from "../pleg/health.js";
+
 import type { MirrorClient } from "../pod/mirror-client.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";

@@ -1,6 +1,6 @@
 import type { Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
 import type { NodeObject } from "../nodestatus/node.js";
-import { messageOf } from "../pleg/health.js";
 
 export interface PodCidrDeps {
   readonly runtime: { updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void> };

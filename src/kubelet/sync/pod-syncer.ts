@@ -2,12 +2,13 @@ import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachi
 import type { Backoff } from "../../client-go/backoff.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
 import type { Pod } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
-import { messageOf } from "../pleg/health.js";
+
 import type { MirrorClient } from "../pod/mirror-client.js";
 import {
   NETWORK_NOT_READY_ERROR_MSG,

@@ -1,12 +1,12 @@
 import type { Ctx } from "../../trace/ctx.js";
-import { isAbortError } from "../../util/errors.js";
+import { isAbortError, messageOf } from "../../util/errors.js";
 import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/loops.js";
 import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { CriClient } from "../cri/create-cri-client.js";
 import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "../logs/container-log-manager.js";
 import type { NodeAgent } from "../node.js";
 import type { NodeResources } from "../nodestatus/resources.js";
-import { messageOf } from "../pleg/health.js";
+
 import { KUBELET_PORT } from "../server/server.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { podLogsDir } from "../volumes/paths.js";

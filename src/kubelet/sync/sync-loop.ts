@@ -1,10 +1,11 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { Channel } from "../config/channel.js";
 import type { PodLifecycleEvent } from "../pleg/events.js";
-import { messageOf } from "../pleg/health.js";
+
 import { isSyncPodWorthy } from "../pleg/sync-loop.js";
 import type { ProbeUpdate } from "../prober/results.js";
 import { type PodUpdate, podText } from "../types/pod-update.js";

@@ -5,6 +5,7 @@ import { RpcError } from "../../cri/status.js";
 import { FsError } from "../../shell/fs/fs-error.js";
 import { SpawnError } from "../../shell/process/machine.js";
 import { parseSignal, SIGKILL, SIGTERM } from "../../shell/process/signals.js";
+import { messageOf } from "../../util/errors.js";
 import { containerLogPath } from "../logs/log-path.js";
 import { Container, containerName, exitReason } from "./container.js";
 import type { RuntimeCore } from "./core.js";
@@ -217,5 +218,5 @@ function startErrorText(error: unknown): string {
   }
   if (error instanceof FsError)
     return `${start}: error mounting "${error.path}" to rootfs: ${error.text.toLowerCase()}: unknown`;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -1,3 +1,5 @@
+import { messageOf } from "../../util/errors.js";
+
 const TEXTS = {
   ENOENT: "no such file or directory",
   ENOTDIR: "not a directory",
@@ -46,5 +48,5 @@ export function fromHost(error: unknown, path: string): FsError {
 
 /** The text of any error: `No such file or directory`. */
 export function errorText(error: unknown): string {
-  return error instanceof FsError ? error.text : error instanceof Error ? error.message : String(error);
+  return error instanceof FsError ? error.text : messageOf(error);
 }

@@ -1,4 +1,5 @@
 import { createContext, Script } from "node:vm";
+import { messageOf } from "../../util/errors.js";
 import type { ArithExpr, ScriptNode } from "./ast.js";
 import { ShellError } from "./state.js";
 
@@ -36,7 +37,7 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
     try {
       script = parseBash(text);
     } catch (error) {
-      throw new ShellError(`syntax error: ${describe(error)}`);
+      throw new ShellError(`syntax error: ${messageOf(error)}`);
     }
     if (cache.size >= MAX_CACHED_SCRIPTS) cache.clear();
     cache.set(text, script);
@@ -54,7 +55,7 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
         parseBash(text);
         return /(^|[^\\])(\\\\)*\\\n$/.test(text);
       } catch (error) {
-        return /\bEOF\b|end of file/i.test(describe(error));
+        return /\bEOF\b|end of file/i.test(messageOf(error));
       }
     },
   };
@@ -77,8 +78,4 @@ function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptN
       throw new Error("something is opened and not closed");
     }
   };
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { assertNever } from "../../util/errors.js";
+import { assertNever, messageOf } from "../../util/errors.js";
 import type { Machine } from "./machine.js";
 import { endsByDefault, SIGKILL, SIGPIPE } from "./signals.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
@@ -129,7 +129,7 @@ export class Process {
       if (error instanceof BrokenPipeError) this.#finish({ kind: "signaled", signal: SIGPIPE });
       else if (this.#status === undefined) {
         // An exception in a program is a bug of ours; the container sees a crash, and the log the reason.
-        await say(self, `${self.argv[0]}: ${error instanceof Error ? error.message : String(error)}\n`);
+        await say(self, `${self.argv[0]}: ${messageOf(error)}\n`);
         this.#finish({ kind: "exited", code: 1 });
       }
     }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject, OwnerReference } from "../../../src/apimachinery/api/meta.js";
+import { rfc3339 } from "../../../src/apimachinery/time.js";
 import { detachedSignature } from "../../../src/cluster-bootstrap/jws.js";
-import { rfc3339 } from "../../../src/controlplane/controllers/support/objects.js";
 import { CA_PEM, errorsOf, SERVER_URL, type StoreHarness, startOnStore } from "./support/on-store.js";
 
 const NAMESPACES = ["default", "kube-node-lease", "kube-public", "kube-system"];

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { rfc3339Micro } from "../../../src/apimachinery/time.js";
 import type { KubeRequest } from "../../../src/client-go/rest/client.js";
-import {
-  LeaseController,
-  type LeaseObject,
-  type LeaseOutcome,
-  microTime,
-} from "../../../src/kubelet/nodelease/controller.js";
+import { LeaseController, type LeaseObject, type LeaseOutcome } from "../../../src/kubelet/nodelease/controller.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
@@ -107,7 +103,7 @@ describe("the lease controller", () => {
       spec: { holderIdentity: "n1", leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" },
     });
     assert.ok(client.requests.every(({ query }) => query?.["timeout"] === "10s"));
-    assert.equal(server.lease?.spec.renewTime, microTime(START_MS + 20_000));
+    assert.equal(server.lease?.spec.renewTime, rfc3339Micro(START_MS + 20_000));
     stop.abort();
     await assert.rejects(done, { name: "AbortError" });
     assert.equal(clock.sleeping, 0);

@@ -1,5 +1,6 @@
 import type { Pleg } from "../../../kubelet/pleg/pleg.js";
 import type { LabAction, LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
+import { messageOf } from "../../../util/errors.js";
 
 /** What the page shows, and what `GET /state` answers. */
 export interface PageState {
@@ -86,7 +87,7 @@ function cacheText(pleg: Pleg, podUid: string): string {
   const { kind, status, error, modifiedMs } = pleg.cache.get(podUid);
   if (kind === "default") return "nothing";
   const at = new Date(modifiedMs).toISOString().slice(11, 23);
-  if (status === undefined) return `${at} an error: ${error instanceof Error ? error.message : String(error)}`;
+  if (status === undefined) return `${at} an error: ${messageOf(error)}`;
   const states = status.containerStatuses.map(({ name, state, exitCode }) =>
     state === "exited" ? `${name} exited ${exitCode}` : `${name} ${state}`,
   );

@@ -4,6 +4,7 @@ import { connect as connectTls } from "node:tls";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { connectionStream } from "../../../streaming/port-forward/connection-stream.js";
 import { spdyPortForward } from "../../../streaming/port-forward/spdy-client.js";
+import { messageOf } from "../../../util/errors.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { connectionRefused, goConnectError } from "./go-errors.js";
@@ -71,7 +72,7 @@ async function forwardedStream(deps: ProxyDeps, place: PodPlace, signal: AbortSi
     return stream;
   } catch (cause) {
     await session.close();
-    throw new KubeletUnreachable(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new KubeletUnreachable(messageOf(cause), { cause });
   }
 }
 

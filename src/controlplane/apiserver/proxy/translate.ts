@@ -10,6 +10,7 @@ import { SPDY_REMOTE_COMMAND_PROTOCOLS } from "../../../streaming/remote-command
 import { exitCodeOf, internalErrorStatus } from "../../../streaming/remote-command/status-text.js";
 import { acceptWebSocketRemoteCommand } from "../../../streaming/remote-command/websocket-server.js";
 import { V5 } from "../../../streaming/websocket/subprotocols.js";
+import { messageOf } from "../../../util/errors.js";
 import type { Exchange } from "../exchange.js";
 import { isTrue } from "../request-info.js";
 import type { ProxyDeps } from "./deps.js";
@@ -75,7 +76,7 @@ async function run(
     reportAnswered(trace, exchange, "translate between WebSocket and SPDY", why);
     return translated(await pump(client, kubelet));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const isSent = why.startsWith("dial ") || why.startsWith("x509") || why === "EOF";
     const text = isSent ? `error sending request: Post "${info.scheme}://${info.address}${path}": ${why}` : why;
     return internalErrorStatus(text);

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { generatePrivateKey, parsePrivateKey, publicKeyDer } from "../../../pki/keys.js";
-import { isRecord } from "../reading.js";
+import { isRecord } from "../../../util/records.js";
 
 /** Signs and checks the JSON Web Tokens of service accounts. Mirrors pkg/serviceaccount/jwt.go. */
 export interface SigningKey {

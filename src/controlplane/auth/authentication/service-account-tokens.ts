@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
 import { factFor } from "../../../release/facts.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
@@ -81,7 +82,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     };
     const token = signJwt(claims, await this.#signingKey());
     const endMs = (nowSeconds + expirationSeconds) * 1_000;
-    return { token, expirationTimestamp: `${new Date(endMs).toISOString().slice(0, 19)}Z` };
+    return { token, expirationTimestamp: rfc3339(endMs) };
   }
 
   #hasFact(name: "serviceAccountTokenJti" | "serviceAccountTokenPodNodeInfo"): boolean {

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
-import { isRecord, stringsOf, textOf } from "../reading.js";
+import { isRecord } from "../../../util/records.js";
+import { stringsOf, textOf } from "../reading.js";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 

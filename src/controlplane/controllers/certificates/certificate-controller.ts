@@ -1,8 +1,8 @@
 import type { CertificateSigningRequest } from "../../../apimachinery/api/certificates.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
+import { messageOf } from "../../../util/errors.js";
 import type { ControllerDeps } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
-import { errorText } from "../support/shared-deps.js";
 
 /** How the controllers' clients name the resource. */
 export const CSR_RESOURCE = "certificatesigningrequests.certificates.k8s.io";
@@ -79,7 +79,7 @@ function report(deps: CertificateDeps, controllerName: string, name: string, err
   // Somebody else was faster: the newer version of the request is on its way here.
   const isConflict = (error as { code?: unknown }).code === 409;
   deps.trace.emit(
-    { kind: "error", message: `${controllerName}: CSR ${name}: ${errorText(error)}`, hint: "it is tried again" },
+    { kind: "error", message: `${controllerName}: CSR ${name}: ${messageOf(error)}`, hint: "it is tried again" },
     { actor: "controller", level: isConflict ? 3 : 1 },
   );
 }

@@ -4,6 +4,7 @@ import {
   csrCondition,
   isApproved,
 } from "../../../apimachinery/api/certificates.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { issueCertificate, loadAuthority, type SigningPair } from "../../../pki/issue.js";
 import { nameText } from "../../../pki/name.js";
@@ -11,7 +12,6 @@ import { evaluateSigner, findSigner, outcomesText } from "../../../pki/signers.j
 import { durationText } from "../../../release/fact-table.js";
 import type { Constant } from "../../../trace/events.js";
 import type { Controller, ControllerDeps } from "../controller.js";
-import { rfc3339 } from "../support/objects.js";
 import { CSR_RESOURCE, runCertificateController } from "./certificate-controller.js";
 import { withCondition } from "./conditions.js";
 import { BACKDATE_MS, DEFAULT_SIGNING_DURATION_MS, signingDuration, type Validity, validity } from "./policy.js";

@@ -1,4 +1,4 @@
-import { rfc3339 } from "../support/objects.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
 
 export interface NamespaceCondition {
   readonly type: string;

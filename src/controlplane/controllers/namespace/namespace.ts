@@ -1,13 +1,14 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../../release/facts.js";
+import { messageOf } from "../../../util/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { deletableResources, resourceKey } from "../support/deletable.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
-import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
 
 const FILE = "pkg/controller/namespace/deletion/namespaced_resources_deleter.go";
@@ -121,7 +122,7 @@ export class NamespaceController implements Controller {
       if (!isExplained) left.errors.push(unexpected(name, row));
       left.estimateSeconds = Math.max(left.estimateSeconds, estimate);
     } catch (error) {
-      left.errors.push(errorText(error));
+      left.errors.push(messageOf(error));
     }
   }
 

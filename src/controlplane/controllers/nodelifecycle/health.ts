@@ -1,4 +1,5 @@
-import { type NodeCondition, type NodeObject, nodeCondition, rfc3339 } from "../support/objects.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
+import { type NodeCondition, type NodeObject, nodeCondition } from "../support/objects.js";
 
 /** What the controller remembers of a node between two passes. Mirrors nodeHealthData. */
 export interface NodeHealth {

@@ -1,8 +1,9 @@
 import { constantsFor, factFor } from "../../../release/facts.js";
+import { messageOf } from "../../../util/errors.js";
 import { Waker } from "../../../util/waker.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { type NodeCondition, type NodeObject, nameOf, nodeCondition, type Taint } from "../support/objects.js";
-import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
+import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
 import { RateLimitedQueue } from "./rate-limited-queue.js";
 import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } from "./taints.js";
 import { type EvictionRates, evictionRate, type ZoneState, zoneKey, zoneState, zoneText } from "./zones.js";
@@ -229,7 +230,7 @@ export class NoExecuteTainter {
       await write();
       return true;
     } catch (error) {
-      const message = `nodelifecycle: could not ${what}: ${errorText(error)}`;
+      const message = `nodelifecycle: could not ${what}: ${messageOf(error)}`;
       this.#deps.trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
       return false;
     }

@@ -1,11 +1,12 @@
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
+import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
 import { keyOf, type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
-import { AS_CONTROLLER, errorText, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
 import { HealthReport } from "./health-report.js";
 import { reconcileLabels } from "./labels.js";
@@ -146,7 +147,7 @@ class LifecycleRun {
       if (verdict?.currentReady !== undefined) await this.#act(node, verdict);
       return verdict;
     } catch (error) {
-      const message = `nodelifecycle: node ${nameOf(node)}: ${errorText(error)}`;
+      const message = `nodelifecycle: node ${nameOf(node)}: ${messageOf(error)}`;
       this.#deps.trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
       return undefined;
     }

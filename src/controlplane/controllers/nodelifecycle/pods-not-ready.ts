@@ -1,7 +1,9 @@
+import { rfc3339 } from "../../../apimachinery/time.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
-import { type NodeObject, nameOf, type PodObject, rfc3339 } from "../support/objects.js";
-import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
+import { messageOf } from "../../../util/errors.js";
+import { type NodeObject, nameOf, type PodObject } from "../support/objects.js";
+import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
 
 const UPSTREAM = { file: "pkg/controller/util/node/controller_utils.go", func: "MarkPodsNotReady" };
 
@@ -42,7 +44,7 @@ export async function markPodsNotReady(
     } catch (error) {
       isDone = false;
       trace.emit(
-        { kind: "error", message: `pod ${nameOf(pod)} was not marked: ${errorText(error)}`, hint: "it is tried again" },
+        { kind: "error", message: `pod ${nameOf(pod)} was not marked: ${messageOf(error)}`, hint: "it is tried again" },
         AS_CONTROLLER,
       );
     }

@@ -1,4 +1,5 @@
-import { type NodeObject, rfc3339, type Taint } from "../support/objects.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
+import type { NodeObject, Taint } from "../support/objects.js";
 
 export const TAINT_NOT_READY = "node.kubernetes.io/not-ready";
 export const TAINT_UNREACHABLE = "node.kubernetes.io/unreachable";

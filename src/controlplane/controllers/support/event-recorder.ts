@@ -1,7 +1,8 @@
 import { type EventRecorder, type EventSink, Recorder } from "../../../client-go/record/recorder.js";
+import { messageOf } from "../../../util/errors.js";
 import type { LocalClient } from "../../registry/registry.js";
 import type { ControllerDeps } from "../controller.js";
-import { AS_CONTROLLER, errorText } from "./shared-deps.js";
+import { AS_CONTROLLER } from "./shared-deps.js";
 
 type RecorderDeps = Pick<ControllerDeps, "client" | "clock" | "trace" | "kubeVersion">;
 
@@ -15,7 +16,7 @@ export class ControllerRecorder implements EventRecorder {
   ) {
     const { client, clock, trace, kubeVersion } = deps;
     const onError = (error: unknown, reason: string) =>
-      trace.emit({ kind: "error", message: `event ${reason} was not written: ${errorText(error)}` }, AS_CONTROLLER);
+      trace.emit({ kind: "error", message: `event ${reason} was not written: ${messageOf(error)}` }, AS_CONTROLLER);
     this.#recorder = new Recorder({ clock, sink: localSink(client), onError }, { source: { component }, kubeVersion });
   }
 

@@ -97,11 +97,6 @@ export function splitKey(key: string): { readonly namespace: string | undefined;
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** RFC 3339 in UTC with whole seconds, cut as Kubernetes cuts. */
-export function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
-
 /** Mirrors GetNodeCondition in pkg/controller/util/node/controller_utils.go. */
 export function nodeCondition(node: NodeObject, type: string): NodeCondition | undefined {
   return node.status?.conditions?.find((condition) => condition.type === type);

@@ -1,4 +1,5 @@
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
+import { messageOf } from "../../../util/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { ControllerDeps } from "../controller.js";
 import type { SharedReflectors } from "../shared-reflector.js";
@@ -15,17 +16,12 @@ export interface SharedDeps extends ControllerDeps {
 /** Facts of controllers carry this actor. */
 export const AS_CONTROLLER = { actor: "controller" } as const;
 
-/** An error in words, for a fact. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Reports what went wrong with one key; the work queue tries it again. */
 export function retryReporter(deps: Pick<ControllerDeps, "trace">, controller: string) {
   return (key: string, error: unknown): void => {
     const conflict = (error as { code?: unknown }).code === 409;
     deps.trace.emit(
-      { kind: "error", message: `${controller}: ${key}: ${errorText(error)}`, hint: "it is tried again" },
+      { kind: "error", message: `${controller}: ${key}: ${messageOf(error)}`, hint: "it is tried again" },
       { ...AS_CONTROLLER, level: conflict ? 3 : 0 },
     );
   };

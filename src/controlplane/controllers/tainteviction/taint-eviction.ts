@@ -1,6 +1,8 @@
 import { matchingTolerations, minTolerationSeconds } from "../../../apimachinery/corev1/tolerations.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { factFor } from "../../../release/facts.js";
+import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
@@ -9,12 +11,11 @@ import {
   type NodeObject,
   nameOf,
   type PodObject,
-  rfc3339,
   splitKey,
   type Taint,
   type Toleration,
 } from "../support/objects.js";
-import { AS_CONTROLLER, errorText, type SharedDeps } from "../support/shared-deps.js";
+import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
 
 const FILE = "pkg/controller/tainteviction/taint_eviction.go";
@@ -177,7 +178,7 @@ class EvictionRun {
         return;
       } catch (error) {
         if (attempt === DELETE_ATTEMPTS) {
-          trace.emit({ kind: "error", message: `pod ${key} was not evicted: ${errorText(error)}` }, AS_CONTROLLER);
+          trace.emit({ kind: "error", message: `pod ${key} was not evicted: ${messageOf(error)}` }, AS_CONTROLLER);
           throw error;
         }
         await clock.sleep(DELETE_RETRY_MS);

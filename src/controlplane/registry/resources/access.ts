@@ -1,4 +1,5 @@
 import { ownValue } from "../../../apimachinery/own.js";
+import { isRecord } from "../../../util/records.js";
 /** Reading fields of objects whose shape the schema engine has already checked: a wrong or absent value reads as empty. */
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -6,13 +7,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = Object.freeze({});
 const NO_ITEMS: readonly unknown[] = Object.freeze([]);
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The object behind a field; `{}` where there is none. */
 export function fields(value: unknown): Fields {
-  return isFields(value) ? value : NO_FIELDS;
+  return isRecord(value) ? value : NO_FIELDS;
 }
 
 export function items(value: unknown): readonly unknown[] {
@@ -32,15 +29,6 @@ export function bool(value: unknown): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-export function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-/** A copy without the keys whose value is undefined. */
-export function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
-}
-
 /** Equal as JSON, whatever the order of keys; absent, null, `{}`, `[]` and "" do not count, as in apiequality.Semantic. */
 export function semanticallyEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -48,7 +36,7 @@ export function semanticallyEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((one, index) => semanticallyEqual(one, b[index]));
   }
-  if (isFields(a) && isFields(b)) {
+  if (isRecord(a) && isRecord(b)) {
     for (const key of Object.keys(a)) if (!semanticallyEqual(a[key], ownValue(b, key))) return false;
     for (const key of Object.keys(b)) if (!Object.hasOwn(a, key) && !isEmptyValue(b[key])) return false;
     return true;
@@ -59,5 +47,5 @@ export function semanticallyEqual(a: unknown, b: unknown): boolean {
 function isEmptyValue(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   if (Array.isArray(value)) return value.length === 0;
-  return isFields(value) && Object.values(value).every(isEmptyValue);
+  return isRecord(value) && Object.values(value).every(isEmptyValue);
 }

@@ -5,6 +5,7 @@ import { parseCertificate } from "../../../pki/certificate.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { decodePem } from "../../../pki/pem.js";
 import { ALL_USAGES } from "../../../pki/usages.js";
+import { messageOf } from "../../../util/errors.js";
 import { fields, items, number, semanticallyEqual, text } from "./access.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required, tooLong } from "./field-errors.js";
 
@@ -151,7 +152,7 @@ function certificateDataProblem(certificate: string): string | undefined {
     try {
       parseCertificate(block.der);
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
   return undefined;

@@ -1,7 +1,9 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isPathSegmentName } from "../../../apimachinery/api/names.js";
+import { rfc3339 } from "../../../apimachinery/time.js";
+import { defined } from "../../../util/defined.js";
 import type { Strategy, StrategyContext } from "../definition.js";
-import { type Fields, fields, items, number, text, withoutUndefined } from "./access.js";
+import { type Fields, fields, items, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } from "./cells.js";
 import { validateCsr, validateCsrUpdate } from "./csr-validation.js";
 import { row, statusOf } from "./rows.js";
@@ -11,7 +13,7 @@ function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObjec
   const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = fields(csr.spec);
   return {
     ...csr,
-    spec: withoutUndefined({
+    spec: defined({
       ...spec,
       username: user.username,
       uid: user.uid === "" ? undefined : user.uid,
@@ -20,10 +22,6 @@ function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObjec
     }),
     status: {},
   };
-}
-
-function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1123Subdomain, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { isSet } from "../../../util/records.js";
 import type { Strategy, TableDefinition } from "../definition.js";
-import { fields, isSet, number, text } from "./access.js";
+import { fields, number, text } from "./access.js";
 import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";
 import { invalidValue, required } from "./field-errors.js";
 import { row } from "./rows.js";

@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1035Label, isDns1123Label, isPortNumber } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
-import { type Fields, fields, isSet, items, number, text } from "./access.js";
+import { type Fields, fields, items, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "./cells.js";
 import { duplicate, invalidValue, notSupported, required } from "./field-errors.js";
 import { row, special, statusOf } from "./rows.js";

@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1123Label } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
-import { bool, fields, isSet, number, semanticallyEqual, text } from "./access.js";
+import { bool, fields, number, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";

@@ -1,5 +1,6 @@
 import { ownValue } from "../../../apimachinery/own.js";
-import { fields, isSet, items, text } from "./access.js";
+import { isSet } from "../../../util/records.js";
+import { fields, items, text } from "./access.js";
 
 /**
  * A label selector of an object's spec. Absent: nothing matches; empty: everything does.

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
-import { isSet, semanticallyEqual } from "./access.js";
+import { semanticallyEqual } from "./access.js";
 
 /**
  * Strategies of kinds that are stored for others to read, and not acted upon.

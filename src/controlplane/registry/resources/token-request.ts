@@ -1,10 +1,11 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { badRequest, conflict, type FieldError, invalid } from "../../../apimachinery/errors.js";
 import type { Clock } from "../../../util/clock.js";
+import { isSet } from "../../../util/records.js";
 import type { SpecialHandler, SpecialRequest } from "../../apiserver/special.js";
 import type { AdmissionPlugin } from "../../auth/contracts.js";
 import { timestamp } from "../object-meta.js";
-import { type Fields, fields, isSet, items, number, text } from "./access.js";
+import { type Fields, fields, items, number, text } from "./access.js";
 import { invalidValue } from "./field-errors.js";
 import { admitSpecial } from "./special-admission.js";
 

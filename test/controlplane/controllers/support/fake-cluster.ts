@@ -1,7 +1,8 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { alreadyExists, conflict, notFound } from "../../../../src/apimachinery/errors.js";
+import { rfc3339 } from "../../../../src/apimachinery/time.js";
 import type { UserInfo } from "../../../../src/controlplane/auth/user.js";
-import { keyOf, rfc3339 } from "../../../../src/controlplane/controllers/support/objects.js";
+import { keyOf } from "../../../../src/controlplane/controllers/support/objects.js";
 import type { DeleteOptions, LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";
 import { AsyncQueue } from "../../../../src/util/async-queue.js";
 import type { Clock } from "../../../../src/util/clock.js";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
-import { rfc3339 } from "../../../../src/controlplane/controllers/support/objects.js";
+import { rfc3339 } from "../../../../src/apimachinery/time.js";
 import { type Harness, LEASES, startOnFakes } from "./harness.js";
 
 const NODE_CONTROLLERS = ["nodelifecycle", "taint-eviction-controller", "nodeipam", "ttl", "podgc", "garbagecollector"];

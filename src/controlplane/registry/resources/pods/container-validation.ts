@@ -9,7 +9,8 @@ import {
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { ownValue } from "../../../../apimachinery/own.js";
 import { compareQuantities, signOfQuantity } from "../../../../apimachinery/quantity.js";
-import { type Fields, fields, isSet, items, number, text } from "../access.js";
+import { isSet } from "../../../../util/records.js";
+import { type Fields, fields, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 

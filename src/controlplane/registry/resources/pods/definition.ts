@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import { getPodQos, type QosClass } from "../../../../apimachinery/corev1/qos.js";
 import type { Draft } from "../../../../util/draft.js";
+import { isSet } from "../../../../util/records.js";
 import type { Strategy } from "../../definition.js";
-import { fields, isSet, items, number, text } from "../access.js";
+import { fields, items, number, text } from "../access.js";
 import { row, special, statusOf } from "../rows.js";
 import { withoutUnknownRestartPolicies } from "./container-restart-policy.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";

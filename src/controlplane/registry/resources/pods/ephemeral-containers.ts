@@ -1,7 +1,8 @@
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import { isSet } from "../../../../util/records.js";
 import type { Strategy } from "../../definition.js";
-import { fields, isSet, items, semanticallyEqual, text } from "../access.js";
+import { fields, items, semanticallyEqual, text } from "../access.js";
 import { duplicate, forbidden, notFound, required } from "../field-errors.js";
 import { validateContainer } from "./container-validation.js";
 import { MIRROR_POD_ANNOTATION } from "./validation.js";

@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import { badRequest, internalError, type StatusError, statusError } from "../../../../apimachinery/errors.js";
+import { isSet } from "../../../../util/records.js";
 import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
 import type { DeleteOptions } from "../../registry.js";
-import { type Fields, fields, isSet, items, number, text } from "../access.js";
+import { type Fields, fields, items, number, text } from "../access.js";
 import { matchesSelector } from "../selector.js";
 import { CREATED } from "./binding.js";
 

@@ -1,6 +1,7 @@
 import { isPortName, isPortNumber } from "../../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
-import { type Fields, fields, isSet, items, number, text } from "../access.js";
+import { isSet } from "../../../../util/records.js";
+import { type Fields, fields, items, number, text } from "../access.js";
 import { forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 
 /** Mirrors validateProbe, validateLifecycle and validateHandler in pkg/apis/core/validation/validation.go. */

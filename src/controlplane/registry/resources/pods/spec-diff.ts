@@ -1,4 +1,5 @@
-import { type Fields, isFields, isSet, semanticallyEqual } from "../access.js";
+import { isRecord, isSet } from "../../../../util/records.js";
+import { type Fields, semanticallyEqual } from "../access.js";
 
 /**
  * Two pod specs beside each other, as the API server shows what a forbidden update would have changed.
@@ -111,7 +112,7 @@ function goLiteral(name: string, value: unknown): string {
 
 function goValueText(value: unknown): string {
   if (Array.isArray(value)) return `{${value.map(goValueText).join(", ")}}`;
-  if (!isFields(value)) return JSON.stringify(value ?? null);
+  if (!isRecord(value)) return JSON.stringify(value ?? null);
   const entries = Object.entries(value).filter(([, one]) => isSet(one));
   return `{${entries.map(([key, one]) => `${goName(key)}: ${goValueText(one)}`).join(", ")}}`;
 }

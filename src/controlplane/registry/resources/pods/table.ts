@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { isSet } from "../../../../util/records.js";
 import type { TableDefinition, TableRowCondition } from "../../definition.js";
-import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
+import { bool, type Fields, fields, items, number, text } from "../access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";
 import { isGated } from "./scheduling-gates.js";
 

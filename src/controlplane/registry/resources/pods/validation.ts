@@ -6,7 +6,8 @@ import {
   isQualifiedName,
 } from "../../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
-import { bool, type Fields, fields, isSet, items, number, text } from "../access.js";
+import { isSet } from "../../../../util/records.js";
+import { bool, type Fields, fields, items, number, text } from "../access.js";
 import { duplicate, forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 import { validateContainerRestartPolicies } from "./container-restart-policy.js";
 import { validateContainers, validateInitContainers } from "./container-validation.js";
