@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { BANNER, programOptions, withModule } from "./bundle.mjs";
 import { dropBanners, mergeSmallChunks } from "./chunks.mjs";
+import { thirdPartyNotices } from "./notices.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
 
@@ -24,6 +25,7 @@ await mergeSmallChunks(files, metafile.outputs, "dist/cli.js");
 await rm(new URL("../dist", import.meta.url), { recursive: true, force: true });
 await mkdir("dist", { recursive: true });
 for (const [name, text] of files) await writeFile(join("dist", name), text);
+await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices(metafile.outputs));
 await chmod("dist/cli.js", 0o755);
 // The labs as the program reads them: checked here, so that who learns need not wait for it.
 await withModule("scripts/compile-labs.ts", ({ writeCompiledLabs }) => writeCompiledLabs("labs", "dist/labs"));
