@@ -1,10 +1,9 @@
-// Bundles the CLI: one small entry, each command in a chunk of its own that is loaded when the command runs.
-// An unbundled @kubernetes/client-node costs some 300 ms per start; most commands never load it.
+// Bundles the CLI: a small entry, and one chunk for each command, loaded when the command runs.
+// An unbundled @kubernetes/client-node costs 300 ms per start, and most commands never load it.
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { BANNER, programOptions, withModule } from "./bundle.mjs";
-import { dropBanners, mergeSmallChunks } from "./chunks.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
@@ -19,13 +18,16 @@ const { metafile, outputFiles } = await build({
   write: false,
 });
 const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
-dropBanners(files);
-await mergeSmallChunks(files, metafile.outputs, "dist/cli.js");
-// Written at once: who builds in the same folder at the same time finds none that is half done for long.
+// Only chunks of CommonJS packages call require().
+for (const [name, text] of files) {
+  const rest = text.replace(`${BANNER.js}\n`, "");
+  if (!/\brequire\b/.test(rest)) files.set(name, rest);
+}
+// Written in one go, so that a process that starts meanwhile rarely finds a half-written bundle.
 await rm(new URL("../dist", import.meta.url), { recursive: true, force: true });
 await mkdir("dist", { recursive: true });
 for (const [name, text] of files) await writeFile(join("dist", name), text);
 await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices(metafile.outputs));
 await chmod("dist/cli.js", 0o755);
-// The labs as the program reads them: checked here, so that who learns need not wait for it.
+// The labs as the program reads them, checked here so that the program need not check them.
 await withModule("scripts/compile-labs.ts", ({ writeCompiledLabs }) => writeCompiledLabs("labs", "dist/labs"));

@@ -11,17 +11,17 @@ export const BANNER = {
 /** What packages load only for features that are not used: tar's compressions (just-bash), gRPC's channelz (grpc-js). */
 const UNUSED = ["@mongodb-js/zstd", "node-liblzma", "@grpc/proto-loader"];
 
-/** What is bundled here is run by Node, the oldest that the program takes. */
+/** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
-/** One file, as small as it can be. */
-export const SMALL = { ...FOR_NODE, minify: true, legalComments: "none" };
 /**
- * The program: what commands share is in chunks, and each command's own is loaded when it runs.
- * @param version that `kubelab --version` tells
+ * The program: shared code is in chunks, and each command's own code is loaded when it runs.
+ * @param version what `kubelab --version` prints
  */
 export function programOptions(version) {
   return {
-    ...SMALL,
+    ...FOR_NODE,
+    minify: true,
+    legalComments: "none",
     splitting: true,
     define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
     external: UNUSED,
@@ -29,8 +29,8 @@ export function programOptions(version) {
 }
 
 /**
- * Imports a TypeScript file that is no part of the CLI and hands its module to `use`. It is bundled to a temporary file first,
- * as `await using` is more than Node 20 can parse.
+ * Imports a TypeScript file that is not part of the CLI and passes its module to `use`. It is bundled to a temporary file
+ * first, because Node 20 cannot parse `await using`.
  */
 export async function withModule(file, use) {
   const folder = await mkdtemp(join(tmpdir(), "kubelab-run-"));
