@@ -20,16 +20,16 @@ export interface CriDeps {
 }
 
 export interface CallOptions {
-  /** ms of the clock; without it the call may take as long as it takes */
+  /** ms of the clock; none by default */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A connection to a container runtime, made when it is first used and again whenever it is lost. */
+/** A connection to a container runtime. It connects on the first call, and reconnects after the connection is lost. */
 export interface CriChannel {
   readonly endpoint: Endpoint;
   /**
-   * One call, one response. What the runtime answers, also an error, is a value.
+   * One call, one response. Errors of the runtime are values.
    * @throws the signal's reason
    */
   call<Req extends FieldTable, Res extends FieldTable>(
@@ -38,7 +38,7 @@ export interface CriChannel {
     options: CallOptions,
   ): Promise<RpcResult<DecodedFields<Res>>>;
   /**
-   * The responses of a streaming call, until the runtime ends it or `signal` aborts (both: normal end).
+   * The responses of a streaming call. Ends normally when the runtime ends it or `signal` aborts.
    * @throws RpcError when the runtime refuses it or the connection breaks
    */
   stream<Req extends FieldTable, Res extends FieldTable>(
@@ -46,20 +46,20 @@ export interface CriChannel {
     request: InitFields<Req>,
     options: CallOptions,
   ): AsyncGenerator<DecodedFields<Res>>;
-  /** Ends what is under way: those calls are Canceled. */
+  /** Ends all running calls with Canceled. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const CLOSED = rpcFailure("Canceled", "the client was closed");
-/** Grace periods of pods make other timeouts than the usual ones. */
+/** Bounds the cache: grace periods of pods can produce any number of timeouts. */
 const MAX_TIMEOUTS = 64;
-/** Shared by all calls: deadlines and aborts are ours. */
+/** Shared by all calls, because deadlines and aborts are handled here. */
 const NO_OPTIONS: GrpcCallOptions = {};
 
 /**
  * Opens a channel; nothing is sent until the first call.
- * @throws LabError USAGE for an endpoint that is none
+ * @throws LabError USAGE for an invalid endpoint
  */
 export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
   const parsed = parseEndpoint(endpoint);
@@ -81,7 +81,7 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
   readonly aborts: AbortWatch;
   /** by rpc */
   readonly #codecs = new WeakMap<object, object>();
-  /** by timeout in ms: a kubelet has few */
+  /** by timeout in ms */
   readonly #metadata = new Map<number | undefined, Metadata>();
   #isClosed = false;
 
@@ -152,7 +152,7 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
     const messages = client
       .makeServerStreamRequest(rpc.path, serialize, deserialize, request, this.#metadataFor(timeoutMs), NO_OPTIONS)
       .once("metadata", () => report?.began())
-      // Also after the reader has left.
+      // Stays after the reader has left, since a cancelled call also ends with an error.
       .on("error", (error: ServiceError) => call.fail(this.#connection.failureOf(client, error)));
     call.started(messages);
     let count = 0;

@@ -7,16 +7,15 @@ import type { UnaryRpc } from "./rpc.js";
 import { RUNTIME_SERVICE } from "./services.js";
 import type { RpcFailure, RpcResult } from "./status.js";
 
-/** What the kubelet asks for. pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion). */
+/** The version that the kubelet requests. pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion). */
 const KUBE_RUNTIME_API_VERSION = "0.1.0";
 
 /**
- * Asks the runtime for its version: the first call on every connection, which tells whether it can be talked to at all.
+ * Gets the runtime's version: the first call on every connection, which shows whether the runtime is usable.
  *
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (validateServiceConnection, versionV1) as of v1.26, and
- * pkg/kubelet/kuberuntime/kuberuntime_manager.go (NewKubeGenericRuntimeManager: only this API version will do).
- * Differs: one call where the kubelet makes two; a runtime that only knows v1alpha2 is refused by name, where v1.25 would
- * still have fallen back to it.
+ * pkg/kubelet/kuberuntime/kuberuntime_manager.go (NewKubeGenericRuntimeManager: only this API version is accepted).
+ * Differs: makes one call instead of two; refuses a runtime that has only v1alpha2, where v1.25 falls back to it.
  * @param timeoutMs ms of the clock; the kubelet waits for two minutes (--runtime-request-timeout)
  * @throws LabError RUNTIME_UNREACHABLE, RUNTIME_FAILED
  */
@@ -33,12 +32,12 @@ export async function checkVersion(
   if (isUnreachable(result)) throw await diagnoseEndpoint(channel.endpoint, result, deps.clock, signal);
   throw new LabError(
     "RUNTIME_FAILED",
-    `the runtime at ${channel.endpoint.url} refuses to say its version: ${result.text}`,
-    "Look at the runtime's log.",
+    `the runtime at ${channel.endpoint.url} did not return its version: ${result.text}`,
+    "Check the runtime's log.",
   );
 }
 
-/** No answer, or one that no gRPC server gives: the endpoint itself is the question. */
+/** No answer, or one that a gRPC server does not give: something is wrong with the endpoint. */
 function isUnreachable({ outcome, message }: RpcFailure): boolean {
   return outcome === "unavailable" || outcome === "timed-out" || /HTTP status|RST_STREAM/.test(message);
 }
@@ -49,18 +48,18 @@ function verified(channel: CriChannel, response: VersionResponse): VersionRespon
     throw new LabError(
       "RUNTIME_FAILED",
       `not all fields are set in the version of ${channel.endpoint.url}: ${JSON.stringify(response)}`,
-      "This runtime does not do what the CRI asks of it: update it.",
+      "This runtime does not implement the CRI correctly: update it.",
     );
   }
   if (version === KUBE_RUNTIME_API_VERSION) return response;
   throw new LabError(
     "RUNTIME_FAILED",
     `${runtimeName} ${runtimeVersion} speaks version ${version} of the runtime API, and kubelets speak ${KUBE_RUNTIME_API_VERSION}`,
-    "Use a runtime that is made for Kubernetes.",
+    "Use a runtime made for Kubernetes.",
   );
 }
 
-/** The same call of the API before v1; its messages had the same fields. */
+/** The same call of v1alpha2, whose messages had the same fields. */
 const OLD_VERSION: UnaryRpc<
   typeof RUNTIME_SERVICE.version.request.fields,
   typeof RUNTIME_SERVICE.version.response.fields

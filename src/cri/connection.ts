@@ -21,7 +21,7 @@ const NO_SETTINGS = rpcFailure(
  *
  * After a failed attempt, calls fail immediately with the same error until the backoff is over; the next call then tries again.
  * Mirrors google.golang.org/grpc (addrConn.resetTransport) for one address.
- * Differs: grpc-js waits by the system's time and with jitter, so a failed client is replaced by a new one on our own clock.
+ * Differs: the backoff runs on the injected clock. grpc-js would use the system's, so a failed client is replaced by a new one.
  */
 export class Connection {
   #client: Client | undefined;
@@ -45,7 +45,7 @@ export class Connection {
     return client;
   }
 
-  /** The failure of a call, in our words. */
+  /** Converts grpc-js's error. */
   failureOf(client: Client, { code, details }: ServiceError): RpcFailure {
     const failure = rpcFailure(grpcCode(code), details);
     if (this.#client === client || failure.code !== "Unavailable") return failure;
@@ -64,7 +64,7 @@ export class Connection {
   #changed(client: Client, state: connectivityState): void {
     if (client !== this.#client) return;
     if (state === connectivityState.CONNECTING) {
-      // Another process needs its time to answer, however fast our clock runs.
+      // The runtime answers in real time, even if our clock runs faster.
       const limitMs = MIN_CONNECTION_TIMEOUT_MS * Math.max(1, this.clock.speed ?? 1);
       this.#attempt ??= this.clock.timer(limitMs, () => this.#failed(client, NO_SETTINGS));
       return;
@@ -75,14 +75,14 @@ export class Connection {
     else if (state === connectivityState.TRANSIENT_FAILURE) this.#failed(client, undefined);
   }
 
-  /** @param failure undefined: the calls that fail with the connection bring it */
+  /** @param failure undefined if the failed calls will report it */
   #failed(client: Client, failure: RpcFailure | undefined): void {
     this.#attempt = undefined;
     this.#client = undefined;
     this.#lastFailure = failure;
     const delayMs = BASE_BACKOFF_DELAY_MS * BACKOFF_MULTIPLIER ** this.#failures++;
     this.#retryAtMs = this.clock.now() + Math.min(delayMs, MAX_BACKOFF_DELAY_MS);
-    // Not at once: grpc-js is about to fail the waiting calls with the reason.
+    // Later, because grpc-js is about to fail the waiting calls with the reason.
     setImmediate(() => client.close());
   }
 
@@ -95,7 +95,7 @@ export class Connection {
   }
 }
 
-/** What grpc-js reports of a failed connection, without its time and its note on name resolution. */
+/** The reason in grpc-js's message about a failed connection, without the time and the note on name resolution. */
 function connectionError(details: string): string {
   const match = /Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[^)]*\))?\. Resolution note: /.exec(details);
   return match?.[1] ?? details;

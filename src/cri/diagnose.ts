@@ -9,8 +9,8 @@ const START_HINT =
   "Start the runtime or name its endpoint: containerd has unix:///run/containerd/containerd.sock, CRI-O unix:///var/run/crio/crio.sock; `kubelab runtime up` starts the embedded one.";
 
 /**
- * Why an endpoint cannot be used, in one sentence: looks at the socket file, and says hello in HTTP/2 and in TLS.
- * @param failure what the call that failed brought
+ * Explains in one sentence why an endpoint cannot be used: checks the socket file, then tries HTTP/2 and TLS.
+ * @param failure the failure of the first call
  * @throws the signal's reason
  */
 export async function diagnoseEndpoint(
@@ -31,11 +31,11 @@ export async function diagnoseEndpoint(
   return says(probe.finds === "silence" && speed >= FAST ? { ...explanation, hint: fastHint(speed) } : explanation);
 }
 
-/** Two minutes of the kubelet's patience are a tenth of a second by the wall's clock: any runtime may need more. */
+/** At this speed the kubelet's two minutes are 0.12 s of real time, which may be too short for any runtime. */
 const FAST = 1000;
 
 function fastHint(speed: number): string {
-  return `With --speed ${speed} a kubelet's two minutes are ${Math.round(120_000 / speed)} ms: take a smaller one.`;
+  return `With --speed ${speed} a kubelet's two minutes are ${Math.round(120_000 / speed)} ms: use a lower speed.`;
 }
 
 interface Explanation {
@@ -44,22 +44,22 @@ interface Explanation {
 }
 
 const NO_PERMISSION: Explanation = {
-  says: "may not be used by this user: permission denied",
-  hint: "A runtime's socket belongs to root as a rule: run this as root, or let your user into the socket's group.",
+  says: "cannot be used by this user: permission denied",
+  hint: "A runtime's socket usually belongs to root: run this as root, or add your user to the socket's group.",
 };
 
-/** What the socket file itself tells; undefined when it looks as it should. */
+/** Explains what is wrong with the socket file; undefined if it is a socket. */
 function explainFile(path: string): Explanation | undefined {
   try {
     const file = lstatSync(path);
-    // A link is followed by connecting to it.
+    // Connecting follows a link.
     if (file.isSocket() || file.isSymbolicLink()) return undefined;
     const kind = file.isDirectory() ? "a folder" : file.isFile() ? "a regular file" : "a special file";
     return { says: `is ${kind}, not a socket`, hint: START_HINT };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EACCES" || code === "EPERM") return NO_PERMISSION;
-    return { says: "does not exist: no container runtime has made this socket", hint: START_HINT };
+    return { says: "does not exist: no container runtime has created this socket", hint: START_HINT };
   }
 }
 
@@ -70,26 +70,26 @@ function explainProbe(probe: Probe, failure: RpcFailure): Explanation {
     case "http1":
       return {
         says: "speaks HTTP/1, not gRPC",
-        hint: "Another server is at this address: check the endpoint (a runtime's streaming and metrics ports are not it).",
+        hint: "Another server is at this address: check the endpoint (it is not the runtime's streaming or metrics port).",
       };
     case "tls":
       return {
-        says: "speaks TLS, where a container runtime speaks in the clear",
+        says: "speaks TLS, but a container runtime speaks plain text",
         hint: "Another server (an API server, a kubelet) is at this address: check the endpoint.",
       };
     case "hang-up":
       return {
-        says: "hangs up as soon as it is spoken to",
+        says: "closes the connection immediately",
         hint: "Check that a container runtime is at this address.",
       };
     case "silence":
       return {
-        says: "takes connections but does not answer",
-        hint: "The runtime hangs, or something else is at this address: look at its process and its log.",
+        says: "accepts connections but does not answer",
+        hint: "The runtime hangs, or another program is at this address: check its process and its log.",
       };
     case "other":
       return {
-        says: `does not speak gRPC: it says ${JSON.stringify(probe.greeting)}`,
+        says: `does not speak gRPC: it answers ${JSON.stringify(probe.greeting)}`,
         hint: "Another server is at this address: check the endpoint.",
       };
     case "http2":
@@ -106,9 +106,9 @@ function explainConnectError(error: NodeJS.ErrnoException): Explanation {
     case "EPERM":
       return NO_PERMISSION;
     case "ECONNREFUSED":
-      return { says: "refuses the connection: nobody listens there", hint: START_HINT };
+      return { says: "refuses the connection: no server is listening", hint: START_HINT };
     case "ENOENT":
-      return { says: "is a link that leads nowhere", hint: START_HINT };
+      return { says: "is a dangling symbolic link", hint: START_HINT };
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return { says: "has a host name that cannot be resolved", hint: "Check the spelling of the host's name." };
@@ -116,7 +116,7 @@ function explainConnectError(error: NodeJS.ErrnoException): Explanation {
       return { says: "does not answer: the connection timed out", hint: "Check the address and the network." };
     case "EHOSTUNREACH":
     case "ENETUNREACH":
-      return { says: "cannot be reached: no route leads there", hint: "Check the address and the network." };
+      return { says: "cannot be reached: there is no route to the host", hint: "Check the address and the network." };
     default:
       return { says: `cannot be connected to: ${error.message}`, hint: START_HINT };
   }

@@ -6,7 +6,7 @@ export type Endpoint =
   | { readonly kind: "unix"; readonly path: string; readonly url: string; readonly warning?: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly url: string };
 
-/** sockaddr_un has room for 107 bytes and a zero. */
+/** sockaddr_un holds 107 bytes and a zero byte. */
 const MAX_SOCKET_PATH = 107;
 
 /**
@@ -57,7 +57,7 @@ function tcpEndpoint(endpoint: string): Endpoint {
 function badEndpoint(endpoint: string, why: string): LabError {
   return new LabError(
     "USAGE",
-    `"${endpoint}" is no endpoint of a container runtime: ${why}`,
+    `"${endpoint}" is not the endpoint of a container runtime: ${why}`,
     "Write it as unix:///run/containerd/containerd.sock or tcp://127.0.0.1:PORT.",
   );
 }

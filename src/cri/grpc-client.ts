@@ -9,9 +9,9 @@ const WINDOW_BYTES = 4 * 1024 * 1024;
 const OPTIONS = {
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
   "grpc-node.flow_control_window": WINDOW_BYTES,
-  // Counters that nobody reads.
+  // Statistics that are not used.
   "grpc.enable_channelz": 0,
-  // A channel's connection ends with the channel.
+  // Closing the channel closes its connection.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_http_proxy": 0,
   "grpc.service_config_disable_resolution": 1,

@@ -1,4 +1,4 @@
-/** The header that tells the runtime how long it has: at most eight digits and a unit. */
+/** The value of the grpc-timeout header: at most eight digits and a unit. */
 export function grpcTimeout(timeoutMs: number): string {
   const ms = Math.max(1, Math.ceil(timeoutMs));
   if (ms < 100_000_000) return `${ms}m`;

@@ -13,7 +13,7 @@ type Listen = (address: ListenOptions) => Promise<number>;
 /** Where a server listens. */
 export interface Bound {
   readonly url: string;
-  /** Removes the socket file, if there is one and it is still the one that was made. */
+  /** Removes the socket file unless another server has replaced it. */
   remove(): Promise<void>;
 }
 
@@ -21,11 +21,11 @@ type UnixEndpoint = Endpoint & { readonly kind: "unix" };
 type TcpEndpoint = Endpoint & { readonly kind: "tcp" };
 
 /**
- * Listens on a socket file that only its owner may use. It is made under another name, restricted, and then moved into
- * place: nobody ever finds it open to others, or half made.
+ * Listens on a socket file with mode 0600. The file is created under a temporary name, restricted, and then renamed, so that
+ * it is never open to other users.
  *
  * Mirrors pkg/kubelet/cri/remote/util/util_unix.go (CreateListener), which also moves it into place.
- * Differs: a file that is no socket, or a socket that somebody listens on, is not removed.
+ * Differs: keeps a file that is not a socket, and a socket with a server behind it.
  * @throws LabError BAD_FILE
  */
 export async function bindUnix({ path, url }: UnixEndpoint, listen: Listen): Promise<Bound> {
@@ -48,12 +48,12 @@ export async function bindUnix({ path, url }: UnixEndpoint, listen: Listen): Pro
   }
 }
 
-/** The socket may have been replaced by another server's since: that one stays. */
+/** Another server may have replaced the socket: that one stays. */
 async function removeSocket(path: string, ino: number): Promise<void> {
   try {
     if ((await stat(path)).ino === ino) await unlink(path);
   } catch {
-    // It is gone already, or its folder is: nothing is left to remove.
+    // The file or its folder is already gone.
   }
 }
 
@@ -62,11 +62,11 @@ async function checkPlaceIsFree(path: string): Promise<void> {
   try {
     isSocket = (await lstat(path)).isSocket();
   } catch {
-    // libuv calls a missing folder "permission denied".
+    // libuv reports a missing folder as "permission denied".
     if (existsSync(dirname(path))) return;
     throw cannotListen(`unix://${path}`, "its folder does not exist");
   }
-  if (!isSocket) throw cannotListen(`unix://${path}`, "there is a file of that name, and it is no socket");
+  if (!isSocket) throw cannotListen(`unix://${path}`, "a file with that name exists and is not a socket");
   if (await isListening(path)) throw cannotListen(`unix://${path}`, "another server listens on it");
 }
 
@@ -78,7 +78,7 @@ function isListening(path: string): Promise<boolean> {
       resolve(listening);
     };
     socket.once("connect", () => answer(true));
-    // Only a refusal says that nobody is there; where one may not look (EACCES), somebody might be.
+    // Only a refused connection shows that no server is there; with EACCES there may be one.
     socket.once("error", (error: NodeJS.ErrnoException) => answer(error.code !== "ECONNREFUSED"));
   });
 }
@@ -90,7 +90,7 @@ export async function bindTcp(endpoint: TcpEndpoint, listen: Listen): Promise<Bo
   if (!isLoopback(endpoint)) {
     throw new LabError(
       "USAGE",
-      `${endpoint.url} could be reached by other machines, and a runtime asks nobody who they are`,
+      `${endpoint.url} would be reachable from other machines, and a runtime does not authenticate its clients`,
       "Listen on tcp://127.0.0.1:PORT or on a socket, unix:///path.",
     );
   }

@@ -4,16 +4,16 @@ import { connect as connectTls } from "node:tls";
 import type { Clock } from "../util/clock.js";
 import type { Endpoint } from "./endpoint.js";
 
-/** What answers at an endpoint when it is spoken to as gRPC speaks. */
+/** How an endpoint answers the first bytes of a gRPC connection. */
 export type Probe =
   | { readonly finds: "no-connection"; readonly error: NodeJS.ErrnoException }
   | { readonly finds: "http2" | "http1" | "tls" | "hang-up" | "silence" }
   | { readonly finds: "other"; readonly greeting: string };
 
-/** How long an answer may take: whoever speaks HTTP/2 says so at once. */
+/** An HTTP/2 server answers immediately. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** HTTP/2's first words: the preface, and an empty SETTINGS frame. */
+/** The start of an HTTP/2 connection: the preface and an empty SETTINGS frame. */
 const HTTP2_HELLO = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
@@ -22,13 +22,13 @@ const SETTINGS_FRAME = 4;
 const TLS_ALERT = 0x15;
 const TLS_HANDSHAKE = 0x16;
 
-/** Says hello in HTTP/2, and where that brings nothing, in TLS. Only asked when a call has failed, to say why. */
+/** Tries HTTP/2 and, if there is no answer, TLS. Called only after a failed call, to explain it. */
 export async function probeEndpoint(endpoint: Endpoint, clock: Clock, signal: AbortSignal): Promise<Probe> {
   const answer = await exchange(endpoint, clock, signal, (socket) => socket.write(HTTP2_HELLO));
   if (answer instanceof Error) return { finds: "no-connection", error: answer };
   const probe = recognise(answer);
   if (probe.finds !== "hang-up" && probe.finds !== "silence") return probe;
-  // Some TLS servers hang up on what is no TLS without a word: ask in their language.
+  // Some TLS servers close a connection without TLS silently: try TLS.
   const inTls = await exchange(endpoint, clock, signal, sayHelloInTls);
   const isTls = Buffer.isBuffer(inTls) && (inTls[0] === TLS_HANDSHAKE || inTls[0] === TLS_ALERT);
   return isTls ? { finds: "tls" } : probe;
@@ -44,7 +44,7 @@ function recognise(answer: Buffer | "hang-up" | "silence"): Probe {
   return { finds: "other", greeting: text.slice(0, 40).trim() };
 }
 
-/** The first bytes that come back, or why none did. */
+/** The first bytes of the answer, or why there are none. */
 function exchange(
   endpoint: Endpoint,
   clock: Clock,
@@ -80,10 +80,10 @@ function exchange(
   });
 }
 
-/** A TLS client's first message, sent by hand: the answer is read here, not by TLS, whose errors hide what was said. */
+/** Sends a TLS ClientHello. The answer is read as raw bytes, because node:tls would hide them in an error. */
 function sayHelloInTls(socket: Socket): void {
   const carrier = new Duplex({ read() {}, write: (chunk, _encoding, done) => socket.write(chunk, () => done()) });
   const tls = connectTls({ socket: carrier, rejectUnauthorized: false, servername: "localhost" });
-  tls.on("error", () => {}); // it is never answered
+  tls.on("error", () => {}); // the handshake is never completed
   socket.once("close", () => tls.destroy());
 }

@@ -25,7 +25,7 @@ export type ListContainersRpc<F extends FieldTable> = UnaryRpc<
   ListOf<"containers", F>
 >;
 
-/** ListPodSandbox with a smaller table for its items: what they do not name is never decoded. Made once, used often. */
+/** ListPodSandbox with a smaller table for its items: other fields are skipped, not decoded. */
 export function listPodSandboxOf<F extends FieldTable>(item: Message<F>): ListPodSandboxRpc<F> {
   const { listPodSandbox } = RUNTIME_SERVICE;
   return { ...listPodSandbox, response: message(listPodSandbox.response.name, { items: many(1, item) }) };
@@ -48,7 +48,7 @@ export type ContainerStatusRpc<F extends FieldTable> = UnaryRpc<
   StatusOf<F>
 >;
 
-/** PodSandboxStatus with a smaller table for the status, and nothing beside it. */
+/** PodSandboxStatus with a smaller table for the status, and no other fields. */
 export function podSandboxStatusOf<F extends FieldTable>(status: Message<F>): PodSandboxStatusRpc<F> {
   const { podSandboxStatus } = RUNTIME_SERVICE;
   return { ...podSandboxStatus, response: message(podSandboxStatus.response.name, { status: one(1, status) }) };

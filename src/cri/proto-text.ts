@@ -20,7 +20,7 @@ export function criProtoText(): string {
   ].join("\n\n");
 }
 
-/** Every message that the services' requests and responses are made of, each once. */
+/** Every message of the services' requests and responses, once. */
 export function allMessages(services: readonly Service[]): readonly MessageType<FieldTable>[] {
   const found = new Map<string, MessageType<FieldTable>>();
   const add = (message: MessageType<FieldTable>): void => {
@@ -69,7 +69,7 @@ function typeText({ kind, isRepeated }: Field): string {
   return isRepeated ? `repeated ${type}` : type;
 }
 
-/** `podSandboxId`: `pod_sandbox_id`, but for the few that upstream spells otherwise. */
+/** `podSandboxId`: `pod_sandbox_id`, except for a few that upstream spells differently. */
 export function protoName(name: string, field: Field): string {
   return field.protoName ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

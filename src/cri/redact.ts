@@ -5,7 +5,7 @@ const MASK = "****";
 
 /**
  * Fields that may hold secrets, as `Message.field`. Values of environment variables; credentials; the verbose `info`, in
- * which runtimes repeat the whole environment; URLs of streams, which whoever has them may use.
+ * which runtimes repeat the whole environment; URLs of streams, which grant access to anyone who has them.
  */
 const SECRETS = new Set([
   "KeyValue.value",
@@ -29,7 +29,7 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
  * A message as plain JSON for the trace, without secrets. Zero values are left out, as on the wire; 64 bit integers are
- * strings, as in protobuf's JSON; of bytes (what a command printed) only the length is told.
+ * strings, as in protobuf's JSON; bytes (a command's output) are replaced by their length.
  */
 export function redactMessage<F extends FieldTable>(
   message: MessageType<F>,
@@ -50,7 +50,7 @@ function isAbsent(item: unknown): boolean {
   return false;
 }
 
-/** Ten thousand containers a second would be more trace than anybody reads. */
+/** Longer lists are cut off. */
 const MAX_SHOWN = 50;
 
 function plainList(field: Field, items: readonly unknown[]): unknown[] {

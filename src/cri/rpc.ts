@@ -1,7 +1,7 @@
 import type { FieldTable } from "../apimachinery/protobuf/fields.js";
 import type { Message } from "../apimachinery/protobuf/message.js";
 
-/** One rpc of a service. Requests are single messages in all of CRI; `isStream`: many answers. */
+/** One rpc of a service. Requests are single messages in all of CRI; `isStream`: a stream of responses. */
 export interface Rpc<Req extends FieldTable, Res extends FieldTable, Stream extends boolean = boolean> {
   /** as upstream writes it: `ListContainers` */
   readonly name: string;
@@ -18,7 +18,7 @@ export type UnaryRpc<Req extends FieldTable, Res extends FieldTable> = Rpc<Req, 
 export type StreamRpc<Req extends FieldTable, Res extends FieldTable> = Rpc<Req, Res, true>;
 export type AnyRpc = Rpc<FieldTable, FieldTable>;
 
-/** A service's rpcs, by the names that our functions have: `listContainers`. */
+/** A service's rpcs, by the names of our functions: `listContainers`. */
 export type Service = Readonly<Record<string, AnyRpc>>;
 
 /** Makes the rows of one service's table. */

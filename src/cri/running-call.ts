@@ -2,7 +2,7 @@ import type { Abortable, AbortWatch, Deadlines, Waiter } from "../util/deadlines
 import type { CallOptions } from "./client.js";
 import { type RpcFailure, rpcFailure } from "./status.js";
 
-/** What becomes of a call that ends without its response. Exactly one of them is called, unless the caller leaves. */
+/** Receives the end of a call without a response. One method is called once, or none if the caller leaves first. */
 export interface CallSink {
   failed(failure: RpcFailure): void;
   aborted(): void;
@@ -14,7 +14,7 @@ export interface CallsUnderWay {
   readonly aborts: AbortWatch;
 }
 
-/** One call from start to end. It ends once: by the runtime, the deadline, the signal, the channel or the caller. */
+/** A running call. The runtime, the deadline, the signal, the channel or the caller ends it, once. */
 export class RunningCall implements Waiter, Abortable {
   readonly signal: AbortSignal | undefined;
   readonly deadlineMs: number;
@@ -33,12 +33,12 @@ export class RunningCall implements Waiter, Abortable {
     if (signal !== undefined) calls.aborts.watch(signal);
   }
 
-  /** @param grpcCall the call as grpc-js has it, just started */
+  /** @param grpcCall grpc-js's call */
   started(grpcCall: { cancel(): void }): void {
     this.#grpcCall = grpcCall;
   }
 
-  /** Ends the call. @returns false when it has ended before */
+  /** Marks the call as ended. @returns false if it had already ended */
   end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
@@ -61,14 +61,14 @@ export class RunningCall implements Waiter, Abortable {
     this.sink.aborted();
   }
 
-  /** Cancels the call in the runtime, and fails it here. */
+  /** Cancels the call in the runtime and fails it here. */
   cancel(failure: RpcFailure): void {
     if (!this.end()) return;
     this.#grpcCall?.cancel();
     this.sink.failed(failure);
   }
 
-  /** The caller leaves a call that may still be running: cancels it in the runtime. */
+  /** Cancels a call that is still running because its caller has left. */
   leave(): void {
     if (this.end()) this.#grpcCall?.cancel();
   }

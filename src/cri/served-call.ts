@@ -23,7 +23,7 @@ export interface Route {
   readonly handler: AnyHandler;
 }
 
-/** Why a handler's signal aborts. Made once: an error with a stack for each call costs more than the rest of it. */
+/** The reason for a handler's abort. Shared, because creating an error with a stack costs more than the call. */
 const CANCELLED = new DOMException("context canceled", "AbortError");
 
 /** A handler's view of its call. Most handlers answer at once without using the signal, so it is made on demand. */
@@ -36,7 +36,7 @@ class ServedCall implements CallContext {
     readonly rpc: AnyRpc,
     grpcCall: { once(event: "cancelled", listener: () => void): unknown },
   ) {
-    // grpc-js emits it at the end of every call.
+    // grpc-js emits this at the end of every call.
     grpcCall.once("cancelled", () => {
       if (this.#isAnswered) return;
       this.#isCancelled = true;
@@ -94,7 +94,7 @@ export function streamingCall({ rpc, handler }: Route): handleServerStreamingCal
   };
 }
 
-/** Waits until the client has taken what was written, or has gone. */
+/** Waits until the client has received what was written, or is gone. */
 function drained(grpcCall: ServerWritableStream<Buffer, Buffer>): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -122,7 +122,7 @@ function encoded(rpc: AnyRpc, value: unknown): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** A status as grpc-js takes it. */
+/** An error as grpc-js's status. */
 function statusOf(error: unknown): { readonly code: number; readonly details: string } {
   if (isAbortError(error)) return { code: GRPC_CODES.indexOf("Canceled"), details: "context canceled" };
   const code = error instanceof RpcError ? error.code : "Unknown";

@@ -9,8 +9,8 @@ import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
 import { MAX_MESSAGE_BYTES, RpcError } from "./status.js";
 
 /**
- * The functions behind a service. What is left out answers Unimplemented. A thrown RpcError is the call's status; whatever
- * else is thrown becomes Unknown with its message, as a plain error does in Go.
+ * The functions behind a service. Missing functions answer Unimplemented. A thrown RpcError is the call's status; any other
+ * error becomes Unknown with its message, as in Go.
  */
 export type Handlers<S extends Service> = {
   readonly [K in keyof S]?: S[K] extends Rpc<infer Req, infer Res, infer Stream>
@@ -25,11 +25,11 @@ export interface CriHandlers {
   readonly image: Handlers<typeof IMAGE_SERVICE>;
 }
 
-/** A runtime that listens. */
+/** A listening runtime. */
 export interface CriServer {
-  /** with the port that was chosen: `unix:///tmp/x.sock`, `tcp://127.0.0.1:4001` */
+  /** with the actual port: `unix:///tmp/x.sock`, `tcp://127.0.0.1:4001` */
   readonly endpoint: string;
-  /** Ends what is under way, and removes the socket file if it is still this server's. */
+  /** Ends all calls and connections, and removes the socket file unless another server has replaced it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -37,12 +37,12 @@ export interface CriServer {
 /**
  * Serves runtime.v1 on `unix:///path` (mode 0600) or `tcp://127.0.0.1:PORT` (0: any free port).
  *
- * A socket file at that path on which nobody listens is replaced; anything else is left alone.
- * @throws LabError USAGE for an endpoint that is none or that others could reach, BAD_FILE where it cannot listen
+ * Replaces a socket file that has no server; keeps any other file.
+ * @throws LabError USAGE for an invalid endpoint or one that other machines can reach, BAD_FILE if it cannot listen
  */
 export async function serveCri(handlers: CriHandlers, endpoint: string): Promise<CriServer> {
   const parsed = parseEndpoint(endpoint);
-  // It would print on stderr what is wrong with a client's headers, between the lines of a trace.
+  // grpc-js would print complaints about a client's headers on stderr, in the middle of a trace.
   setLogVerbosity(logVerbosity.NONE);
   const grpc = new GrpcServer(OPTIONS);
   register(grpc, RUNTIME_SERVICE, handlers.runtime);
@@ -52,7 +52,7 @@ export async function serveCri(handlers: CriHandlers, endpoint: string): Promise
 
 const OPTIONS = {
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
-  // Counters that nobody reads. This server knows its own connections.
+  // Statistics that are not used. RunningServer tracks the connections itself.
   "grpc.enable_channelz": 0,
 };
 
@@ -64,7 +64,7 @@ function register(grpc: GrpcServer, service: Service, handlers: Readonly<Record<
   }
 }
 
-/** Requests are decoded and responses encoded where their errors become a status. */
+/** Handlers decode and encode, so that errors there become a status. */
 function asIs(bytes: Buffer): Buffer {
   return bytes;
 }
@@ -73,7 +73,7 @@ function unimplemented(_request: unknown, { rpc }: CallContext): never {
   throw new RpcError("Unimplemented", `method ${rpc.name} not implemented`);
 }
 
-/** Listens itself, so that a socket file is in place only when it is ready, and hands each connection to grpc-js. */
+/** Listens itself, so that a socket file appears only with its final mode, and passes each connection to grpc-js. */
 class RunningServer implements CriServer {
   endpoint = "";
   readonly #server: Server;
@@ -120,7 +120,7 @@ class RunningServer implements CriServer {
   }
 }
 
-/** @returns the port, for an address that has one */
+/** @returns the port of a TCP address */
 function listenOn(server: Server, address: ListenOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);

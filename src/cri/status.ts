@@ -1,7 +1,7 @@
 import type { LabErrorCode } from "../util/errors.js";
 import { LabError } from "../util/errors.js";
 
-/** The status codes of gRPC, by number, in Go's spelling: what a kubelet's log says after `code =`. */
+/** The status codes of gRPC, by number, in Go's spelling, as a kubelet's log prints them after `code =`. */
 export const GRPC_CODES = [
   "OK",
   "Canceled",
@@ -31,12 +31,12 @@ export function grpcCode(number: number): GrpcCode {
   return GRPC_CODES[number] ?? "Unknown";
 }
 
-/** Why a call brought no response. A value: most callers go on without it. */
+/** Why a call has no response. A value, because most callers continue without one. */
 export interface RpcFailure {
   /** the code, where callers branch on it; `failed` for all others */
   readonly outcome: "not-found" | "unimplemented" | "unavailable" | "timed-out" | "failed";
   readonly code: GrpcCode;
-  /** what the runtime said, without the code */
+  /** the runtime's message, without the code */
   readonly message: string;
   /** as Go prints the error: `rpc error: code = NotFound desc = ...` */
   readonly text: string;
@@ -51,7 +51,7 @@ const OUTCOMES: Partial<Record<GrpcCode, RpcFailure["outcome"]>> = {
   DeadlineExceeded: "timed-out",
 };
 
-/** What a call that failed comes to, with the text that Go's client has for it. */
+/** A failed call, with the text of Go's client. */
 export function rpcFailure(code: GrpcCode, message: string): RpcFailure {
   return { outcome: OUTCOMES[code] ?? "failed", code, message, text: `rpc error: code = ${code} desc = ${message}` };
 }
@@ -61,7 +61,7 @@ export function badResponse(message: string): RpcFailure {
   return { outcome: "failed", code: "Unknown", message, text: message };
 }
 
-/** A call's status as an exception: thrown by handlers of a server, and by streams that break. */
+/** A call's status as an exception: thrown by a server's handlers and by broken streams. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   constructor(
@@ -78,7 +78,7 @@ export class RpcError extends Error {
 }
 
 /**
- * The value of a call that must succeed for its caller to go on.
+ * The value of a call that must succeed for its caller to continue.
  * @param doing `list the containers`: completes "cannot ..."
  * @throws LabError RUNTIME_UNREACHABLE, RUNTIME_FAILED
  */
@@ -90,7 +90,7 @@ export function expectOk<T>(result: RpcResult<T>, doing: string): T {
     code,
     `cannot ${doing}: ${result.text}`,
     gone
-      ? "Check that the container runtime still runs, and its log."
-      : "The runtime's log says more; -v 4 shows the call.",
+      ? "Check that the container runtime is still running, and check its log."
+      : "Check the runtime's log; -v 4 shows the call.",
   );
 }

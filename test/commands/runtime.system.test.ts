@@ -61,7 +61,7 @@ function collect(cli: CliProcess): () => string {
 }
 
 const REFUSED: readonly (readonly [readonly string[], number, RegExp])[] = [
-  [["--listen", "tcp://0.0.0.0:0"], 2, /could be reached by other machines/],
+  [["--listen", "tcp://0.0.0.0:0"], 2, /would be reachable from other machines/],
   [["--listen", "http://x"], 2, /protocol "http" is not supported/],
   [["--listen", `unix://${join(tmpdir(), "x".repeat(120))}`], 2, /at most 107 bytes/],
   [

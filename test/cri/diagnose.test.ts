@@ -26,7 +26,7 @@ async function failureAt(endpoint: string, options: { readonly timePasses?: bool
   const attempt = createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, new AbortController().signal);
   let isOver = false;
   const failure = attempt.then(
-    () => assert.fail(`${endpoint} was taken for a runtime`),
+    () => assert.fail(`${endpoint} was accepted as a runtime`),
     (error: unknown) => {
       isOver = true;
       return error;
@@ -35,7 +35,7 @@ async function failureAt(endpoint: string, options: { readonly timePasses?: bool
   while (options.timePasses === true && !isOver) await clock.advance(1_000);
   const error = await failure;
   assert.ok(error instanceof LabError, String(error));
-  assert.equal(clock.sleeping, 0, "nothing waits any more");
+  assert.equal(clock.sleeping, 0, "no timer is left");
   return error;
 }
 
@@ -48,10 +48,10 @@ async function listening(server: Server): Promise<string> {
 const UNREACHABLE = "RUNTIME_UNREACHABLE";
 
 const files: readonly (readonly [string, (path: string) => void, RegExp])[] = [
-  ["nothing", () => {}, /does not exist: no container runtime has made this socket$/],
+  ["nothing", () => {}, /does not exist: no container runtime has created this socket$/],
   ["a regular file", (path) => writeFileSync(path, ""), /is a regular file, not a socket$/],
   ["a folder", (path) => mkdirSync(path), /is a folder, not a socket$/],
-  ["a link that leads nowhere", (path) => symlinkSync("/nowhere/x", path), /is a link that leads nowhere$/],
+  ["a dangling symbolic link", (path) => symlinkSync("/nowhere/x", path), /is a dangling symbolic link$/],
 ];
 for (const [what, make, message] of files) {
   test(`endpoint failure: ${what} at the path`, async () => {
@@ -65,34 +65,34 @@ for (const [what, make, message] of files) {
   });
 }
 
-test.skipIf(process.geteuid?.() !== 0)("endpoint failure: permission denied (asked as nobody)", async () => {
+test.skipIf(process.geteuid?.() !== 0)("endpoint failure: permission denied (as user nobody)", async () => {
   const server = await startRuntime({});
   const NOBODY = 65534;
   process.seteuid?.(NOBODY);
   try {
     const error = await failureAt(server.endpoint);
     assert.equal(error.code, UNREACHABLE);
-    assert.match(error.message, /may not be used by this user: permission denied$/);
+    assert.match(error.message, /cannot be used by this user: permission denied$/);
     assert.match(error.hint, /root/);
   } finally {
     process.seteuid?.(0);
   }
 });
 
-test("endpoint failure: a socket file that nobody listens on", async () => {
+test("endpoint failure: a socket file without a server", async () => {
   const { spawnSync } = await import("node:child_process");
   const path = join(temporaryFolder(), "x.sock");
   const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
   spawnSync(process.execPath, ["-e", script]);
   const error = await failureAt(`unix://${path}`);
-  assert.match(error.message, /refuses the connection: nobody listens there$/);
+  assert.match(error.message, /refuses the connection: no server is listening$/);
 });
 
-test("endpoint failure: a port on which nobody listens, a host that does not exist", async () => {
+test("endpoint failure: a port without a server, a host that does not exist", async () => {
   const server = createServer();
   const endpoint = await listening(server);
   await new Promise((resolve) => server.close(resolve));
-  assert.match((await failureAt(endpoint)).message, /refuses the connection: nobody listens there$/);
+  assert.match((await failureAt(endpoint)).message, /refuses the connection: no server is listening$/);
   assert.match((await failureAt("tcp://no-such-host.invalid:1")).message, /has a host name that cannot be resolved$/);
 });
 
@@ -102,16 +102,16 @@ test("endpoint failure: HTTP/1 answers", async () => {
   assert.match(error.message, /speaks HTTP\/1, not gRPC$/);
 });
 
-test("endpoint failure: TLS is spoken, by a server that says so and by one that hangs up", async () => {
+test("endpoint failure: TLS, from a server that reports it and from one that closes the connection", async () => {
   const ca = await makeAuthority();
   const { keyPem: key, certificatePem: cert } = await makeLeaf(ca);
   const https = await failureAt(await listening(createHttpsServer({ key, cert })));
-  assert.match(https.message, /speaks TLS, where a container runtime speaks in the clear$/);
+  assert.match(https.message, /speaks TLS, but a container runtime speaks plain text$/);
   const tls = createTlsServer({ key, cert });
   tls.on("tlsClientError", () => {});
   const strict = await failureAt(await listening(tls));
   assert.match(strict.message, /speaks TLS/);
-  // Go's servers hang up without an alert on what is no TLS at all; to TLS they answer, here with a refusal.
+  // Go's servers close a connection without TLS silently; to TLS they answer, here with an alert.
   const refusal = Buffer.from([0x15, 3, 3, 0, 2, 2, 40]);
   const quiet = createServer((socket) => {
     socket.on("error", () => {});
@@ -120,38 +120,43 @@ test("endpoint failure: TLS is spoken, by a server that says so and by one that 
   assert.match((await failureAt(await listening(quiet))).message, /speaks TLS/);
 });
 
-const strangers: readonly (readonly [string, () => Server, RegExp, boolean])[] = [
-  ["hangs up", () => createServer((socket) => void socket.destroy()), /hangs up as soon as it is spoken to$/, false],
+const others: readonly (readonly [string, () => Server, RegExp, boolean])[] = [
+  [
+    "closes the connection",
+    () => createServer((socket) => void socket.destroy()),
+    /closes the connection immediately$/,
+    false,
+  ],
   [
     "greets in another protocol",
     () => createServer((socket) => void socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2\r\n")),
-    /does not speak gRPC: it says "SSH-2\.0-OpenSSH_9\.2"$/,
+    /does not speak gRPC: it answers "SSH-2\.0-OpenSSH_9\.2"$/,
     false,
   ],
-  ["says nothing", () => createServer(() => {}), /takes connections but does not answer$/, true],
+  ["does not answer", () => createServer(() => {}), /accepts connections but does not answer$/, true],
 ];
-for (const [what, make, message, timePasses] of strangers) {
-  test(`endpoint failure: whoever listens ${what}`, async () => {
+for (const [what, make, message, timePasses] of others) {
+  test(`endpoint failure: a server that ${what}`, async () => {
     const error = await failureAt(await listening(make()), { timePasses });
     assert.equal(error.code, UNREACHABLE);
     assert.match(error.message, message);
   });
 }
 
-test("endpoint failure: a silence on a clock that runs too fast for any runtime is told as that", async () => {
+test("endpoint failure: the hint for a silent server names a speed that is too high", async () => {
   const url = await listening(createServer(() => {}));
   const failure = { outcome: "timed-out", code: "DeadlineExceeded", message: "", text: "too late" } as const;
   const { signal } = new AbortController();
   for (const [speed, hint] of [
-    [999, /look at its process/],
-    [10_000, /With --speed 10000 a kubelet's two minutes are 12 ms: take a smaller one/],
+    [999, /check its process/],
+    [10_000, /With --speed 10000 a kubelet's two minutes are 12 ms: use a lower speed/],
   ] as const) {
     const error = await diagnoseEndpoint(parseEndpoint(url), failure, new SystemClock(speed), signal);
     assert.match(error.hint, hint);
   }
 });
 
-test("endpoint failure: an HTTP/2 server that knows no gRPC", async () => {
+test("endpoint failure: an HTTP/2 server without gRPC", async () => {
   const server = createHttp2Server((_request, response) => {
     response.writeHead(405);
     response.end();
@@ -172,7 +177,7 @@ test("endpoint failure: gRPC, but no container runtime interface", async () => {
   assert.match(error.hint, /disabled_plugins/);
 });
 
-test("endpoint failure: a runtime that only knows v1alpha2 is named", async () => {
+test("endpoint failure: a runtime with v1alpha2 only", async () => {
   const server = createHttp2Server().on("stream", (stream, headers) => {
     if (headers[":path"] !== "/runtime.v1alpha2.RuntimeService/Version") {
       stream.respond({ "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
@@ -211,21 +216,21 @@ for (const [what, version, message] of versions) {
   });
 }
 
-test("an abort ends the attempt, also while the endpoint is being looked at", async () => {
+test("an abort ends the attempt, also during the diagnosis", async () => {
   const clock = new FakeClock();
   const { trace } = recordingTrace(clock);
   const stop = new AbortController();
   const endpoint = await listening(createServer(() => {}));
   const attempt = createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, stop.signal);
   const rejected = assert.rejects(attempt, { message: "enough" });
-  await clock.advance(5_000); // no settings: now it is asked what it speaks
+  await clock.advance(5_000); // no settings: the diagnosis starts
   await clock.advance(100);
   stop.abort(new Error("enough"));
   await rejected;
   assert.equal(clock.sleeping, 0);
 });
 
-test("on a fast clock an endpoint has as long by the wall to answer", async () => {
+test("on a fast clock an endpoint still has five seconds of real time to answer", async () => {
   const clock = Object.assign(new FakeClock(), { speed: 10 });
   const { trace } = recordingTrace(clock);
   const stop = new AbortController();
@@ -235,7 +240,7 @@ test("on a fast clock an endpoint has as long by the wall to answer", async () =
   const rejected = assert.rejects(attempt, { message: "enough" });
   await clock.advance(49_000);
   await untilTrue(() => asked.length === 1);
-  await clock.advance(1_000); // now it is asked what it speaks, on a connection of its own
+  await clock.advance(1_000); // the diagnosis starts, on a connection of its own
   await untilTrue(() => asked.length === 2);
   assert.equal(asked[1], START_MS + 50_000);
   stop.abort(new Error("enough"));

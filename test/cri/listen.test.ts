@@ -9,7 +9,7 @@ import { startRuntime, temporaryFolder } from "./support.js";
 
 const handlers = { runtime: {}, image: {} };
 
-test("the socket is for its owner only, and gone after close", async () => {
+test("the socket has mode 0600, and is gone after close", async () => {
   const folder = temporaryFolder();
   const path = join(folder, "a.sock");
   const server = await serveCri(handlers, `unix://${path}`);
@@ -20,7 +20,7 @@ test("the socket is for its owner only, and gone after close", async () => {
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("a socket file that nobody listens on is replaced", async () => {
+test("a socket file without a server is replaced", async () => {
   const path = join(temporaryFolder(), "a.sock");
   const left = await serveCri(handlers, `unix://${path}`);
   rmSync(path);
@@ -28,11 +28,11 @@ test("a socket file that nobody listens on is replaced", async () => {
   const { spawnSync } = await import("node:child_process");
   const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
   spawnSync(process.execPath, ["-e", script]);
-  assert.ok(statSync(path).isSocket(), "a killed server leaves its socket behind");
+  assert.ok(statSync(path).isSocket(), "a killed server leaves its socket");
   await startRuntime({}, { endpoint: `unix://${path}` });
 });
 
-test("a socket that was replaced by another server's stays", async () => {
+test("a socket that another server has put in its place stays", async () => {
   const path = join(temporaryFolder(), "a.sock");
   const first = await serveCri(handlers, `unix://${path}`);
   rmSync(path);
@@ -44,12 +44,12 @@ test("a socket that was replaced by another server's stays", async () => {
 });
 
 const refused: readonly (readonly [string, (path: string) => void, RegExp])[] = [
-  ["a regular file", (path) => writeFileSync(path, "precious"), /there is a file of that name, and it is no socket/],
-  ["a folder", (path) => mkdirSync(path), /no socket/],
-  ["a link, even to a socket", (path) => symlinkSync("/nowhere", path), /no socket/],
+  ["a regular file", (path) => writeFileSync(path, "precious"), /a file with that name exists and is not a socket/],
+  ["a folder", (path) => mkdirSync(path), /not a socket/],
+  ["a link, even to a socket", (path) => symlinkSync("/nowhere", path), /not a socket/],
 ];
 for (const [what, make, why] of refused) {
-  test(`${what} at the socket's place is left alone`, async () => {
+  test(`${what} at the socket's path is left alone`, async () => {
     const folder = temporaryFolder();
     const path = join(folder, "a.sock");
     make(path);
@@ -60,7 +60,7 @@ for (const [what, make, why] of refused) {
   });
 }
 
-test("a socket that another server listens on is left alone", async () => {
+test("a socket with another server behind it is left alone", async () => {
   const path = join(temporaryFolder(), "a.sock");
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(path, resolve));
@@ -70,8 +70,8 @@ test("a socket that another server listens on is left alone", async () => {
 
 const bad = [
   ["unix:///nowhere/at/all.sock", "BAD_FILE", /its folder does not exist/],
-  ["tcp://0.0.0.0:0", "USAGE", /could be reached by other machines/],
-  ["tcp://192.0.2.1:0", "USAGE", /could be reached by other machines/],
+  ["tcp://0.0.0.0:0", "USAGE", /would be reachable from other machines/],
+  ["tcp://192.0.2.1:0", "USAGE", /would be reachable from other machines/],
 ] as const;
 for (const [endpoint, code, why] of bad) {
   test(`does not listen on ${endpoint}`, async () => {
@@ -81,7 +81,7 @@ for (const [endpoint, code, why] of bad) {
   });
 }
 
-test("a port that is taken is said to be", async () => {
+test("a taken port is reported", async () => {
   const first = await startRuntime({}, { endpoint: "tcp://127.0.0.1:0" });
   await assert.rejects(serveCri(handlers, first.endpoint), /the port is taken/);
 });

@@ -39,13 +39,13 @@ import { verifyContainerStatus, verifySandboxStatus } from "./verify.js";
 export const RUNTIME_REQUEST_TIMEOUT_MS = 120_000;
 
 /**
- * The kubelet's side of the RuntimeService: a method for each call, with the deadline that the kubelet gives it and the
- * checks that it makes on the response. What went wrong is a value; only an abort is thrown (the signal's reason).
+ * The kubelet's client of the RuntimeService: a method for each call, with the kubelet's deadline and its checks of the
+ * response. Failures are values; only an abort is thrown (the signal's reason).
  *
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (remoteRuntimeService). Statistics are in `RemoteStats`.
  */
 export class RemoteRuntimeService {
-  /** @param timeoutMs ms of the channel's clock, for calls that have no other deadline */
+  /** @param timeoutMs ms of the channel's clock, for calls without a deadline of their own */
   constructor(
     readonly channel: CriChannel,
     readonly timeoutMs = RUNTIME_REQUEST_TIMEOUT_MS,
@@ -77,7 +77,7 @@ export class RemoteRuntimeService {
   }
 
   /**
-   * Has twice as long as other calls: networks are set up in it.
+   * Has twice the usual timeout, because it sets up networks.
    * @returns the sandbox's ID
    */
   async runPodSandbox(
@@ -109,7 +109,7 @@ export class RemoteRuntimeService {
     return verifiedSandbox(await this.#call(RUNTIME_SERVICE.podSandboxStatus, { podSandboxId, verbose }, signal));
   }
 
-  /** The status through a projection, which must have what is verified. @param rpc of `podSandboxStatusOf(...)` */
+  /** The status through a projection, which must include the verified fields. @param rpc of `podSandboxStatusOf(...)` */
   podSandboxStatusAs<F extends FieldTable>(
     rpc: PodSandboxStatusRpc<F>,
     podSandboxId: string,
@@ -152,7 +152,7 @@ export class RemoteRuntimeService {
     return done(await this.#call(RUNTIME_SERVICE.startContainer, { containerId }, signal));
   }
 
-  /** Has the grace period on top of the usual time, so that the runtime can still kill the container after it. */
+  /** Adds the grace period to the timeout, so that the runtime can still kill the container after it. */
   async stopContainer(containerId: string, gracePeriodSeconds: number, signal: AbortSignal): Promise<RpcResult<void>> {
     const request = { containerId, timeout: gracePeriodSeconds };
     const timeoutMs = this.timeoutMs + gracePeriodSeconds * 1000;
@@ -187,7 +187,7 @@ export class RemoteRuntimeService {
     return verifiedContainer(await this.#call(RUNTIME_SERVICE.containerStatus, { containerId, verbose }, signal));
   }
 
-  /** The status through a projection, which must have what is verified. @param rpc of `containerStatusOf(...)` */
+  /** The status through a projection, which must include the verified fields. @param rpc of `containerStatusOf(...)` */
   containerStatusAs<F extends FieldTable>(
     rpc: ContainerStatusRpc<F>,
     containerId: string,
@@ -210,11 +210,11 @@ export class RemoteRuntimeService {
   }
 
   /**
-   * Runs a command to its end. Without a timeout it may take for ever; with one, the runtime gets the usual time on top to
-   * clean up, and a deadline that passes is `timed-out`.
+   * Runs a command to its end. Without a timeout there is no deadline; with one, the runtime has the usual time on top to
+   * clean up, and a missed deadline is `timed-out`.
    *
-   * Differs: a command that exits with another code than 0 is no error here; `exitCode` says it.
-   * @param timeoutMs 0: none; the runtime is told whole seconds
+   * Differs: a non-zero exit code is not an error; see `exitCode`.
+   * @param timeoutMs 0: none; sent in whole seconds
    */
   async execSync(
     containerId: string,
@@ -230,7 +230,7 @@ export class RemoteRuntimeService {
     return { ...result, message: text, text };
   }
 
-  /** @returns the URL at which the streams are; what it is good for ends soon, and whoever has it may use it */
+  /** @returns the URL of the streams: valid for a short time, and a secret */
   async exec(request: Init<typeof ExecRequest>, signal: AbortSignal): Promise<RpcResult<string>> {
     return urlOf(await this.#call(RUNTIME_SERVICE.exec, request, signal));
   }
@@ -265,15 +265,15 @@ export class RemoteRuntimeService {
   }
 
   /**
-   * What happens to containers, as it happens, until the runtime ends the stream or `signal` aborts (both: normal end).
-   * @throws RpcError when the runtime refuses it (Unimplemented: it sends no events) or the connection breaks
+   * Container events. Ends normally when the runtime ends the stream or `signal` aborts.
+   * @throws RpcError when the runtime refuses (Unimplemented: it has no events) or the connection breaks
    */
   getContainerEvents(signal: AbortSignal): AsyncGenerator<ContainerEventResponse> {
     return this.channel.stream(RUNTIME_SERVICE.getContainerEvents, {}, { signal });
   }
 }
 
-/** A status, if there is one, must be complete. */
+/** A status must be complete if there is one. */
 function verified<R extends { readonly status: unknown }, S>(
   result: RpcResult<R>,
   complaint: (status: S) => string | undefined,

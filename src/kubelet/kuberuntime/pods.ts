@@ -3,7 +3,7 @@ import { sandboxToContainerState, toKubeContainerState, toMs } from "./convert.j
 import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "./labels.js";
 import type { ListedContainer, ListedSandbox } from "./runtime-service.js";
 
-interface PodInMaking {
+interface GrowingPod {
   readonly podUid: string;
   readonly name: string;
   readonly namespace: string;
@@ -13,16 +13,16 @@ interface PodInMaking {
 }
 
 /**
- * Puts the containers and sandboxes of both lists together by the pod they belong to. Pure.
+ * Groups the containers and sandboxes of both lists by pod. Pure.
  *
- * A sandbox says whose it is in its metadata, a container in its labels: one without them belongs to a pod without a uid,
- * which is how containers that no kubelet made appear. Entries without metadata (or containers without an image) are left
- * out. Newest pod first.
+ * A sandbox names its pod in its metadata, a container in its labels. A container without these labels, which a kubelet did
+ * not create, belongs to a pod without a uid. Entries without metadata and containers without an image are left out. The
+ * newest pod comes first.
  *
  * Mirrors GetPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  */
 export function groupIntoPods(sandboxes: readonly ListedSandbox[], containers: readonly ListedContainer[]): Pod[] {
-  const pods = new Map<string, PodInMaking>();
+  const pods = new Map<string, GrowingPod>();
   for (const { id, metadata, state, createdAt } of sandboxes) {
     if (metadata === undefined) continue;
     const pod = podOf(pods, metadata.uid, metadata.name, metadata.namespace);
@@ -40,7 +40,7 @@ export function groupIntoPods(sandboxes: readonly ListedSandbox[], containers: r
   return [...pods.values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
 }
 
-function podOf(pods: Map<string, PodInMaking>, podUid: string, name: string, namespace: string): PodInMaking {
+function podOf(pods: Map<string, GrowingPod>, podUid: string, name: string, namespace: string): GrowingPod {
   let pod = pods.get(podUid);
   if (pod === undefined) {
     pod = { podUid, name, namespace, createdAtMs: 0, containers: [], sandboxes: [] };

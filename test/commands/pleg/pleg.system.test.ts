@@ -121,7 +121,7 @@ describe("wrong usage", () => {
   const table: readonly [readonly string[], number, string][] = [
     [["--mock", "--cri", "unix:///x.sock"], 2, "--mock is for the embedded runtime"],
     [["--speed", "2", "--cri", "unix:///x.sock"], 2, "--speed is for the embedded runtime"],
-    [["--cri", "ftp://x"], 2, "is no endpoint of a container runtime"],
+    [["--cri", "ftp://x"], 2, "is not the endpoint of a container runtime"],
     [["--cri", "unix:///nowhere/at/all.sock"], 3, "unix:///nowhere/at/all.sock"],
     [["--relist-period", "1ms"], 2, "at least 10ms"],
     [["--http", "0.0.0.0:8080"], 2, "an address of this machine"],
