@@ -1,16 +1,15 @@
 import type { ByteReader, StreamError } from "./bytes.js";
 
-/** Whoever waits for the next piece. */
+/** A reader that waits for the next piece. */
 interface Waiting {
   resolve(result: IteratorResult<Uint8Array>): void;
   reject(error: unknown): void;
 }
 
 /**
- * Bytes between a connection that brings them and whoever reads them.
+ * A queue of bytes between a connection and its reader.
  *
- * It takes whatever it is given: the connection looks at `waitingBytes` and stops reading when there are too many, and is
- * told by `onTaken` when it may go on.
+ * It accepts all bytes: the connection checks `waitingBytes`, stops reading above its limit, and resumes in `onTaken`.
  */
 export class ByteQueue implements ByteReader {
   #pieces: Uint8Array[] = [];
@@ -20,7 +19,7 @@ export class ByteQueue implements ByteReader {
   #error: StreamError | undefined;
   #reader: Waiting | undefined;
 
-  /** @param onTaken called with the count of bytes that do not wait any more */
+  /** @param onTaken called with the number of bytes that were consumed or dropped */
   constructor(readonly onTaken: (byteCount: number) => void) {}
 
   get waitingBytes(): number {
@@ -39,20 +38,20 @@ export class ByteQueue implements ByteReader {
     }
   }
 
-  /** No more will come; what waits can still be read. */
+  /** No more bytes will come; the reader still gets the waiting ones. */
   end(): void {
     this.#isOver = true;
     this.#wakeReader();
   }
 
-  /** Ends with an error, after what waits was read. */
+  /** Ends with an error, after the waiting bytes were read. */
   fail(error: StreamError): void {
     if (this.#isOver) return;
     this.#error = error;
     this.end();
   }
 
-  /** Throws away what waits and what still comes. */
+  /** Drops waiting and future bytes. */
   discard(): void {
     this.#isUnwanted = true;
     this.#pieces = [];
@@ -91,7 +90,7 @@ export class ByteQueue implements ByteReader {
     });
   }
 
-  /** One reader at a time. Leaving the loop early means that nothing more is wanted. */
+  /** One reader at a time. Leaving the loop early drops the rest. */
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return {
       next: () => this.#next(),

@@ -8,47 +8,47 @@ import { readBounded } from "./read-bounded.js";
 
 export interface DialOptions {
   readonly method: "GET" | "POST";
-  /** A name with several values is sent as several headers. `Connection` and `Upgrade` come by themselves. */
+  /** A name with several values becomes several headers. `Connection` and `Upgrade` are added. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** what to upgrade to: `SPDY/3.1`, `websocket` */
+  /** the protocol: `SPDY/3.1`, `websocket` */
   readonly protocol: string;
-  /** for https: made once where one connects again */
+  /** for https; create it once for repeated connections */
   readonly tls?: TlsSessions | TlsIdentity;
 }
 
-/** The server has switched: from here on the socket speaks the other protocol. */
+/** The server has switched: the socket now speaks the other protocol. */
 export interface UpgradedSocket {
   readonly outcome: "upgraded";
   readonly socket: Duplex;
-  /** what came together with the answer: the first bytes of the other protocol */
+  /** the first bytes of the other protocol, received with the answer */
   readonly head: Buffer;
   readonly headers: IncomingHttpHeaders;
-  /** names and values in turn, as they were sent */
+  /** names and values in turn, as received */
   readonly rawHeaders: readonly string[];
 }
 
-/** The server answered, and does not want to. The connection is closed. */
+/** The server refused the upgrade. The connection is closed. */
 export interface RefusedUpgrade {
   readonly outcome: "refused";
   readonly status: number;
   readonly statusText: string;
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders: readonly string[];
-  /** its beginning, when it is long */
+  /** the beginning of the body */
   readonly body: Buffer;
 }
 
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * Connects to a server and asks it with an HTTP/1.1 request to speak another protocol.
+ * Connects to a server and requests another protocol with HTTP/1.1.
  *
- * Mirrors k8s.io/apimachinery/pkg/util/httpstream/spdy/roundtripper.go (RoundTrip). Differs: follows no redirects and uses no
- * proxies of the environment: nothing is dialled but what was named.
+ * Mirrors k8s.io/apimachinery/pkg/util/httpstream/spdy/roundtripper.go (RoundTrip). Differs: follows no redirects and
+ * ignores proxies in the environment, so it only connects to the given server.
  *
  * @param url http or https
- * @throws StreamError, with the system's error as its cause, when there is no connection, or it broke before an answer; the
- *   signal's reason when that aborts first
+ * @throws StreamError, with the system's error as its cause, if there is no connection, or it breaks before an answer;
+ * the signal's reason if that aborts first
  */
 export async function dialUpgrade(
   url: string | URL,
@@ -71,7 +71,7 @@ export async function dialUpgrade(
     };
     const settled = () => signal.removeEventListener("abort", onAbort);
     signal.addEventListener("abort", onAbort, { once: true });
-    // Stays: `destroy` is an error to a request that waits.
+    // The listener stays, because `destroy` causes an error in a waiting request.
     request.on("error", (cause) => {
       settled();
       reject(new StreamError(cause.message, { cause }));
@@ -91,7 +91,7 @@ export async function dialUpgrade(
   });
 }
 
-/** A connection of its own, without an agent: an upgraded one is never given back. */
+/** A connection without an agent, because an upgraded one is never reused. */
 function overTls(tls: TlsSessions | TlsIdentity): RequestOptions {
   const sessions = tls instanceof TlsSessions ? tls : new TlsSessions(tls);
   return { defaultPort: 443, createConnection: (server: TlsServer) => sessions.connect(server) };

@@ -1,18 +1,18 @@
-/** One frame on the wire, for traces and `--frames`: reported where it was sent or taken. */
+/** One frame on the wire, for traces and `--frames`, reported where it is sent or received. */
 export interface FrameReport {
   readonly direction: "sent" | "received";
   readonly framing: "SPDY" | "WebSocket";
-  /** `SYN_STREAM`, `DATA`, `WINDOW_UPDATE`, ...; of a WebSocket `binary`, `text`, `close`, `ping`, `pong` */
+  /** `SYN_STREAM`, `DATA`, `WINDOW_UPDATE`, ...; for a WebSocket `binary`, `text`, `close`, `ping`, `pong` */
   readonly type: string;
   /** SPDY's stream ID */
   readonly streamId?: number;
-  /** what it belongs to, when that is known: `stdin`, `stdout`, `stderr`, `error`, `resize`, `close`, `data 80` */
+  /** the stream's purpose, if known: `stdin`, `stdout`, `stderr`, `error`, `resize`, `close`, `data 80` */
   readonly channel?: string;
-  /** of the payload, without the frame's own head and the channel's byte */
+  /** size of the payload, without the frame's head and the channel's byte */
   readonly length: number;
-  /** the payload's first bytes, 64 at most */
+  /** at most the first 64 bytes of the payload */
   readonly head: Uint8Array;
-  /** in words: `FIN`, `window +65536`, `status PROTOCOL_ERROR`, `streamtype=stdin` */
+  /** details: `FIN`, `window +65536`, `status PROTOCOL_ERROR`, `streamtype=stdin` */
   readonly note?: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../util/clock.js";
 
-/** Tells once when nothing has happened for too long. */
+/** Reports once that nothing has happened for too long. */
 export class IdleWatch {
   #lastMs: number;
   #timer: Timer;

@@ -2,33 +2,33 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../util/clock.js";
 import { readBeforeFailing } from "./last-words.js";
 
-/** How many bytes went through a joint. */
+/** The number of bytes that passed in each direction. */
 export interface Joined {
   readonly fromClient: number;
   readonly toClient: number;
 }
 
-/** What was read from either side already, behind the head of its request or answer. */
+/** Bytes that were already read after the head of a request or answer. */
 export interface JointHeads {
   readonly client: Buffer;
   readonly server: Buffer;
 }
 
-/** How long a client has to close its side after the server has ended. */
+/** The time that a client has to close its side after the server has ended. */
 const LINGER_MS = 1_000;
 
 /**
- * Passes bytes on in both directions, unread, until either side is done: then what is under way still arrives, and both
- * are closed. A side that does not take its bytes slows the other one down.
+ * Copies bytes in both directions until either side ends; then delivers the bytes under way and closes both. A slow
+ * reader slows the other side down.
  *
- * Mirrors the end of tryUpgrade in k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go.
- * Differs: not made of Node's `pipe`, which listens to nine events on each side; this is most of what a short stream costs.
- * What a client still sends after the server's end is read and dropped for a second: closed with bytes unread, a connection
- * is reset, and the client's next write fails before it has read the last words. For the same reason a side that takes no
- * more is still read to its end.
+ * Mirrors the end of tryUpgrade in k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go. Differs: does not use Node's
+ * `pipe`, whose nine listeners per side are most of the cost of a short stream. After the server's end, the client's
+ * bytes are read and dropped for a second: closing a connection with unread bytes resets it, and the client's next
+ * write would fail before it has read the last message. For the same reason, a side that no longer accepts bytes is
+ * still read to its end.
  *
- * @param clock of the second
- * @param signal breaks both off
+ * @param clock for the second
+ * @param signal closes both sides
  * @returns when both are closed
  */
 export function joinSockets(
@@ -57,7 +57,7 @@ export function joinSockets(
   });
 }
 
-/** One direction, and the end of the side that it comes from. */
+/** One direction, and the end of its source. */
 function passOn(
   from: Duplex,
   to: Duplex,
@@ -73,7 +73,7 @@ function passOn(
     resume();
   });
   const take = (bytes: Buffer) => {
-    // It may have ended meanwhile: then nobody is left to take this.
+    // The target may have ended meanwhile.
     if (isDeaf || !to.writable) return;
     passed.bytes += bytes.length;
     if (to.write(bytes) || isDeaf) return;
@@ -83,14 +83,14 @@ function passOn(
   from.on("data", take);
   from.resume();
   if (head.length > 0) take(head);
-  // Why it ended is for neither side: both see an end.
+  // The reason does not matter: both sides see an end.
   from.on("error", () => from.destroy());
   let isOver = false;
   const over = () => {
     if (isOver) return;
     isOver = true;
     endOther(to);
-    // It may have been stopped for the sake of this side.
+    // The source may have been paused for this target.
     to.resume();
   };
   from.once("end", () => {
@@ -106,7 +106,7 @@ function passOn(
   return passed;
 }
 
-/** Ends our side; what comes until the peer's end, which is waited for a second, is dropped by who reads it. */
+/** Ends our side, and waits a second for the peer's end while its reader drops the rest. */
 function endAndLinger(stream: Duplex, clock: Clock): void {
   if (stream.destroyed) return;
   stream.end();
@@ -114,7 +114,7 @@ function endAndLinger(stream: Duplex, clock: Clock): void {
   stream.once("close", () => timer.stop());
 }
 
-/** Closes once all that was written is out. */
+/** Closes once everything written has been sent. */
 function endSoon(stream: Duplex): void {
   if (stream.destroyed) return;
   if (stream.writableFinished) stream.destroy();

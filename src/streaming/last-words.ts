@@ -3,13 +3,13 @@ import type { Duplex } from "node:stream";
 type Written = (error?: Error | null) => void;
 
 /**
- * Lets a socket's failing write wait until all that the peer had said is read: then the socket fails by it, or has ended
- * meanwhile. A peer that closes without reading to the end resets the connection; Node destroys a socket whose write fails,
- * and what it had not read of it, often how a command ended, would be lost.
+ * Delays a socket's failed write until everything from the peer was read. A peer that closes without reading to the end
+ * resets the connection. Node destroys a socket whose write fails, and its unread bytes would be lost, often the result
+ * of a command.
  *
- * Go's sockets read on after a failed write by themselves: a write's error is its caller's alone.
+ * Go's sockets keep reading after a failed write: the error only concerns the writer.
  *
- * @param deaf called when the peer takes nothing any more: nobody should wait for this socket's writes before reading it
+ * @param deaf called when the peer no longer accepts bytes: stop waiting for writes before reading
  */
 export function readBeforeFailing(socket: Duplex, deaf: () => void = () => {}): void {
   const held =
@@ -20,13 +20,13 @@ export function readBeforeFailing(socket: Duplex, deaf: () => void = () => {}): 
         socket.off("end", tell).off("close", tell);
         written(error);
       };
-      // Closed without an end: this side has had enough.
+      // Closed without an end: this side stopped reading.
       socket.on("end", tell).on("close", tell);
       deaf();
     };
   const write = socket._write;
   socket._write = (chunk, encoding, written) => write.call(socket, chunk, encoding, held(written));
-  // Streams without one have null there.
+  // Streams without one have null here.
   const writeAll = socket._writev ?? undefined;
   if (writeAll !== undefined) socket._writev = (chunks, written) => writeAll.call(socket, chunks, held(written));
 }

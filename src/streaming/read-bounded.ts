@@ -1,11 +1,11 @@
-/** What becomes of what is too much: it is read and dropped, or nothing more is read and its source is closed. */
+/** What happens to bytes beyond the limit: they are read and dropped, or reading stops and the source closes. */
 export type TooMuch = "drop" | "leave";
 
 /**
- * Reads a stream that carries a short text.
+ * Reads a stream with a short text.
  *
- * @param maxBytes no more than this is kept
- * @returns what came, and how the stream failed if it did: cut off, what came is what there is
+ * @param maxBytes the most to keep
+ * @returns the bytes, and the stream's error if it failed; the bytes before an error are kept
  */
 export async function readBounded(
   source: AsyncIterable<Uint8Array> | undefined,

@@ -8,23 +8,23 @@ import { acceptSpdyPortForward } from "./spdy-server.js";
 import { acceptWebSocketPortForward } from "./websocket-server.js";
 
 export interface AcceptPortForwardOptions {
-  /** what a WebSocket forwards; over SPDY each connection names its own */
+  /** the ports of a WebSocket; over SPDY each connection names its port */
   readonly ports: readonly number[];
   readonly clock: Clock;
   readonly observer?: FrameObserver;
   /** default four hours */
   readonly idleTimeoutMs?: number;
-  /** SPDY: how long the second stream of a pair may come after the first; default 30 s */
+  /** SPDY: the time limit for the second stream of a pair; default 30 s */
   readonly creationTimeoutMs?: number;
 }
 
 /**
- * Serves a port-forward by whatever the client asks for: a WebSocket or SPDY. What kubectl does since 1.31, SPDY in a
- * WebSocket, is for API servers only.
+ * Serves a port-forward with the client's protocol: WebSocket or SPDY. SPDY in a WebSocket, which kubectl uses since
+ * 1.31, is only for API servers.
  *
  * Mirrors pkg/kubelet/cri/streaming/portforward/portforward.go (ServePortForward).
  *
- * @throws StreamError when the upgrade was refused: the client has its answer then
+ * @throws StreamError if the upgrade was refused; the client has its answer then
  */
 export async function acceptPortForward(
   request: IncomingMessage,

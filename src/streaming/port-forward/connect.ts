@@ -5,18 +5,18 @@ import { PORT_FORWARD_TUNNEL } from "../websocket/subprotocols.js";
 import type { PortForwardClientSession } from "./session.js";
 import { connectSpdyPortForward, spdyPortForward } from "./spdy-client.js";
 
-/** `tunnel`: SPDY in a WebSocket, as kubectl tries it first since 1.31. */
+/** `tunnel`: SPDY in a WebSocket, kubectl's first choice since 1.31. */
 export type PortForwardProtocol = "tunnel" | "spdy";
 
 export interface ConnectPortForwardOptions extends Pick<DialOptions, "headers" | "tls"> {
   readonly clock: Clock;
   readonly observer?: FrameObserver;
-  /** one after the other, until one is not refused */
+  /** tried in order, until one is accepted */
   readonly protocols: readonly PortForwardProtocol[];
 }
 
 export interface PortForwardConnection {
-  /** undefined when every protocol was refused */
+  /** undefined if every protocol was refused */
   readonly session: PortForwardClientSession | undefined;
   readonly refused: readonly { readonly protocol: PortForwardProtocol; readonly refusal: RefusedUpgrade }[];
 }
@@ -25,12 +25,12 @@ export interface PortForwardConnection {
 const HEARTBEAT = { periodMs: 5_000, deadlineMs: 61_000 };
 
 /**
- * Asks a server for a port-forward that any number of connections can be opened in.
+ * Requests a port-forward for any number of connections.
  *
  * Mirrors client-go/tools/portforward/fallback_dialer.go.
  *
  * @param url of the port-forward: http or https
- * @throws StreamError when there is no connection or it broke; the signal's reason
+ * @throws StreamError if there is no connection or it breaks; the signal's reason
  */
 export async function connectPortForward(
   url: string | URL,

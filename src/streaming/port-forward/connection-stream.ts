@@ -2,8 +2,8 @@ import { Duplex } from "node:stream";
 import type { ForwardedConnection } from "./session.js";
 
 /**
- * A forwarded connection as a stream of Node's, which its HTTP client asks for. To destroy it closes the connection.
- * @param failed makes an error of what the other side said went wrong
+ * A forwarded connection as a Node stream, for Node's HTTP client. Destroying it closes the connection.
+ * @param failed makes an error from the other side's message
  */
 export function connectionStream(connection: ForwardedConnection, failed: (why: string) => Error): Duplex {
   const incoming = connection.incoming[Symbol.asyncIterator]();

@@ -14,7 +14,7 @@ export interface SpdyPortForwardOptions {
 }
 
 export interface ConnectSpdyPortForwardOptions extends SpdyPortForwardOptions, Pick<DialOptions, "headers" | "tls"> {
-  /** default POST, as client-go does */
+  /** default POST, as in client-go */
   readonly method?: DialOptions["method"] | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface ConnectedSpdyPortForward {
 }
 
 /**
- * Asks a server for a port-forward over SPDY.
+ * Requests a port-forward over SPDY.
  *
  * Mirrors client-go/tools/portforward/portforward.go (ForwardPorts).
  *
- * @returns the session, or the server's answer when it refused
- * @throws StreamError when there is no connection or it broke; the signal's reason
+ * @returns the session, or the server's refusal
+ * @throws StreamError if there is no connection or it breaks; the signal's reason
  */
 export async function connectSpdyPortForward(
   url: string | URL,
@@ -58,9 +58,10 @@ export async function connectSpdyPortForward(
 }
 
 /**
- * The client's side of a port-forward on a socket that speaks SPDY already: upgraded, or a tunnel of WebSocket messages.
+ * The client's side of a port-forward on a socket that already speaks SPDY: upgraded, or a tunnel of WebSocket
+ * messages.
  *
- * Mirrors client-go/tools/portforward/portforward.go (handleConnection). Differs: the two streams are opened at once.
+ * Mirrors client-go/tools/portforward/portforward.go (handleConnection). Differs: opens both streams at once.
  */
 export function spdyPortForward(
   socket: Duplex,

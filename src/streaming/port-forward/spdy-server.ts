@@ -14,7 +14,7 @@ import { PORT_FORWARD_PROTOCOL, SPDY_PORT_FORWARD, serverConnection } from "./sp
 const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
 /** Mirrors k8s.io/apimachinery/pkg/util/remotecommand/constants.go (DefaultStreamCreationTimeout). */
 const DEFAULT_CREATION_TIMEOUT_MS = 30_000;
-/** Connections that wait to be taken. */
+/** The backlog of connections that were not taken yet. */
 const MAX_WAITING = 1024;
 
 export interface AcceptSpdyPortForward {
@@ -22,7 +22,7 @@ export interface AcceptSpdyPortForward {
   readonly observer?: FrameObserver | undefined;
   /** default four hours */
   readonly idleTimeoutMs?: number | undefined;
-  /** how long the second stream of a pair may come after the first; default 30 s */
+  /** the time limit for the second stream of a pair; default 30 s */
   readonly creationTimeoutMs?: number | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface AcceptSpdyPortForward {
  *
  * Mirrors pkg/kubelet/cri/streaming/portforward/httpstream.go (handleHTTPStreams).
  *
- * @throws StreamError when the upgrade was refused: the client has its answer then
+ * @throws StreamError if the upgrade was refused; the client has its answer then
  */
 export async function acceptSpdyPortForward(
   request: IncomingMessage,
@@ -43,7 +43,7 @@ export async function acceptSpdyPortForward(
   return serveSpdyPortForward(socket, head, accept);
 }
 
-/** The same on a socket that speaks SPDY already: the far end of a tunnel of WebSocket messages. */
+/** The same on a socket that already speaks SPDY: the far end of a tunnel of WebSocket messages. */
 export function serveSpdyPortForward(
   socket: Duplex,
   head: Uint8Array,
@@ -130,14 +130,14 @@ class SpdyForwardSession implements PortForwardServerSession {
     const half: HalfPair = { timer: new AbortController() };
     this.#halves.set(requestId, half);
     void first.closed.then(() => {
-      // Reset before its other half came.
+      // Reset before the other stream of the pair came.
       half.timer.abort("done");
       if (this.#halves.get(requestId) === half) this.#halves.delete(requestId);
     });
     this.clock.sleep(this.creationTimeoutMs, half.timer.signal).then(
       () => this.#giveUp(requestId, half),
       () => {
-        // Complete, or the connection is over.
+        // The pair is complete, or the connection is over.
       },
     );
     return half;
@@ -156,14 +156,14 @@ class SpdyForwardSession implements PortForwardServerSession {
   }
 }
 
-/** @returns undefined when the header is missing or no port. Mirrors httpStreamReceived. */
+/** @returns undefined without a valid port header. Mirrors httpStreamReceived. */
 function portOf({ headers }: SpdyStream): number | undefined {
   const text = headers["port"] ?? "";
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   return port >= 1 && port <= 65_535 ? port : undefined;
 }
 
-/** Clients of Kubernetes 1.0 give no ID: their data stream is opened right after the error stream. */
+/** Clients of Kubernetes 1.0 send no ID: their data stream follows right after the error stream. */
 function requestIdOf({ headers, id }: SpdyStream, type: "data" | "error"): string {
   const given = headers["requestid"] ?? "";
   return given !== "" ? given : String(type === "error" ? id : id - 2);

@@ -11,7 +11,7 @@ export const SPDY_PORT_FORWARD: PortForwardServerSession["protocol"] = {
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The two streams of one forwarded connection: its bytes, and words about what went wrong. */
+/** The two streams of one forwarded connection: bytes, and an error message. */
 export interface StreamPair {
   readonly data: SpdyStream;
   readonly error: SpdyStream;
@@ -19,7 +19,7 @@ export interface StreamPair {
 
 /** The server's side. */
 export function serverConnection({ data, error }: StreamPair, port: number): ForwardedConnection {
-  // A client says nothing on it, and closes its side at once.
+  // A client sends nothing on it, and closes its side at once.
   error.inbox.drop();
   return {
     port,
@@ -27,7 +27,7 @@ export function serverConnection({ data, error }: StreamPair, port: number): For
     write: (bytes) => data.write(bytes),
     async end() {
       await data.end();
-      // Older clients wait for this one before they let go of their side.
+      // Older clients wait for this end before they close their side.
       await error.end();
     },
     async fail(message) {
@@ -37,7 +37,7 @@ export function serverConnection({ data, error }: StreamPair, port: number): For
         await error.write(Buffer.from(message));
         await error.end();
       } catch {
-        // The client is gone: nobody is left to be told.
+        // The client is gone.
       }
     },
     failure: data.closed.then(() => undefined),

@@ -1,9 +1,9 @@
-/** The channel with the bytes of the port that is named at this place. */
+/** The data channel of the port at this index. */
 export function dataChannel(index: number): number {
   return 2 * index;
 }
 
-/** The channel with what went wrong. */
+/** The error channel of the port at this index. */
 export function errorChannel(index: number): number {
   return 2 * index + 1;
 }
@@ -14,7 +14,7 @@ export function forwardChannelName(ports: readonly number[], channel: number): s
   return port === undefined ? undefined : `${channel % 2 === 0 ? "data" : "error"} ${port}`;
 }
 
-/** What both channels of a port begin with: two bytes, little endian, as upstream writes it. */
+/** The first message on both channels of a port: the port as two bytes, little endian, as upstream writes it. */
 export function portBytes(port: number): Uint8Array {
   return Uint8Array.of(port & 0xff, port >> 8);
 }

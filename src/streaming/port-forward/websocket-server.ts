@@ -10,7 +10,7 @@ import type { ForwardedConnection, PortForwardServerSession } from "./session.js
 import { dataChannel, errorChannel, forwardChannelName, portBytes } from "./websocket-channels.js";
 
 export interface AcceptWebSocketPortForward {
-  /** one connection is opened to each, at once; at most 127 */
+  /** one connection is opened to each at once; at most 127 */
   readonly ports: readonly number[];
   readonly clock: Clock;
   readonly observer?: FrameObserver;
@@ -19,16 +19,16 @@ export interface AcceptWebSocketPortForward {
 }
 
 const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
-/** A channel is one byte, and a port has two. */
+/** A channel number is one byte, and each port needs two. */
 const MAX_PORTS = 127;
 
 /**
- * Serves a port-forward over a WebSocket: a channel with bytes and one with errors for each port, both of which begin with
- * the port.
+ * Serves a port-forward over a WebSocket: a data channel and an error channel per port, which both start with the port
+ * number.
  *
  * Mirrors pkg/kubelet/cri/streaming/portforward/websocket.go (handleWebSocketStreams, websocketStreamHandler).
  *
- * @throws StreamError when the handshake was refused: the client has its answer then
+ * @throws StreamError if the handshake was refused; the client has its answer then
  */
 export async function acceptWebSocketPortForward(
   request: IncomingMessage,
@@ -87,7 +87,7 @@ class WebSocketForwardSession implements PortForwardServerSession {
     const outgoing = connection.writer(dataChannel(index), "server");
     const errors = connection.writer(errorChannel(index), "server");
     const begin = portBytes(port);
-    // Whoever is gone already needs no ports.
+    // The client may be gone already.
     void outgoing.write(begin).catch(() => {});
     void errors.write(begin).catch(() => {});
     let isOpen = true;
@@ -102,7 +102,7 @@ class WebSocketForwardSession implements PortForwardServerSession {
       port,
       incoming,
       write: (bytes) => outgoing.write(bytes),
-      // Its directions cannot end by themselves: the other one stays open.
+      // A single direction cannot be closed, so the other one stays open.
       end: async () => {
         if (!connection.over.aborted) await outgoing.end();
       },
@@ -115,7 +115,7 @@ class WebSocketForwardSession implements PortForwardServerSession {
     };
   }
 
-  /** The connection ends with the last of its ports. */
+  /** The WebSocket closes with its last port. */
   async #closedOne(): Promise<void> {
     this.#openCount--;
     if (this.#openCount > 0) return;

@@ -12,18 +12,18 @@ export interface AcceptRemoteCommandOptions {
   readonly observer?: FrameObserver;
   /** default four hours */
   readonly idleTimeoutMs?: number;
-  /** SPDY: how long the client has to open its streams; default 30 s */
+  /** SPDY: the time limit for opening the streams; default 30 s */
   readonly creationTimeoutMs?: number;
-  /** WebSocket subprotocols; default: those of kubelets and runtimes, which do not know v5 */
+  /** WebSocket subprotocols; default: those of kubelets and runtimes, which exclude v5 */
   readonly subprotocols?: readonly string[];
 }
 
 /**
- * Serves a remote command by whatever the client asks for: a WebSocket, or SPDY.
+ * Serves a remote command with the client's protocol: WebSocket or SPDY.
  *
  * Mirrors pkg/kubelet/cri/streaming/remotecommand/httpstream.go (createStreams).
  *
- * @throws StreamError when the upgrade was refused: the client has its answer then
+ * @throws StreamError if the upgrade was refused; the client has its answer then
  */
 export async function acceptRemoteCommand(
   request: IncomingMessage,

@@ -1,9 +1,9 @@
-/** Tells whoever runs a command that its client is gone; that this side ends the session is no such thing. */
+/** Detects that a command's client is gone, unlike an end of the session by this side. */
 export class ClientGone {
   readonly #gone = new AbortController();
   #isOurEnd = false;
 
-  /** @param over aborts when the connection cannot be used any more, by either side's doing */
+  /** @param over aborts when the connection has ended, for either side's reasons */
   constructor(over: AbortSignal) {
     const leave = () => {
       if (!this.#isOurEnd) this.#gone.abort(over.reason);
@@ -17,12 +17,12 @@ export class ClientGone {
     return this.#gone.signal;
   }
 
-  /** Whether there is nobody to be told anything: the client is gone, or this side has ended the session. */
+  /** Whether there is no client to report to: it is gone, or this side has ended the session. */
   get isOver(): boolean {
     return this.#isOurEnd || this.#gone.signal.aborted;
   }
 
-  /** This side ends the session: what follows is not the client's doing. */
+  /** This side ends the session, so a later end is not the client's. */
   ourEnd(): void {
     this.#isOurEnd = true;
   }

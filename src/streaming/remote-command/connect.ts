@@ -14,7 +14,7 @@ export interface ConnectRemoteCommandOptions extends Pick<DialOptions, "headers"
   readonly options: RemoteCommandOptions;
   readonly clock: Clock;
   readonly observer?: FrameObserver;
-  /** one after the other, until one is not refused; client-go's since 1.31: `v5`, then `spdy` */
+  /** tried in order, until one is accepted; client-go's since 1.31: `v5`, then `spdy` */
   readonly protocols: readonly RemoteCommandProtocol[];
 }
 
@@ -24,20 +24,20 @@ export interface RefusedProtocol {
 }
 
 export interface RemoteCommandConnection {
-  /** undefined when every protocol was refused */
+  /** undefined if every protocol was refused */
   readonly session: RemoteCommandClientSession | undefined;
-  /** those that were tried before */
+  /** the refused protocols */
   readonly refused: readonly RefusedProtocol[];
 }
 
 /**
- * Asks a server for a remote command.
+ * Requests a remote command.
  *
- * Mirrors client-go/tools/remotecommand/fallback.go (FallbackExecutor).
- * Differs: it falls back after any refusal but those that are about the request itself (401, 403 with a Status, 404).
+ * Mirrors client-go/tools/remotecommand/fallback.go (FallbackExecutor). Differs: falls back after any refusal except
+ * those about the request itself (401, 403 with a Status, 404).
  *
  * @param url of the exec or attach, with its query: http or https
- * @throws StreamError when there is no connection or it broke; the signal's reason
+ * @throws StreamError if there is no connection or it breaks; the signal's reason
  */
 export async function connectRemoteCommand(
   url: string | URL,
@@ -61,7 +61,7 @@ async function tryProtocol(
   signal: AbortSignal,
 ): Promise<{ readonly session: RemoteCommandClientSession } | RefusedUpgrade> {
   if (protocol === "spdy") return connectSpdyRemoteCommand(url, connect, signal);
-  // Loaded by who needs it: the library is a tenth of what a cluster with SPDY only reads when it starts.
+  // Loaded on demand: the library is a tenth of the start-up code, and SPDY does not need it.
   const [{ connectWebSocket }, { webSocketRemoteCommand }] = await Promise.all([
     import("../websocket/connect.js"),
     import("./websocket-client.js"),
@@ -70,7 +70,7 @@ async function tryProtocol(
   return result.outcome === "refused" ? result : { session: webSocketRemoteCommand(result, connect) };
 }
 
-/** Another protocol would change nothing. A 403 without a body is how servers refuse a subprotocol. */
+/** Another protocol would be refused too. A 403 without a body means that the subprotocol was refused. */
 function isAboutRequest({ status, body }: RefusedUpgrade): boolean {
   return status === 401 || status === 404 || (status === 403 && body.length > 0);
 }

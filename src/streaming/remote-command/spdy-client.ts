@@ -21,9 +21,9 @@ export interface SpdyRemoteCommandOptions {
 export interface ConnectSpdyRemoteCommandOptions
   extends SpdyRemoteCommandOptions,
     Pick<DialOptions, "headers" | "tls"> {
-  /** in the order of preference; default v4 to v1 */
+  /** in order of preference; default v4 to v1 */
   readonly protocols?: readonly string[] | undefined;
-  /** default POST, as client-go does */
+  /** default POST, as in client-go */
   readonly method?: DialOptions["method"] | undefined;
 }
 
@@ -32,17 +32,18 @@ export interface ConnectedSpdyRemoteCommand {
   readonly session: RemoteCommandClientSession;
 }
 
-/** A Status is some hundred bytes, with the words of a runtime some thousand. */
+/** A Status has some hundred bytes, and with a runtime's message some thousand. */
 const MAX_STATUS_BYTES = 1 << 20;
 
 /**
- * Asks a server for a remote command over SPDY.
+ * Requests a remote command over SPDY.
  *
- * Mirrors client-go/tools/remotecommand/remotecommand.go (newConnectionAndStream) and transport/spdy/spdy.go (Negotiate).
+ * Mirrors client-go/tools/remotecommand/remotecommand.go (newConnectionAndStream) and transport/spdy/spdy.go
+ * (Negotiate).
  *
  * @param url of the exec or attach, with its query: http or https
- * @returns the session, or the server's answer when it refused
- * @throws StreamError when there is no connection or it broke; the signal's reason
+ * @returns the session, or the server's refusal
+ * @throws StreamError if there is no connection or it breaks; the signal's reason
  */
 export async function connectSpdyRemoteCommand(
   url: string | URL,
@@ -65,12 +66,12 @@ export async function connectSpdyRemoteCommand(
 }
 
 /**
- * The client's side of a remote command on a socket that was upgraded to SPDY: opens its streams.
+ * The client's side of a remote command on an upgraded socket: opens its streams.
  *
- * Mirrors client-go/tools/remotecommand/v2.go to v4.go. Differs: the streams are opened all at once, not each after the
- * answer to the one before; and a v4 connection that ends without a Status is a failure, upstream takes it for success.
+ * Mirrors client-go/tools/remotecommand/v2.go to v4.go. Differs: opens all streams at once instead of one after the
+ * other; a v4 connection that ends without a Status is a failure, while upstream treats it as success.
  *
- * @throws StreamError when a stream is refused or the connection broke; the signal's reason
+ * @throws StreamError if a stream is refused or the connection breaks; the signal's reason
  */
 export async function spdyRemoteCommand(
   upgraded: Pick<UpgradedSocket, "socket" | "head" | "headers">,
@@ -87,7 +88,7 @@ export async function spdyRemoteCommand(
       throw new StreamError(`unable to upgrade connection: the server speaks ${headers.upgrade ?? "nothing"}`);
     }
     const answered = headers[PROTOCOL_VERSION_HEADER.toLowerCase()];
-    // Kubernetes 1.0 did not negotiate: what does not answer speaks the first version.
+    // Kubernetes 1.0 did not negotiate: a server without an answer speaks the first version.
     const subprotocol = typeof answered === "string" && answered !== "" ? answered : "channel.k8s.io";
     const types = streamTypes(options, subprotocol);
     const opened = await Promise.all(types.map((streamtype) => connection.open({ streamtype })));
@@ -118,16 +119,16 @@ class SpdyClientSession implements RemoteCommandClientSession {
     this.stdin = streams.get("stdin");
     this.stdout = streams.get("stdout")?.incoming;
     this.stderr = streams.get("stderr")?.incoming;
-    // Nothing comes on these; if something does, it must not fill up.
+    // Servers send nothing on these streams; drops anything that comes.
     for (const type of ["stdin", "resize"]) streams.get(type)?.inbox.drop();
     this.status = this.#readStatus(streams.get("error"));
-    // Whoever closes the session is not interested.
+    // The result is no longer of interest after `close`.
     this.status.catch(() => {});
   }
 
   async #readStatus(error: SpdyStream | undefined): Promise<Status> {
     const { bytes, failure } = await readBounded(error?.incoming, MAX_STATUS_BYTES);
-    // Some servers end the connection the hard way once they have said how the command ended.
+    // Some servers reset the connection after the result of the command.
     if (failure !== undefined && bytes.length === 0) throw failure;
     const text = bytes.toString();
     const status = parseErrorStream(text, carriesStatus(this.protocol.subprotocol));

@@ -1,8 +1,8 @@
 import type { RemoteCommandOptions } from "./session.js";
 
 /**
- * The versions of the remote command protocol over SPDY, the newest first: v2 made the error stream work, v3 brought
- * resizes, v4 a Status with an exit code.
+ * The versions of the remote command protocol over SPDY, newest first: v2 repaired the error stream, v3 added resizes,
+ * v4 a Status with an exit code.
  *
  * Mirrors k8s.io/apimachinery/pkg/util/remotecommand/constants.go (SupportedStreamingProtocols).
  */
@@ -16,14 +16,14 @@ export const SPDY_REMOTE_COMMAND_PROTOCOLS: readonly string[] = [
 /** Mirrors k8s.io/api/core/v1 (StreamTypeError, ...): the values of the `streamtype` header. */
 export type StreamType = "error" | "stdin" | "stdout" | "stderr" | "resize";
 
-/** Whether the error stream carries a Status in JSON. */
+/** Whether the error stream carries a Status as JSON. */
 export function carriesStatus(protocol: string): boolean {
   return protocol === "v4.channel.k8s.io";
 }
 
 /**
- * The streams of a remote command, in the order in which upstream's client opens them.
- * Mirrors client-go/tools/remotecommand/v2.go and v3.go (createStreams).
+ * The streams of a remote command, in the order in which upstream's client opens them. Mirrors
+ * client-go/tools/remotecommand/v2.go and v3.go (createStreams).
  */
 export function streamTypes(options: RemoteCommandOptions, protocol: string): StreamType[] {
   const hasResizes = protocol === "v4.channel.k8s.io" || protocol === "v3.channel.k8s.io";

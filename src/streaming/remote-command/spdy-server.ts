@@ -24,7 +24,7 @@ export interface AcceptSpdyOptions {
   readonly observer?: FrameObserver | undefined;
   /** default four hours */
   readonly idleTimeoutMs?: number | undefined;
-  /** how long the client has to open its streams; default 30 s */
+  /** the time limit for opening the streams; default 30 s */
   readonly creationTimeoutMs?: number | undefined;
   /** default v4 to v1 */
   readonly supported?: readonly string[] | undefined;
@@ -33,11 +33,11 @@ export interface AcceptSpdyOptions {
 /**
  * Serves a remote command over SPDY: answers the upgrade, and waits until the client has opened its streams.
  *
- * Mirrors pkg/kubelet/cri/streaming/remotecommand/httpstream.go (createHTTPStreamStreams, waitForStreams).
- * Differs: which streams came is looked at, not only how many; and when they do not come the connection is closed. In v1
- * the error stream works and stdin stays open, upstream keeps both faults of Kubernetes 1.0.
+ * Mirrors pkg/kubelet/cri/streaming/remotecommand/httpstream.go (createHTTPStreamStreams, waitForStreams). Differs:
+ * checks which streams were opened, not only how many, and closes the connection if some are missing. In v1 the error
+ * stream works and stdin stays open; upstream keeps both bugs of Kubernetes 1.0.
  *
- * @throws StreamError when the upgrade was refused: the client has its answer then; or when the streams did not come
+ * @throws StreamError if the upgrade was refused; the client has its answer then; or if streams are missing
  */
 export async function acceptSpdyRemoteCommand(
   request: IncomingMessage,
@@ -74,7 +74,7 @@ async function waitForStreams(
     for await (const stream of connection.streams) {
       stream.accept();
       const type = stream.headers["streamtype"] ?? "";
-      // As upstream: what is not known is accepted, and left alone; of two of a kind the later one counts.
+      // As upstream: accepts and ignores unknown streams; the later one of a kind counts.
       const unused = wanted.some((one) => one === type) ? streams.get(type) : stream;
       unused?.inbox.drop();
       if (unused !== stream) streams.set(type, stream);
@@ -107,7 +107,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
     this.stderr = streams.get("stderr");
     const resize = streams.get("resize");
     this.resizes = terminalSizes(resize?.incoming);
-    // Nothing is sent on these by a client; whatever comes must not fill up.
+    // Clients send nothing on these streams; drops anything that comes.
     for (const type of ["error", "stdout", "stderr"]) streams.get(type)?.inbox.drop();
     this.#client = new ClientGone(connection.over);
   }
@@ -116,7 +116,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
     return this.#client.signal;
   }
 
-  /** In upstream's order: FIN on both outputs, the status, RST_STREAM on what is open still, GOAWAY. */
+  /** In upstream's order: FIN on both outputs, the status, RST_STREAM on open streams, GOAWAY. */
   async finish(status: Status): Promise<void> {
     if (this.#client.isOver) return;
     this.#client.ourEnd();
@@ -128,7 +128,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
       await Promise.all([streams.get("stdout")?.end(), streams.get("stderr")?.end()]);
       if (text !== "") await streams.get("error")?.write(Buffer.from(text));
     } catch {
-      // The client is gone, or does not want to know: nobody is left to be told.
+      // The client is gone, or ignores the result.
     }
     await connection.finish();
   }

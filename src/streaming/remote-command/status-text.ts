@@ -20,7 +20,7 @@ export function internalErrorStatus(message: string): Status {
   };
 }
 
-/** The code that a command ended with; undefined when the Status tells of something else. */
+/** The exit code of a command; undefined if the Status is about something else. */
 export function exitCodeOf({ status, reason, details }: Status): number | undefined {
   if (status === "Success") return 0;
   if (reason !== NON_ZERO_EXIT_CODE) return undefined;
@@ -28,20 +28,20 @@ export function exitCodeOf({ status, reason, details }: Status): number | undefi
   return cause?.message !== undefined && /^\d+$/.test(cause.message) ? Number(cause.message) : undefined;
 }
 
-/** What the error stream carries from v4 on: JSON without kind and apiVersion, as upstream marshals it. */
+/** The text on the error stream since v4: JSON without kind and apiVersion, as upstream marshals it. */
 export function statusJson({ kind: _kind, apiVersion: _apiVersion, ...rest }: Status): string {
   return JSON.stringify(rest);
 }
 
-/** What it carried before v4: nothing on success. */
+/** The text on the error stream before v4: nothing on success. */
 export function statusMessage({ status, message }: Status): string {
   return status === "Success" ? "" : (message ?? "");
 }
 
 /**
- * What an error stream said, from its first byte to its last.
- * @param hasStatus from v4 on; before, a text tells of a failure without an exit code
- * @returns undefined when it is no Status
+ * Parses the text of an error stream.
+ * @param hasStatus since v4; before, any text is a failure without an exit code
+ * @returns undefined if it is not a Status
  */
 export function parseErrorStream(text: string, hasStatus: boolean): Status | undefined {
   if (!hasStatus) return text === "" ? SUCCESS : failureStatus(text);
@@ -49,7 +49,7 @@ export function parseErrorStream(text: string, hasStatus: boolean): Status | und
   try {
     value = JSON.parse(text);
   } catch {
-    return undefined; // whoever asked says what came instead
+    return undefined; // the caller reports the text
   }
   if (typeof value !== "object" || value === null) return undefined;
   const { status, message, reason, details, code } = value as Record<string, unknown>;

@@ -1,19 +1,19 @@
 import { type ByteReader, StreamError } from "../bytes.js";
 import type { TerminalSize } from "./session.js";
 
-/** A size is some 30 bytes: more without an end is none. */
+/** A size has some 30 bytes; longer texts are not sizes. */
 const MAX_TEXT_CHARS = 4096;
 const MAX_CELLS = 65_535;
 
-/** As Go writes it: `{"Width":80,"Height":24}`. */
+/** In Go's form: `{"Width":80,"Height":24}`. */
 export function terminalSizeText({ width, height }: TerminalSize): string {
   return JSON.stringify({ Width: width, Height: height });
 }
 
 /**
- * The sizes in a resize stream: JSON objects one after the other, however they are cut into pieces. Ends with the stream,
- * with its connection, and at the first thing that is no size: the terminal keeps its size then. That the connection broke
- * is told by the session's signal: who only follows sizes need not know. Without a stream there are none.
+ * The sizes of a resize stream: JSON objects in sequence, in pieces of any length. Ends with the stream, with its
+ * connection, and at the first text that is not a size; the terminal then keeps its size. A broken connection is
+ * reported by the session's signal, not here. Without a stream there are no sizes.
  *
  * Mirrors handleResizeEvents in pkg/kubelet/cri/streaming/remotecommand/httpstream.go.
  */
@@ -41,7 +41,7 @@ async function* sizesIn(reader: ByteReader): AsyncGenerator<TerminalSize> {
   }
 }
 
-/** Names in any case, as Go's decoder takes them; what is missing is 0. */
+/** Field names in any case, as Go's decoder accepts them; missing fields are 0. */
 function parseSize(text: string): TerminalSize | undefined {
   let value: unknown;
   try {

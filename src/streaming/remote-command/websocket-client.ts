@@ -19,13 +19,13 @@ export interface WebSocketRemoteCommandOptions {
 
 /** Mirrors pingPeriod and pingReadDeadline in client-go/tools/remotecommand/websocket.go. */
 const HEARTBEAT = { periodMs: 5_000, deadlineMs: 61_000 };
-/** Whoever ends a session does not wait long for a server that does not answer. */
+/** A closing client does not wait long for the server's answer. */
 const CLOSE_ANSWER_MS = 1_000;
-/** A Status is some hundred bytes, with the words of a runtime some thousand. */
+/** A Status has some hundred bytes, and with a runtime's message some thousand. */
 const MAX_STATUS_BYTES = 1 << 20;
 
 /**
- * The client's side of a remote command over a WebSocket that is connected already (`connectWebSocket`).
+ * The client's side of a remote command over a connected WebSocket (`connectWebSocket`).
  *
  * Mirrors client-go/tools/remotecommand/websocket.go (wsStreamExecutor) and v5.go.
  */
@@ -39,7 +39,7 @@ export function webSocketRemoteCommand(
     nameOf: channelName,
     heartbeat: HEARTBEAT,
     closeAnswerMs: CLOSE_ANSWER_MS,
-    // What waits is input for a command that is over, or that nobody wants any more.
+    // Waiting input is for a command that is over, or no longer wanted.
     finishMs: 0,
   });
   return new WebSocketClientSession(connection, options);
@@ -61,11 +61,11 @@ class WebSocketClientSession implements RemoteCommandClientSession {
     this.stdout = options.stdout ? connection.reader(CHANNEL.stdout) : undefined;
     this.stderr = options.stderr && !options.tty ? connection.reader(CHANNEL.stderr) : undefined;
     this.status = this.#readStatus(connection.reader(CHANNEL.error));
-    // Whoever closes the session is not interested.
+    // The result is no longer of interest after `close`.
     this.status.catch(() => {});
   }
 
-  /** The error channel is whole when the server has closed the connection, which it does after all output. */
+  /** The error channel is complete when the server closes the connection, which it does after all output. */
   async #readStatus(errors: ByteQueue): Promise<Status> {
     const { subprotocol } = this.protocol;
     const pieces: Uint8Array[] = [];
@@ -77,7 +77,7 @@ class WebSocketClientSession implements RemoteCommandClientSession {
         pieces.push(piece);
       }
     } catch (error) {
-      // Some servers end the connection without a close once they have said how the command ended.
+      // Some servers end the connection without a close after the result of the command.
       if (byteCount === 0 || byteCount > MAX_STATUS_BYTES) throw error;
     }
     const text = Buffer.concat(pieces).toString();

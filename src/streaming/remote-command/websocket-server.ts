@@ -19,18 +19,19 @@ export interface AcceptWebSocketOptions {
   readonly observer?: FrameObserver;
   /** default four hours */
   readonly idleTimeoutMs?: number;
-  /** default: what kubelets and runtimes speak, which is all but v5 */
+  /** default: those of kubelets and runtimes: all but v5 */
   readonly subprotocols?: readonly string[];
 }
 
 const NOTHING = new Uint8Array(0);
 
 /**
- * Serves a remote command over a WebSocket: answers the handshake, and says with an empty message that it is there.
+ * Serves a remote command over a WebSocket: answers the handshake, and sends an empty message as a sign that it is
+ * ready.
  *
  * Mirrors pkg/kubelet/cri/streaming/remotecommand/websocket.go (createWebSocketStreams).
  *
- * @throws StreamError when the handshake was refused: the client has its answer then
+ * @throws StreamError if the handshake was refused; the client has its answer then
  */
 export async function acceptWebSocketRemoteCommand(
   request: IncomingMessage,
@@ -44,10 +45,10 @@ export async function acceptWebSocketRemoteCommand(
   const { idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = accept;
   const connection = new ChannelConnection(ws, deps, { subprotocol, nameOf: channelName, idleTimeoutMs, socket });
   const session = new WebSocketServerSession(connection, options);
-  // The lowest channel that the server writes: clients of before v4 take it for the sign that the command runs.
+  // The lowest channel that the server writes to: for clients before v4 its first message means that the command runs.
   const first = options.stdout ? CHANNEL.stdout : options.stderr ? CHANNEL.stderr : CHANNEL.error;
   void connection.send(first, NOTHING).catch(() => {
-    // Gone again: the session's signal says so.
+    // The client is gone; the session's signal reports it.
   });
   return session;
 }
@@ -85,7 +86,7 @@ class WebSocketServerSession implements RemoteCommandServerSession {
     try {
       if (text !== "") await connection.send(CHANNEL.error, Buffer.from(text));
     } catch {
-      // The client is gone: nobody is left to be told.
+      // The client is gone.
     }
     await connection.socket.close();
   }

@@ -14,9 +14,9 @@ const ACCEPTED_VERSIONS_HEADER = "X-Accepted-Stream-Protocol-Versions";
  *
  * Mirrors k8s.io/apimachinery/pkg/util/httpstream/httpstream.go (Handshake) and spdy/upgrade.go (UpgradeResponse).
  *
- * @param supported the first of the client's that is among them is chosen
+ * @param supported the first of the client's protocols in this list is chosen
  * @returns the chosen protocol
- * @throws StreamError when it was refused: the client has its answer then, and the socket is closed
+ * @throws StreamError if it was refused; the client has its answer then, and the socket is closed
  */
 export function acceptSpdy(request: IncomingMessage, socket: Duplex, supported: readonly string[]): string {
   const offered = offeredProtocols(request);
@@ -37,7 +37,7 @@ export function acceptSpdy(request: IncomingMessage, socket: Duplex, supported: 
   return chosen;
 }
 
-/** Whether a request asks for SPDY: as upstream, it is enough that its headers contain the words. */
+/** Whether a request asks for SPDY: as upstream, headers that contain the words are enough. */
 function isSpdyRequest({ headers }: IncomingMessage): boolean {
   return (
     (headers.connection ?? "").toLowerCase().includes("upgrade") &&
@@ -45,12 +45,12 @@ function isSpdyRequest({ headers }: IncomingMessage): boolean {
   );
 }
 
-/** What a server says, with 400, to a request without them: the headers are printed as Go prints a map. */
+/** The 400 answer to other requests, with the headers in Go's format for maps. */
 function missingUpgradeHeaders(request: IncomingMessage): string {
   const values = new Map<string, string[]>();
   for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
     const name = canonicalName(request.rawHeaders[at] ?? "");
-    // Go takes the Host out of the headers.
+    // Go removes Host from the headers.
     if (name !== "Host") values.set(name, [...(values.get(name) ?? []), request.rawHeaders[at + 1] ?? ""]);
   }
   const printed = [...values]
@@ -63,7 +63,7 @@ function canonicalName(name: string): string {
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
-/** One header with commas, or several: both ways are in use. */
+/** One header with commas, or several headers: clients use both. */
 function offeredProtocols(request: IncomingMessage): string[] {
   const header = request.headers[PROTOCOL_VERSION_HEADER.toLowerCase()];
   const lists = header === undefined ? [] : Array.isArray(header) ? header : [header];
@@ -72,7 +72,7 @@ function offeredProtocols(request: IncomingMessage): string[] {
     .filter((protocol) => protocol !== "");
 }
 
-/** As Go's http.Error answers. */
+/** Answers like Go's http.Error. */
 function refuse(socket: Duplex, code: number, text: string, headers: readonly string[] = []): StreamError {
   const body = `${text}\n`;
   const lines = [
@@ -83,7 +83,7 @@ function refuse(socket: Duplex, code: number, text: string, headers: readonly st
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",
   ];
-  // What the socket says while it ends interests nobody any more.
+  // Errors of a closing socket do not matter.
   socket.on("error", () => socket.destroy());
   socket.resume();
   socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);

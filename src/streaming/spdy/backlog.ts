@@ -2,15 +2,15 @@ import type { SpdyLimits } from "./limits.js";
 import type { SpdyStream } from "./stream.js";
 
 /**
- * What has arrived on a connection and was not read yet. One stream that nobody reads stops all of them, as upstream: a peer
+ * The received but unread bytes of a connection. One stream without a reader stops all of them, as upstream: a peer
  * without windows can only be stopped as a whole.
  */
 export class Backlog {
-  /** of memory, about, of all streams */
+  /** the approximate memory of all streams, in bytes */
   bytes = 0;
   #fullCount = 0;
 
-  /** @param socket paused while this is too long */
+  /** @param socket paused while the backlog is too long */
   constructor(
     readonly socket: { isPaused: boolean },
     readonly limits: SpdyLimits,
@@ -25,7 +25,7 @@ export class Backlog {
     this.#updatePause();
   }
 
-  /** @param bytes of memory, about, that the stream holds no more */
+  /** @param bytes the approximate memory that the stream released */
   freed(stream: SpdyStream, bytes: number): void {
     if (bytes === 0) return;
     this.bytes -= bytes;

@@ -17,7 +17,7 @@ import { StreamTable } from "./stream-table.js";
 import { Transport, type TransportOwner } from "./transport.js";
 
 const CLOSED = "the connection is closed";
-/** Made once: an error collects its stack, which is dear, and most connections end like this. */
+/** Created once, because an error collects its stack, which is expensive, and most connections end this way. */
 const ORDERLY_END = new StreamError(CLOSED);
 
 export interface SpdyDeps {
@@ -26,9 +26,9 @@ export interface SpdyDeps {
 }
 
 export interface SpdyOptions {
-  /** bytes that came together with the upgrade's answer or request */
+  /** bytes that were received with the upgrade's answer or request */
   readonly head?: Uint8Array;
-  /** Without a frame for so long, all streams are reset and the connection is closed; undefined: never. */
+  /** Without a frame for this long, all streams are reset and the connection closes; undefined: never. */
   readonly idleTimeoutMs?: number | undefined;
   readonly limits?: Partial<SpdyLimits>;
 }
@@ -36,9 +36,9 @@ export interface SpdyOptions {
 /**
  * A SPDY/3.1 connection, as Kubernetes uses it: many streams in both directions on one socket.
  *
- * Mirrors github.com/moby/spdystream/connection.go (Connection).
- * Differs: a slow reader of one stream stops the whole connection after `maxBufferedBytes`, not after a queue of 50 frames;
- * what is bounded here is unbounded there; a peer that has windows is heeded, upstream's has none.
+ * Mirrors github.com/moby/spdystream/connection.go (Connection). Differs: a slow reader of one stream stops the whole
+ * connection after `maxBufferedBytes`, not after a queue of 50 frames; the limits here do not exist upstream; the
+ * windows of a peer are respected, upstream has none.
  */
 export class SpdyConnection implements FrameReceiverOwner, TransportOwner, AsyncDisposable {
   readonly frames: FrameSender;
@@ -53,10 +53,10 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
   #reason: StreamError | undefined;
   #over: AbortController | undefined;
 
-  /** Resolves (never rejects) when the socket is gone: with undefined after an orderly end, else with what went wrong. */
+  /** Resolves (never rejects) when the socket is closed: with undefined after an orderly end, else with the error. */
   readonly closed: Promise<StreamError | undefined>;
 
-  /** @param socket from now on the connection's own */
+  /** @param socket owned by the connection from now on */
   constructor(
     socket: Duplex,
     readonly role: "client" | "server",
@@ -85,24 +85,26 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
   }
 
   /**
-   * The streams that the peer opens, each to be answered with `accept` or `reset`; ends with the connection. What is not
-   * taken counts against `maxStreams`.
+   * The streams that the peer opens, to be answered with `accept` or `reset`; ends with the connection. Untaken streams
+   * count towards `maxStreams`.
    */
   get streams(): AsyncIterable<SpdyStream> {
     return this.#streams.incoming;
   }
 
-  /** Nothing is sent or taken any more. */
+  /** Nothing is sent or received any more. */
   get isClosing(): boolean {
     return this.#isClosing;
   }
 
-  /** What has arrived and was not read yet, of all streams. */
+  /** The received but unread bytes of all streams. */
   get bufferedBytes(): number {
     return this.#backlog.bytes;
   }
 
-  /** Aborts when no stream can be used any more, by either side's doing; `closed` follows when the socket is gone. */
+  /**
+   * Aborts when no stream is usable any more, for either side's reasons; `closed` follows when the socket is closed.
+   */
   get over(): AbortSignal {
     if (this.#over === undefined) {
       this.#over = new AbortController();
@@ -112,10 +114,10 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
   }
 
   /**
-   * Opens a stream and waits for the peer's answer: what is sent before it, upstream's peers drop.
+   * Opens a stream and waits for the peer's answer, because upstream's peers drop bytes that are sent earlier.
    *
    * @param options.fin our side is closed from the start
-   * @throws StreamError when the peer refuses, does not answer within 30 s, or the connection is gone
+   * @throws StreamError if the peer refuses or does not answer within 30 s, or the connection is gone
    */
   async open(headers: SpdyHeaders, { fin = false }: { readonly fin?: boolean } = {}): Promise<SpdyStream> {
     if (this.#isClosing) throw this.#whyClosed();
@@ -133,7 +135,9 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     await this.#transport.gone;
   }
 
-  /** As `close`, but waits until the peer has taken what was written before, however slow it is (up to the idle timeout). */
+  /**
+   * As `close`, but first waits until the peer has received everything, however slow it is (up to the idle timeout).
+   */
   async finish(): Promise<void> {
     this.#shutDown(undefined, GOAWAY_STATUS.OK, true);
     await this.#transport.gone;
@@ -143,7 +147,7 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     return this.close();
   }
 
-  // What streams tell.
+  // Events of streams.
 
   streamOver(stream: SpdyStream): void {
     this.#streams.delete(stream);
@@ -157,7 +161,7 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     this.frames.credit(0, this.flow.connection.take(bytes, this.flow.isOn));
   }
 
-  // What the socket and the peer tell.
+  // Events of the socket and the peer.
 
   received(chunk: Buffer): void {
     this.#idle?.touch();
@@ -176,13 +180,13 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     this.#settle(error ?? (wasOrderly ? undefined : new StreamError("the peer closed the connection")));
   }
 
-  /** What went wrong first is why the connection ends. */
+  /** The first error is the reason for the connection's end. */
   peerEnded(error: StreamError | undefined): void {
     this.#reason ??= error;
     this.#endWhenDone();
   }
 
-  /** After the peer's GOAWAY, when all that it had to say was said. */
+  /** After the peer's GOAWAY, once everything from it was received. */
   #endWhenDone(): void {
     if (this.#isClosing || !this.#streams.isPeerDone) return;
     this.#shutDown(this.#reason, GOAWAY_STATUS.OK, false);
@@ -208,7 +212,7 @@ export class SpdyConnection implements FrameReceiverOwner, TransportOwner, Async
     this.#over?.abort(this.#reason ?? ORDERLY_END);
   }
 
-  /** Made only for who wants to know: an error collects its stack, which is dear. */
+  /** Created on demand, because an error collects its stack, which is expensive. */
   #whyClosed(): StreamError {
     return this.#reason ?? new StreamError(CLOSED);
   }

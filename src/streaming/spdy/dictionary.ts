@@ -1,4 +1,4 @@
-/** Names and values that stand in the dictionary with their length before them, as they would in a header block. */
+/** Names and values that the dictionary contains with their length in front, as in a header block. */
 const COUNTED = `options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age
 allow authorization cache-control connection content-base content-encoding content-language content-length
 content-location content-md5 content-range content-type date etag expect expires from host if-match if-modified-since
@@ -6,7 +6,7 @@ if-none-match if-range if-unmodified-since last-modified location max-forwards p
 proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning
 www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie keep-alive origin`;
 
-/** What follows them without any length. */
+/** The rest of the dictionary, without lengths. */
 const UNCOUNTED = [
   "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505",
   "203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized",
@@ -23,13 +23,13 @@ function counted(text: string): Buffer {
 }
 
 /**
- * What both sides of a SPDY/3 connection take as already compressed before the first header block: 1423 bytes that the
- * protocol fixes. Mirrors github.com/moby/spdystream/spdy/dictionary.go.
+ * The initial dictionary of both sides of a SPDY/3 connection: 1423 bytes, fixed by the protocol. Mirrors
+ * github.com/moby/spdystream/spdy/dictionary.go.
  */
 export const HEADER_DICTIONARY: Buffer = Buffer.concat([
   ...COUNTED.split(/\s+/).map((word) => counted(word.replace("_", " "))),
   Buffer.from(UNCOUNTED, "latin1"),
 ]);
 
-/** Adler-32 of the dictionary: what a zlib stream names it by. */
+/** Adler-32 of the dictionary: its name in a zlib stream. */
 export const HEADER_DICTIONARY_ID = 0xe3c6a7c2;

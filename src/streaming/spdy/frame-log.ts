@@ -4,7 +4,7 @@ import { REPORTED_HEAD_BYTES, reportControl, reportData } from "./frame-report.j
 import type { ControlFrame } from "./frames.js";
 import type { SpdyStream } from "./stream.js";
 
-/** Reports each frame once: a DATA frame that arrives in pieces when its head of 64 bytes is together. */
+/** Reports each frame once. A DATA frame in pieces is reported when its first 64 bytes are complete. */
 export class FrameLog {
   #pending: { streamId: number; channel: string | undefined; length: number; fin: boolean; head: Buffer } | undefined;
 

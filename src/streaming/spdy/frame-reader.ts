@@ -1,32 +1,32 @@
 import { StreamError } from "../bytes.js";
 import { decodeFrameHead, FRAME_HEAD_BYTES, type FrameHead, SPDY_VERSION } from "./frames.js";
 
-/** What the reader finds: whole control frames, and DATA frames piece by piece, as they arrive. */
+/** The reader's output: whole control frames, and DATA frames piece by piece. */
 export type FramePart =
   | { readonly kind: "control"; readonly type: number; readonly flags: number; readonly body: Buffer }
   | {
       readonly kind: "data";
       readonly streamId: number;
-      /** a view of what was read, never a copy; may be empty */
+      /** a view of the input, never a copy; may be empty */
       readonly piece: Buffer;
-      /** of the frame, on its first piece only */
+      /** the frame's size, on its first piece only */
       readonly frameLength: number | undefined;
       readonly isLast: boolean;
       /** The frame has FIN set. */
       readonly frameFin: boolean;
-      /** The peer has ended its side: the last piece of a frame with FIN. */
+      /** The peer has ended its side: set on the last piece of a frame with FIN. */
       readonly fin: boolean;
     };
 
-/** The largest bodies of frames that are taken, in bytes. */
+/** The largest accepted frame bodies, in bytes. */
 export interface FrameLimits {
-  /** Their payload is handed on as it arrives and takes no memory here. Upstream takes whatever 24 bits can say. */
+  /** Payload is passed on as it arrives and takes no memory here. Upstream accepts whatever 24 bits can express. */
   readonly maxDataFrameBytes: number;
-  /** These are gathered before they are read. */
+  /** These frames are collected before they are parsed. */
   readonly maxControlFrameBytes: number;
 }
 
-/** Cuts a stream of bytes into SPDY frames, however it was cut on the way. */
+/** Splits a byte stream into SPDY frames. */
 export class FrameReader {
   #pending: Buffer | undefined;
   #control: Extract<FrameHead, { kind: "control" }> | undefined;
@@ -34,12 +34,12 @@ export class FrameReader {
 
   constructor(readonly limits: FrameLimits) {}
 
-  /** Whether the bytes so far end in the middle of a frame. */
+  /** Whether the input ends inside a frame so far. */
   get isWithinFrame(): boolean {
     return this.#pending !== undefined || this.#control !== undefined || this.#data !== undefined;
   }
 
-  /** @throws StreamError at a frame that is too large or of another version; what came before it was yielded */
+  /** @throws StreamError for a frame that is too large or of another version, after the frames before it */
   *read(chunk: Buffer): Generator<FramePart> {
     let bytes = chunk;
     let at = 0;
@@ -58,7 +58,7 @@ export class FrameReader {
       }
       const needed = this.#control?.length ?? FRAME_HEAD_BYTES;
       if (left < needed) {
-        // A whole frame's worth at most, and copied: a view would keep all of the chunk.
+        // At most a whole frame, and copied, because a view would keep its whole chunk.
         if (left > 0) this.#pending = Buffer.from(bytes.subarray(at));
         return;
       }

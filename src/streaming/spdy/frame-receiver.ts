@@ -25,15 +25,15 @@ export interface FrameReceiverDeps {
   readonly limits: SpdyLimits;
 }
 
-/** What a receiver of frames tells its connection. */
+/** Events of the receiver for its connection. */
 export interface FrameReceiverOwner extends StreamHost {
-  /** Nothing is taken any more. */
+  /** Nothing is accepted any more. */
   readonly isClosing: boolean;
   /** The peer has ended its side of a stream, or of the connection: with an error, or undefined. */
   peerEnded(error: StreamError | undefined): void;
 }
 
-/** Takes the peer's frames, and tells each to what it is for: a stream, the windows, the connection. */
+/** Dispatches the peer's frames to streams, windows and the connection. */
 export class FrameReceiver {
   readonly #reader: FrameReader;
   readonly #decompressor: HeaderDecompressor;
@@ -46,12 +46,12 @@ export class FrameReceiver {
     this.#decompressor = new HeaderDecompressor(deps.limits.maxHeaderBytes);
   }
 
-  /** Whether the bytes so far end in the middle of a frame. */
+  /** Whether the input ends inside a frame so far. */
   get isWithinFrame(): boolean {
     return this.#reader.isWithinFrame;
   }
 
-  /** @throws StreamError at what breaks the rules of the protocol */
+  /** @throws StreamError for a violation of the protocol */
   take(chunk: Buffer): void {
     for (const part of this.#reader.read(chunk)) {
       if (part.kind === "data") this.#takeData(part);
@@ -101,7 +101,7 @@ export class FrameReceiver {
         this.#takeReset(frame.streamId, frame.status);
         return;
       case "PING":
-        // Its number tells who asked. We never ask.
+        // The ID's parity shows which side sent the ping. We never send one.
         if (!streams.isOurs(frame.pingId)) frames.control(frame);
         return;
       case "GOAWAY":
@@ -136,7 +136,7 @@ export class FrameReceiver {
   }
 
   #takeGoAway({ status, lastStreamId }: Extract<ControlFrame, { type: "GOAWAY" }>): void {
-    // These end now: what is left decides, and only with the reason, whether the connection ends too.
+    // These streams end now; the rest, with its reason, decides whether the connection ends too.
     this.deps.openings.refused(
       () => new StreamError("the peer takes no more streams"),
       (id) => id > lastStreamId,

@@ -2,18 +2,18 @@ import type { FrameReport } from "../frame-report.js";
 import { type ControlFrame, GOAWAY_STATUS, RESET_STATUS } from "./frames.js";
 import type { SpdyHeaders } from "./header-block.js";
 
-/** How much of a payload a report shows. */
+/** The payload bytes in a report. */
 export const REPORTED_HEAD_BYTES = 64;
 const NO_BYTES = new Uint8Array(0);
 
-/** What a stream carries, by its headers: `stdin`, `error`, `data 80`. */
+/** A stream's purpose, from its headers: `stdin`, `error`, `data 80`. */
 export function channelOf(headers: SpdyHeaders): string | undefined {
   const type = headers["streamtype"];
   const port = headers["port"];
   return type !== undefined && port !== undefined ? `${type} ${port}` : type;
 }
 
-/** @param bytes of the frame's body on the wire */
+/** @param bytes the size of the frame's body on the wire */
 export function reportControl(
   direction: FrameReport["direction"],
   frame: ControlFrame,
@@ -75,7 +75,7 @@ function noteOf(frame: ControlFrame): string {
   }
 }
 
-/** @returns `CANCEL`, or the number when it has no name */
+/** @returns `CANCEL`, or the number if it has no name */
 export function nameOf(statuses: Readonly<Record<string, number>>, status: number): string {
   return Object.entries(statuses).find(([, number]) => number === status)?.[0] ?? String(status);
 }

@@ -15,7 +15,7 @@ export interface FrameSenderDeps {
   readonly log: FrameLog | undefined;
 }
 
-/** Sends a connection's frames, until it is stopped: who comes too late need not know. */
+/** Sends a connection's frames until it is stopped; later frames are dropped silently. */
 export class FrameSender {
   readonly #compressor = new HeaderCompressor();
   #isStopped = false;
@@ -42,12 +42,12 @@ export class FrameSender {
     transport.send(encodeDataHead(stream.id, bytes.length, fin), bytes);
   }
 
-  /** Lets the peer send so much more, on a stream or (0) on the connection. */
+  /** Enlarges the peer's window on a stream or (0) on the connection. */
   credit(streamId: number, delta: number): void {
     if (delta > 0) this.control({ type: "WINDOW_UPDATE", streamId, delta });
   }
 
-  /** Resolves when the socket takes more. @throws StreamError when the connection ends before */
+  /** Resolves when the socket accepts more. @throws StreamError if the connection ends first */
   room(): Promise<void> {
     return this.deps.transport.room();
   }

@@ -36,11 +36,11 @@ export type ResetStatus = (typeof RESET_STATUS)[keyof typeof RESET_STATUS];
 export const GOAWAY_STATUS = { OK: 0, PROTOCOL_ERROR: 1, INTERNAL_ERROR: 2 } as const;
 export type GoAwayStatus = (typeof GOAWAY_STATUS)[keyof typeof GOAWAY_STATUS];
 
-/** The setting that says how many bytes a new stream may send before the first WINDOW_UPDATE. */
+/** The setting for the initial window of new streams, in bytes. */
 export const SETTING_INITIAL_WINDOW_SIZE = 7;
 
 const FLAG_FIN = 0x01;
-/** of SYN_STREAM: the other side will not send anything */
+/** flag of SYN_STREAM: the other side will not send anything */
 const FLAG_UNIDIRECTIONAL = 0x02;
 export const FRAME_HEAD_BYTES = 8;
 const CONTROL_BIT = 0x80000000;
@@ -67,12 +67,12 @@ export type ControlFrame =
   | { readonly type: "GOAWAY"; readonly lastStreamId: number; readonly status: number }
   | { readonly type: "WINDOW_UPDATE"; readonly streamId: number; readonly delta: number };
 
-/** @returns the frame's bytes; header blocks have to be sent in the order in which they were encoded */
+/** @returns the frame's bytes; header blocks must be sent in the order in which they were encoded */
 export function encodeControlFrame(frame: ControlFrame, compressor: HeaderCompressor): Buffer {
   switch (frame.type) {
     case "SYN_STREAM": {
       const flags = (frame.fin ? FLAG_FIN : 0) | (frame.unidirectional ? FLAG_UNIDIRECTIONAL : 0);
-      // No associated stream, priority 0, no slot: ten bytes with the ID, as spdystream sends them.
+      // Ten bytes: the ID, no associated stream, priority 0, no slot, as spdystream sends them.
       return control(FRAME_TYPE.SYN_STREAM, flags, [frame.streamId, 0], [0, 0], compressor.compress(frame.headers));
     }
     case "SYN_REPLY":
@@ -127,7 +127,7 @@ export function encodeDataHead(streamId: number, length: number, fin: boolean): 
   return head;
 }
 
-/** What the first eight bytes of a frame say. */
+/** The content of a frame's first eight bytes. */
 export type FrameHead =
   | { readonly kind: "data"; readonly streamId: number; readonly fin: boolean; readonly length: number }
   | {
@@ -147,9 +147,9 @@ export function decodeFrameHead(bytes: Buffer, at: number): FrameHead {
 }
 
 /**
- * @param body what follows the head
- * @returns undefined for a type that this protocol does not know: such frames are skipped
- * @throws StreamError when the body is not what its type asks for
+ * @param body the bytes after the head
+ * @returns undefined for an unknown frame type, which is skipped
+ * @throws StreamError if the body does not fit the type
  */
 export function decodeControlFrame(
   type: number,

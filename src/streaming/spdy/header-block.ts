@@ -2,14 +2,14 @@ import { constants, inflateRawSync } from "node:zlib";
 import { StreamError } from "../bytes.js";
 import { HEADER_DICTIONARY, HEADER_DICTIONARY_ID } from "./dictionary.js";
 
-/** Names in lower case. A name with several values has them joined by a zero byte. */
+/** Names in lower case. Several values of a name are joined by a zero byte. */
 export type SpdyHeaders = Readonly<Record<string, string>>;
 
-/** How far back deflate can refer. */
+/** deflate's longest back reference. */
 const WINDOW_BYTES = 32_768;
 const NO_BYTES = Buffer.alloc(0);
 
-/** What goes into a header block, before it is compressed: a count, then names and values with their lengths. */
+/** A header block before compression: a count, then names and values with their lengths. */
 export function encodeHeaders(headers: SpdyHeaders): Buffer {
   const texts: string[] = [];
   let length = 4;
@@ -29,7 +29,7 @@ export function encodeHeaders(headers: SpdyHeaders): Buffer {
 /**
  * Mirrors github.com/moby/spdystream/spdy/read.go (parseHeaderValueBlock).
  *
- * @throws StreamError when the lengths do not add up, a name comes twice or is not in lower case
+ * @throws StreamError if the lengths do not add up, or a name is repeated or not in lower case
  */
 function decodeHeaders(block: Buffer): SpdyHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>;
@@ -59,8 +59,8 @@ function decodeHeaders(block: Buffer): SpdyHeaders {
 /**
  * Writes the header blocks of one connection: one zlib stream that is flushed after each block and never ends.
  *
- * Differs: it only has the form of a compressed stream, its blocks are stored as they are (RFC 1951, 3.2.4). A stream of
- * Kubernetes has some forty bytes of headers: to set up deflate for them costs more than all else that is done with a frame.
+ * Differs: the blocks are stored, not compressed (RFC 1951, 3.2.4). A Kubernetes stream has some forty bytes of
+ * headers, for which setting up deflate would cost more than everything else about the frame.
  */
 export class HeaderCompressor {
   #hasBegun = false;
@@ -73,13 +73,13 @@ export class HeaderCompressor {
       const piece = plain.subarray(at, at + MAX_STORED_BYTES);
       parts.push(storedHead(piece.length), piece);
     }
-    // What a reader takes for a flush: it hands out what came before.
+    // The sign of a flush: readers hand out everything before it.
     parts.push(FLUSH);
     return Buffer.concat(parts);
   }
 }
 
-/** A stored block: no last one, its length, and that once more with all bits turned over. */
+/** A stored block: not the last one, its length, and the inverted length. */
 const STORED_HEAD_BYTES = 5;
 const MAX_STORED_BYTES = 0xffff;
 const FLUSH = storedHead(0);
@@ -91,7 +91,7 @@ function storedHead(length: number): Buffer {
   return head;
 }
 
-/** @returns what stored blocks hold; undefined when there are others among them, for which inflate is needed */
+/** @returns the content of stored blocks; undefined if others are among them, which need inflate */
 function storedBytes(deflated: Buffer): Buffer | undefined {
   const parts: Buffer[] = [];
   for (let at = 0; at < deflated.length; ) {
@@ -106,25 +106,25 @@ function storedBytes(deflated: Buffer): Buffer | undefined {
   return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
-/** How a zlib stream begins that uses a dictionary: method and window, flags, the dictionary's Adler-32. */
+/** The beginning of a zlib stream with a dictionary: method and window, flags, the dictionary's Adler-32. */
 const ZLIB_HEAD = Buffer.concat([Buffer.from([0x78, 0xf9]), uint32(HEADER_DICTIONARY_ID)]);
 const FLAG_DICTIONARY = 0x20;
 
 /**
- * Reads what a HeaderCompressor, or any other zlib that flushes to a byte after each block, made of headers.
+ * Reads the blocks of a HeaderCompressor, or of any other zlib that flushes to a byte after each block.
  *
- * Node's zlib streams answer later, in another turn of the event loop, which would let frames overtake each other. So each
- * block is inflated at once, and what inflate has to remember, the last 32 KiB that went through, is handed to it.
+ * Node's zlib streams answer in another turn of the event loop, which would reorder frames. So each block is inflated
+ * synchronously, with the last 32 KiB of output as its dictionary.
  */
 export class HeaderDecompressor {
-  /** what went through, joined only when inflate needs it; undefined before the first block */
+  /** the output so far, joined only when inflate needs it; undefined before the first block */
   #history: Buffer[] | undefined;
   #historyBytes = 0;
 
-  /** @param maxBytes of one block when inflated: more is refused before it takes memory */
+  /** @param maxBytes limit of one inflated block, checked before it takes memory */
   constructor(readonly maxBytes: number) {}
 
-  /** @throws StreamError when it is no zlib stream, is too large, or what comes out is no header block */
+  /** @throws StreamError if the input is not a zlib stream, is too large, or does not contain a header block */
   decompress(block: Buffer): SpdyHeaders {
     let deflated = block;
     if (this.#history === undefined) {
@@ -138,13 +138,13 @@ export class HeaderDecompressor {
   }
 
   #remember(history: Buffer[], plain: Buffer): void {
-    // Copied: a view would keep all that was read with it.
+    // Copied, because a view would keep the whole chunk.
     history.push(Buffer.from(plain));
     this.#historyBytes += plain.length;
     if (this.#historyBytes > 2 * WINDOW_BYTES) this.#joined(history);
   }
 
-  /** In one piece, no longer than deflate can refer back. */
+  /** In one piece, no longer than deflate's back references. */
   #joined(history: Buffer[]): Buffer {
     if (history.length > 1) {
       const all = Buffer.concat(history);

@@ -1,21 +1,21 @@
 import type { ByteReader } from "../bytes.js";
 
-/** What an Inbox tells the connection, so that it stops reading and goes on. */
+/** How an Inbox makes its connection stop and resume reading. */
 export interface InboxOwner {
   /**
-   * So many bytes were taken by the reader, or dropped as nobody wants them.
+   * Bytes were read or dropped.
    *
-   * @param freed what they weighed here
+   * @param freed the memory that they took here
    */
   taken(inbox: Inbox, bytes: number, freed: number): void;
 }
 
-/** What a piece costs beside its bytes: so that a flood of tiny frames is bounded as well. */
+/** The overhead of a piece, so that a flood of tiny frames is limited as well. */
 const PIECE_OVERHEAD_BYTES = 128;
 
 const END: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
-/** The bytes of one stream that have arrived and not been read yet. Never refuses any: its owner stops reading in time. */
+/** The received but unread bytes of one stream. It accepts all bytes; its owner stops reading in time. */
 export class Inbox implements ByteReader {
   #pieces: Uint8Array[] = [];
   #weight = 0;
@@ -25,12 +25,12 @@ export class Inbox implements ByteReader {
 
   constructor(readonly owner: InboxOwner) {}
 
-  /** What waits here, in bytes of memory, about. */
+  /** The approximate memory of the waiting bytes. */
   get weight(): number {
     return this.#weight;
   }
 
-  /** @returns what is kept for it, in bytes of memory, about */
+  /** @returns the approximate memory that the piece takes */
   push(piece: Uint8Array): number {
     if (piece.length === 0 || this.#state === "ended") return 0;
     if (this.#state === "unwanted") {
@@ -44,16 +44,16 @@ export class Inbox implements ByteReader {
       waiting.resolve({ done: false, value: piece });
       return 0;
     }
-    // A small view would keep the whole chunk that it was cut from: a byte could hold 64 KiB.
+    // A small view would keep its whole chunk: one byte could hold 64 KiB.
     const isMostOfItsChunk = piece.length * 2 >= piece.buffer.byteLength;
-    // Not `piece.slice()`: of a Buffer that is a view too.
+    // Not `piece.slice()`, which is a view for a Buffer.
     this.#pieces.push(isMostOfItsChunk ? piece : Uint8Array.prototype.slice.call(piece));
     const weight = piece.length + PIECE_OVERHEAD_BYTES;
     this.#weight += weight;
     return weight;
   }
 
-  /** No more will come: the reader ends when it has taken what is here. */
+  /** No more bytes will come: the reader ends after the waiting ones. */
   end(): void {
     if (this.#state === "open") this.#state = "ended";
     this.#waiting?.resolve(END);
@@ -89,7 +89,7 @@ export class Inbox implements ByteReader {
     });
   }
 
-  /** Nothing of it is wanted, now and later. */
+  /** Drops all bytes, now and later. */
   drop(): IteratorResult<Uint8Array> {
     const bytes = this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
     const freed = this.#weight;

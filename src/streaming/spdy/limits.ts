@@ -1,18 +1,18 @@
 import type { FrameLimits } from "./frame-reader.js";
 
-/** What a peer may make a connection hold. */
+/** The limits for what a peer can make a connection hold. */
 export interface SpdyLimits extends FrameLimits {
-  /** of one header block when inflated */
+  /** size of one inflated header block */
   readonly maxHeaderBytes: number;
-  /** open at once by the peer, and by us */
+  /** open streams, for each side */
   readonly maxStreams: number;
-  /** that one stream holds for a reader that is slower than the peer; the socket is not read above it */
+  /** unread bytes of one stream; above it the socket is not read */
   readonly maxBufferedBytes: number;
-  /** that all streams of a connection hold together */
+  /** unread bytes of all streams of a connection */
   readonly maxConnectionBufferedBytes: number;
 }
 
-/** Upstream has no limits but the frame's 24 bits. What its peers really send stays far below these. */
+/** Upstream has no limits except the frame's 24 bits. Its peers stay far below these. */
 export const DEFAULT_SPDY_LIMITS: SpdyLimits = {
   maxDataFrameBytes: 2 ** 24 - 1,
   maxControlFrameBytes: 64 * 1024,

@@ -3,8 +3,8 @@ import { StreamError } from "../bytes.js";
 import type { SpdyStream } from "./stream.js";
 
 /**
- * How long the peer has to answer a new stream.
- * Mirrors k8s.io/apimachinery/pkg/util/httpstream/spdy/connection.go (createStreamResponseTimeout).
+ * The time limit for the peer's answer to a new stream. Mirrors
+ * k8s.io/apimachinery/pkg/util/httpstream/spdy/connection.go (createStreamResponseTimeout).
  */
 const CREATE_STREAM_RESPONSE_TIMEOUT_MS = 30_000;
 
@@ -15,15 +15,15 @@ interface Opening {
   reject(error: StreamError): void;
 }
 
-/** The streams that this side has opened and the peer has not answered yet. */
+/** The streams that this side has opened and that are not answered yet. */
 export class Openings {
-  /** in the order of their deadlines, as all have the same time */
+  /** in order of their deadlines, because all have the same time limit */
   #waiting: Opening[] = [];
   #timer: Timer | undefined;
 
   constructor(readonly clock: Clock) {}
 
-  /** @throws StreamError when the peer does not answer in time or says no: the stream is reset then */
+  /** @throws StreamError if the peer refuses or does not answer in time; the stream is reset then */
   wait(stream: SpdyStream): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const deadlineMs = this.clock.now() + CREATE_STREAM_RESPONSE_TIMEOUT_MS;
@@ -37,7 +37,7 @@ export class Openings {
     for (const { resolve } of this.#take(({ stream }) => stream.id === streamId)) resolve();
   }
 
-  /** The peer says no, or cannot answer any more. */
+  /** The peer refuses, or can no longer answer. */
   refused(why: () => StreamError, isMeant: (streamId: number) => boolean = () => true): void {
     this.#refuse(why, ({ stream }) => isMeant(stream.id));
   }
@@ -49,7 +49,7 @@ export class Openings {
     }
   }
 
-  /** They wait no more. */
+  /** They stop waiting. */
   #take(isMeant: (opening: Opening) => boolean): readonly Opening[] {
     if (this.#waiting.length === 0) return this.#waiting;
     const taken = this.#waiting.filter(isMeant);
@@ -58,7 +58,7 @@ export class Openings {
     return taken;
   }
 
-  /** One timer for all of them: streams are opened several at once. */
+  /** One timer for all, because streams are opened several at once. */
   #watch(): void {
     const nowMs = this.clock.now();
     this.#refuse(

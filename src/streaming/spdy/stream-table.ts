@@ -8,11 +8,11 @@ import { SpdyStream, type StreamHost } from "./stream.js";
 
 const MAX_STREAM_ID = 0x7fffffff;
 
-/** The streams of a connection, by their numbers: a client's are odd, a server's even, and each is higher than the last. */
+/** The streams of a connection, by ID: a client's are odd, a server's even, and each is higher than the one before. */
 export class StreamTable {
-  /** what the peer has opened and nobody has taken yet */
+  /** opened by the peer and not taken yet */
   readonly incoming: AsyncQueue<SpdyStream>;
-  /** the highest of the peer's, 0 for none */
+  /** the peer's highest ID, 0 before the first */
   lastPeerId = 0;
   readonly #open = new NumberedBag<SpdyStream>();
   #nextId: number;
@@ -34,24 +34,24 @@ export class StreamTable {
     return this.#open.get(streamId);
   }
 
-  /** A copy: whoever goes through it may end them. */
+  /** A copy, so that callers can end streams while they iterate. */
   all(): SpdyStream[] {
     return [...this.#open.values()];
   }
 
-  /** Whether the peer opens no more streams, and takes none. */
+  /** Whether the peer neither opens nor accepts streams any more. */
   get isPeerLeaving(): boolean {
     return this.#isPeerLeaving;
   }
 
-  /** Whether it is leaving, and has said on each of them all that it had to say. */
+  /** Whether the peer is leaving, and has ended its side of all streams. */
   get isPeerDone(): boolean {
     if (!this.#isPeerLeaving) return false;
     for (const stream of this.#open.values()) if (!stream.isRemoteEnded) return false;
     return true;
   }
 
-  /** A new one of this side. @throws StreamError when there may be no more */
+  /** Creates a stream of this side. @throws StreamError if there are too many, or the peer is leaving */
   open(headers: SpdyHeaders, host: StreamHost): SpdyStream {
     if (this.#isPeerLeaving) throw new StreamError("the peer takes no more streams");
     if (this.#open.size >= this.maxStreams) throw new StreamError(`${this.#open.size} streams are open already`);
@@ -64,9 +64,9 @@ export class StreamTable {
   }
 
   /**
-   * Takes what the peer opens.
-   * @returns with what to refuse it; undefined: it was taken, or the peer has said before that it opens no more
-   * @throws StreamError for a number that is not the peer's to give
+   * Adds a stream that the peer opens.
+   * @returns the reason to refuse it; undefined if it was added, or if the peer had already announced its end
+   * @throws StreamError for an ID that the peer cannot use
    */
   take(frame: Extract<ControlFrame, { type: "SYN_STREAM" }>, host: StreamHost): ResetStatus | undefined {
     const { streamId } = frame;
@@ -74,7 +74,7 @@ export class StreamTable {
       throw new StreamError(`SYN_STREAM: stream id ${streamId} is for the ${this.role} to open`);
     }
     if (this.#isPeerLeaving) return undefined;
-    // As upstream: whoever opens streams side by side may send their frames out of order.
+    // As upstream: concurrent openers may send their frames out of order.
     if (streamId <= this.lastPeerId) return RESET_STATUS.PROTOCOL_ERROR;
     this.lastPeerId = streamId;
     const stream = new SpdyStream(streamId, frame.headers, "peer", host);
@@ -89,13 +89,13 @@ export class StreamTable {
     this.#open.delete(stream.id);
   }
 
-  /** The peer opens no more streams, and takes none. */
+  /** The peer neither opens nor accepts streams any more. */
   peerLeaves(): void {
     this.#isPeerLeaving = true;
     this.incoming.close();
   }
 
-  /** Whether a number is one of those that this side gives. */
+  /** Whether this side assigns the ID. */
   isOurs(number: number): boolean {
     return (number & 1) === (this.#nextId & 1);
   }
@@ -104,7 +104,7 @@ export class StreamTable {
     return this.isOurs(streamId) ? streamId < this.#nextId : streamId <= this.lastPeerId;
   }
 
-  /** What the stream of a frame carries. */
+  /** The purpose of a frame's stream. */
   channelOf(frame: ControlFrame): string | undefined {
     if (frame.type === "SYN_STREAM") return channelOf(frame.headers);
     return "streamId" in frame ? this.#open.get(frame.streamId)?.channel : undefined;

@@ -6,17 +6,17 @@ import { RESET_STATUS, type ResetStatus } from "./frames.js";
 import type { SpdyHeaders } from "./header-block.js";
 import { Inbox } from "./inbox.js";
 
-/** What a stream needs of its connection. */
+/** What a stream needs from its connection. */
 export interface StreamHost {
   readonly frames: FrameSender;
   readonly flow: FlowControl;
-  /** As an Inbox tells it. */
+  /** As for an Inbox. */
   taken(stream: SpdyStream, bytes: number, freed: number): void;
   /** Both sides of it are closed. */
   streamOver(stream: SpdyStream): void;
 }
 
-/** Larger writes are cut, so that other streams get their turn. Upstream's io.Copy sends 32 KiB. */
+/** Larger writes are split, so that other streams get their turn. Upstream's io.Copy sends 32 KiB. */
 const MAX_SENT_FRAME_BYTES = 64 * 1024;
 
 const DONE = Promise.resolve();
@@ -28,13 +28,15 @@ const NO_BYTES = new Uint8Array(0);
 export class SpdyStream implements ByteDuplex {
   readonly inbox: Inbox;
   readonly window = new Window();
-  /** What it carries, by its headers. */
+  /** The stream's purpose, from its headers. */
   readonly channel: string | undefined;
-  /** The connection's: more waits in the inbox than it may hold. */
+  /** For the connection: the inbox is above its limit. */
   isFull = false;
   #isReplied: boolean;
   #isRemoteEnded = false;
-  /** Nothing can be written any more, for this reason. An error is made of it for whoever tries: most streams just end. */
+  /**
+   * The reason why nothing can be written any more. The error is created for a writer, because most streams just end.
+   */
   #localEnd: StreamError | string | undefined;
   #ending: Promise<void> | undefined;
   #queue: Promise<void> | undefined;
@@ -54,12 +56,12 @@ export class SpdyStream implements ByteDuplex {
     this.#isReplied = openedBy === "us";
   }
 
-  /** Ends when the peer has closed its side, or has reset the stream with CANCEL: that is how upstream says "that was all". */
+  /** Ends when the peer has closed its side, or has reset the stream with CANCEL, upstream's way to end it. */
   get incoming(): ByteReader {
     return this.inbox;
   }
 
-  /** Resolves (never rejects) when both sides are closed, or the connection is. */
+  /** Resolves (never rejects) when both sides or the connection are closed. */
   get closed(): Promise<void> {
     if (this.#isOver) return DONE;
     this.#whenOver ??= new Promise<void>((resolve) => {
@@ -72,7 +74,10 @@ export class SpdyStream implements ByteDuplex {
     return this.#isRemoteEnded;
   }
 
-  /** Answers the peer's SYN_STREAM, as spdystream's SendReply does: only then does an upstream peer send or take data. */
+  /**
+   * Answers the peer's SYN_STREAM, as spdystream's SendReply does: an upstream peer sends and accepts data only after
+   * that.
+   */
   accept(): void {
     if (this.#isReplied || this.#isOver) return;
     this.#isReplied = true;
@@ -119,26 +124,26 @@ export class SpdyStream implements ByteDuplex {
     this.inbox.drop();
   }
 
-  /** The connection's: it is about to close. As upstream: who has closed its side has nothing to take back. */
+  /** For the connection: it is about to close. As upstream, a stream whose side is closed is not reset. */
   resetForClose(): void {
     if (this.#localEnd !== undefined) return;
     this.host.frames.control({ type: "RST_STREAM", streamId: this.id, status: RESET_STATUS.CANCEL });
   }
 
-  /** The connection's: a SYN_STREAM has said that this side sends nothing. */
+  /** For the connection: a SYN_STREAM announced that this side sends nothing. */
   localEndSent(): void {
     this.#localEnd ??= CLOSED;
     this.#checkOver();
   }
 
-  /** The connection's: the peer has closed its side. */
+  /** For the connection: the peer has closed its side. */
   remoteEnd(): void {
     this.#isRemoteEnded = true;
     this.inbox.end();
     this.#checkOver();
   }
 
-  /** The connection's: no frame of this stream will come or go. @param error for readers; undefined: a normal end */
+  /** For the connection: the stream has no more frames. @param error for readers; undefined for a normal end */
   terminate(error: StreamError | undefined, why: string): void {
     this.#localEnd ??= error ?? why;
     if (error === undefined) this.inbox.end();
@@ -153,7 +158,7 @@ export class SpdyStream implements ByteDuplex {
 
   #enqueue(send: () => Promise<void>): Promise<void> {
     const mine = (this.#queue ?? DONE).then(send);
-    // Whoever waits in line after a failure fails by itself.
+    // Later writers in the queue fail by themselves.
     const settled = mine.catch(() => {});
     this.#queue = settled;
     void settled.then(() => {

@@ -4,37 +4,37 @@ import { GatheringWriter } from "../../util/gathering-writer.js";
 import { StreamError } from "../bytes.js";
 import { readBeforeFailing } from "../last-words.js";
 
-/** What a Transport tells the connection on it. Called synchronously; must not throw. */
+/** The events of a Transport. Called synchronously; must not throw. */
 export interface TransportOwner {
   received(chunk: Buffer): void;
-  /** Once: the peer has closed its side, or the connection broke. The transport is gone then. */
+  /** Called once: the peer has closed its side, or the connection broke. The transport is closed then. */
   lost(error: StreamError | undefined): void;
 }
 
-/** Bytes that wait to be sent, above which writers are asked to wait. */
+/** Unsent bytes above which writers wait. */
 const WRITE_HIGH_WATER_BYTES = 256 * 1024;
-/** Above which nothing is read: a peer that makes us answer (PING, RST_STREAM) and does not read the answers. */
+/** Unsent bytes above which reading stops: a peer may cause answers (PING, RST_STREAM) without reading them. */
 const BACKLOG_BYTES = 1024 * 1024;
-/** How long a peer has to close its side after we closed ours. */
+/** The time that a peer has to close its side after ours. */
 const LINGER_MS = 1_000;
 const DONE = Promise.resolve();
 
 /**
- * The socket below a SPDY connection: back-pressure both ways, frames that leave together, an orderly end.
+ * The socket of a SPDY connection: back-pressure both ways, batched frames, an orderly end.
  *
- * Works on any Duplex of Buffers: a TCP or TLS socket, or what a tunnel makes of WebSocket messages.
+ * Works on any Duplex of Buffers: a TCP or TLS socket, or a tunnel of WebSocket messages.
  */
 export class Transport {
-  /** Resolves (never rejects) when nothing of the socket is left. */
+  /** Resolves (never rejects) when the socket is closed. */
   readonly gone: Promise<void>;
   #state: "open" | "ending" | "gone" = "open";
   readonly #writer: GatheringWriter;
   #isPaused = false;
   #wantsPause = false;
-  /** The peer takes nothing any more. */
+  /** The peer no longer accepts bytes. */
   #isDeaf = false;
   #drained: { readonly promise: Promise<void>; resolve(): void; reject(error: StreamError): void } | undefined;
-  /** while this side waits for the peer to take what was sent, and to close too */
+  /** while this side waits until the peer has received everything and has closed too */
   #lingering: Timer | undefined;
 
   constructor(
@@ -54,7 +54,7 @@ export class Transport {
         this.#lingering?.stop();
         resolve();
       };
-      // Its "close" may be over: the peer was gone before we began. The owner is not ready to hear of it at once.
+      // "close" may have fired before. The owner is not ready for a synchronous call.
       if (socket.destroyed) process.nextTick(onClose);
       else socket.once("close", onClose);
     });
@@ -74,7 +74,7 @@ export class Transport {
     });
   }
 
-  /** Sends a frame. Frames of one turn of the event loop leave in one system call. */
+  /** Sends a frame. The frames of one turn of the event loop go out in one system call. */
   send(head: Buffer, payload?: Uint8Array): void {
     if (this.#state !== "open" || this.socket.destroyed) return;
     this.#writer.write(head);
@@ -82,7 +82,7 @@ export class Transport {
     if (this.#writer.waitingBytes > BACKLOG_BYTES) this.#updateReading();
   }
 
-  /** Resolves when there is room for more. @throws StreamError when the connection ends before */
+  /** Resolves when there is room for more. @throws StreamError if the connection ends first */
   room(): Promise<void> {
     if (this.#writer.waitingBytes <= WRITE_HIGH_WATER_BYTES || this.#state !== "open") return DONE;
     if (this.#drained === undefined) {
@@ -92,22 +92,22 @@ export class Transport {
         resolve = onDrain;
         reject = onEnd;
       });
-      // Whoever waits hears of the end; when nobody does, it is no failure.
+      // Waiting callers see the end; without any it is not an error.
       promise.catch(() => {});
       this.#drained = { promise, resolve, reject };
     }
     return this.#drained.promise;
   }
 
-  /** Stops reading, or goes on. */
+  /** Pauses or resumes reading. */
   set isPaused(wanted: boolean) {
     this.#wantsPause = wanted;
     this.#updateReading();
   }
 
   /**
-   * Sends what waits and closes our side; what the peer still sends is dropped. After a second the socket is destroyed:
-   * from now on, or with `flush` from when all was handed to the system, for which there is `maxFlushMs`.
+   * Sends the rest and closes our side; drops what the peer still sends. Destroys the socket after a second: from now
+   * on, or with `flush` from when the system has accepted everything, which may take `maxFlushMs`.
    */
   end(options: { readonly flush: boolean; readonly maxFlushMs: number }): void {
     if (this.#state !== "open") return;

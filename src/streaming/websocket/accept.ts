@@ -6,29 +6,29 @@ import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols, UNNAMED } f
 
 /** Mirrors DefaultMaxPayloadBytes of golang.org/x/net/websocket. */
 const MAX_MESSAGE_BYTES = 32 << 20;
-/** The close is timed by whoever owns the socket, by its clock. */
+/** The owner of the socket times the close, with its own clock. */
 const NO_CLOSE_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface AcceptedWebSocket {
   readonly ws: WebSocket;
-  /** "" when the client named none */
+  /** "" if the client named none */
   readonly subprotocol: string;
-  /** below it */
+  /** the underlying socket */
   readonly socket: Duplex;
 }
 
 export interface AcceptOptions {
-  /** name the chosen subprotocol also when it has no name, as channels do; default true */
+  /** name the chosen subprotocol even if it is unnamed, as channels do; default true */
   readonly namesUnnamed?: boolean;
 }
 
 /**
  * Answers a WebSocket handshake with 101, or refuses it as upstream's library does.
  *
- * Mirrors golang.org/x/net/websocket/hybi.go (ReadHandshake) and server.go (newServerConn): no subprotocol in common is a
- * 403 without a body, which is what makes kubectl fall back to SPDY.
+ * Mirrors golang.org/x/net/websocket/hybi.go (ReadHandshake) and server.go (newServerConn): without a common
+ * subprotocol the answer is a 403 without a body, and kubectl falls back to SPDY.
  *
- * @throws StreamError when it was refused, or the client is gone: it has its answer then
+ * @throws StreamError if it was refused or the client is gone; the client has its answer then
  */
 export function acceptWebSocket(
   request: IncomingMessage,
@@ -57,12 +57,12 @@ export function acceptWebSocket(
   }
   return new Promise((resolve, reject) => {
     const gone = () => reject(new StreamError("the client was gone before the handshake"));
-    // Before anybody listened, too: the library says nothing then.
+    // Checked here, because the library reports no earlier end.
     if (socket.destroyed) return gone();
     socket.once("close", gone);
     server.handleUpgrade(withoutSubprotocol(request), socket, head, (ws) => {
       socket.off("close", gone);
-      // Nothing is read before somebody listens.
+      // Nothing is read before there is a listener.
       ws.pause();
       answerEmptyClose(ws);
       resolve({ ws, subprotocol, socket });
@@ -70,12 +70,12 @@ export function acceptWebSocket(
   });
 }
 
-/** The part of the library's socket that takes frames; not among its types. */
+/** The frame receiver of the library's socket; not part of its types. */
 interface WithReceiver {
   readonly _receiver: NodeJS.EventEmitter;
 }
 
-/** Upstream answers a close without a code with 1000, the library with none. */
+/** Upstream answers a close without a code with 1000, the library without a code. */
 function answerEmptyClose(ws: WebSocket): void {
   const { _receiver: receiver } = ws as unknown as WithReceiver;
   receiver.prependListener("conclude", (code: number) => {
@@ -83,7 +83,7 @@ function answerEmptyClose(ws: WebSocket): void {
   });
 }
 
-/** The library takes only tokens for subprotocols, which `SPDY/3.1+portforward.k8s.io` is none of. */
+/** The library accepts only tokens as subprotocols, and `SPDY/3.1+portforward.k8s.io` is not one. */
 function withoutSubprotocol(request: IncomingMessage): IncomingMessage {
   const { "sec-websocket-protocol": _, ...headers } = request.headers;
   return Object.create(request, { headers: { value: headers } }) as IncomingMessage;
@@ -102,9 +102,9 @@ function handshakeProblem(request: IncomingMessage): Problem | undefined {
 
 function refuse(socket: Duplex, code: number, text: string, why = text): StreamError {
   const version = code === 400 && text.includes("Version") ? "Sec-WebSocket-Version: 13\r\n" : "";
-  // What the socket says while it ends interests nobody any more.
+  // Errors of a closing socket do not matter.
   socket.on("error", () => socket.destroy());
-  // What it still sends is read, or closing would cut the answer off.
+  // The rest of the input is read, because closing before would discard the answer.
   socket.resume();
   const head = `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${version}Connection: close\r\n\r\n`;
   socket.end(head + text, () => socket.destroy());

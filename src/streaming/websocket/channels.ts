@@ -9,14 +9,14 @@ import {
 } from "./message-socket.js";
 import { codecOf, hasCloseSignal } from "./subprotocols.js";
 
-/** The channel whose messages close another one, which they name in one byte. */
+/** The channel whose one-byte messages name a channel to close. */
 const CLOSE_CHANNEL = 255;
 const ZERO = "0".charCodeAt(0);
 
-/** With so many bytes unread the connection is not read on; with so few it is. */
+/** Reading pauses above this many unread bytes, and resumes below the second limit. */
 const MAX_WAITING_BYTES = 256 * 1024;
 const FEW_WAITING_BYTES = 64 * 1024;
-/** More is sent in several messages, so that the other channels get their turn. */
+/** Larger writes become several messages, so that other channels get their turn. */
 const MAX_MESSAGE_BYTES = 128 * 1024;
 
 const BAD_PAYLOAD = 1007;
@@ -24,16 +24,16 @@ const PROTOCOL_ERROR = 1002;
 
 export interface ChannelOptions extends MessageSocketOptions {
   readonly subprotocol: string;
-  /** of a channel, for traces */
+  /** the channel's name in traces */
   nameOf(channel: number): string | undefined;
 }
 
 /**
- * Several byte streams over one WebSocket: each message begins with the number of its channel.
+ * Several byte streams over one WebSocket: each message starts with its channel number.
  *
- * Mirrors k8s.io/apiserver/pkg/util/wsstream/conn.go. A channel that nobody reads holds up the others, once enough of its
- * bytes wait, as upstream. Messages for channels that nobody asked for are dropped, as upstream.
- * Differs: what is no base64, and a close signal that names no channel, ends the connection with a reason.
+ * Mirrors k8s.io/apiserver/pkg/util/wsstream/conn.go. As upstream, a channel without a reader blocks the others once
+ * enough of its bytes wait, and messages for unknown channels are dropped. Differs: invalid base64, and a close signal
+ * without a channel, end the connection with a reason.
  */
 export class ChannelConnection {
   readonly #readers = new Map<number, ByteQueue>();
@@ -58,7 +58,7 @@ export class ChannelConnection {
     this.socket = new MessageSocket(ws, taker, deps, options);
   }
 
-  /** Aborts when the connection is over, before its readers end: that is how they can tell. */
+  /** Aborts when the connection is over, before its readers end, so that they can detect it. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -71,7 +71,7 @@ export class ChannelConnection {
     }
   }
 
-  /** What arrives on a channel. To be asked for before the first message can come. */
+  /** The input of a channel. Call it before the first message can arrive. */
   reader(channel: number): ByteQueue {
     const queue = new ByteQueue((byteCount) => this.#taken(byteCount));
     this.#readers.set(channel, queue);
@@ -79,8 +79,8 @@ export class ChannelConnection {
   }
 
   /**
-   * Its `end` reaches the other side only where the subprotocol has a message for it, and only from a client: no server
-   * sends it, and clients take it for a mistake.
+   * Its `end` reaches the other side only if the subprotocol has a message for it, and only from a client: servers
+   * never send it, and clients treat it as an error.
    */
   writer(channel: number, side: "client" | "server"): ByteWriter {
     let isEnded = false;
@@ -94,7 +94,7 @@ export class ChannelConnection {
     };
   }
 
-  /** @throws StreamError when the connection is over */
+  /** @throws StreamError if the connection is over */
   send(channel: number, bytes: Uint8Array): Promise<void> {
     if (bytes.length <= MAX_MESSAGE_BYTES) return this.#sendMessage(channel, bytes);
     return this.#sendInPieces(channel, bytes);
@@ -118,7 +118,7 @@ export class ChannelConnection {
     return this.socket.send(message);
   }
 
-  /** Throws away all that was not read yet and all that still comes. */
+  /** Drops unread and future bytes. */
   discardAll(): void {
     for (const reader of this.#readers.values()) {
       reader.discard();
@@ -189,7 +189,7 @@ export class ChannelConnection {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Strict, as Go's decoder: Node's skips what it does not know. Go ignores line breaks. */
+/** Strict, as Go's decoder; Node's ignores unknown characters. Go ignores line breaks. */
 function decodeBase64(bytes: Buffer): Buffer | undefined {
   const text = bytes.toString("latin1").replace(/[\r\n]/g, "");
   return BASE64.test(text) ? Buffer.from(text, "base64") : undefined;

@@ -4,25 +4,25 @@ import { WebSocket } from "ws";
 import { readBeforeFailing } from "../last-words.js";
 
 const MAX_MESSAGE_BYTES = 32 << 20;
-/** Answers to pings that the other side does not take; what comes above it is not answered. */
+/** Limit for unsent answers to pings; above it pings are not answered. */
 const MAX_PENDING_PONGS = 64;
-/** The close is timed by whoever owns the socket, by its clock. */
+/** The owner of the socket times the close, with its own clock. */
 const NO_CLOSE_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** What the library's own client does once the handshake is through; not among its types. */
+/** What the library's own client does after the handshake; not part of its types. */
 interface Unconnected {
   _isServer: boolean;
   setSocket(socket: Duplex, head: Buffer, options: object): void;
 }
 
-/** A mask of zeros changes nothing, and the library does not go through the bytes for it. */
+/** A mask of zeros changes nothing, and the library skips the masking. */
 function noMask(mask: Buffer): void {
   mask.fill(0);
 }
 
 /**
- * Masks are there against proxies on the way that take a client's bytes for requests (RFC 6455 section 10.3): nobody is on
- * the way inside of TLS or of this machine.
+ * Masks protect against proxies that mistake a client's bytes for requests (RFC 6455 section 10.3); there are none
+ * inside TLS or on this machine.
  */
 function needsMask(socket: Duplex): boolean {
   const { encrypted, remoteAddress = "" } = socket as Partial<TLSSocket>;
@@ -30,9 +30,9 @@ function needsMask(socket: Duplex): boolean {
 }
 
 /**
- * The client's end of a WebSocket whose handshake is through. Paused: nothing is read before somebody listens.
- * Differs: frames are masked with zeros where no proxy can be, which is some ten times as fast.
- * @param head what arrived with the answer
+ * The client's end of a WebSocket after the handshake. Paused until there is a listener. Differs: frames are masked
+ * with zeros where no proxy is possible, which is about ten times as fast.
+ * @param head bytes that were received with the answer
  */
 export function clientWebSocket(socket: Duplex, head: Buffer): WebSocket {
   const options = { autoPong: true, maxPendingAutoPongs: MAX_PENDING_PONGS, closeTimeout: NO_CLOSE_TIMEOUT_MS };

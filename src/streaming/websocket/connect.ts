@@ -6,9 +6,9 @@ import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket
 import { clientWebSocket } from "./client-socket.js";
 
 export interface ConnectWebSocketOptions extends Pick<DialOptions, "headers" | "tls"> {
-  /** in the order of preference */
+  /** in order of preference */
   readonly subprotocols: readonly string[];
-  /** for the handshake's key */
+  /** creates the handshake's key */
   readonly random?: Random;
 }
 
@@ -24,12 +24,13 @@ const ACCEPT_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /**
  * Opens a WebSocket.
  *
- * Differs: the handshake is ours, as the library takes only tokens for subprotocols, which kubectl's tunnel is none of.
+ * Differs: the handshake is our own, because the library accepts only tokens as subprotocols, and kubectl's tunnel is
+ * not one.
  *
  * @param url http or https
- * @returns the socket, or the server's answer when it refused
- * @throws StreamError when the server cannot be reached, or answers with something that is no handshake; the signal's
- *   reason when that aborts first
+ * @returns the socket, or the server's refusal
+ * @throws StreamError if the server cannot be reached, or its answer is not a handshake; the signal's reason if that
+ * aborts first
  */
 export async function connectWebSocket(
   url: string | URL,

@@ -5,10 +5,10 @@ import { StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
 import { IdleWatch } from "../idle.js";
 
-/** What becomes of a socket's messages. Called in order, synchronously. */
+/** Receives a socket's messages. Called in order, synchronously. */
 export interface MessageTaker {
   take(message: Buffer, isBinary: boolean): void;
-  /** The last call. @param error absent: the other side said that it is done */
+  /** The last call. @param error absent if the other side closed normally */
   ended(error: StreamError | undefined): void;
 }
 
@@ -18,33 +18,34 @@ export interface MessageSocketDeps {
 }
 
 export interface MessageSocketOptions {
-  /** Without a message in either direction for so long the connection is closed; absent: it may be silent for ever. */
+  /** The connection closes without a message in either direction for this long; absent: no limit. */
   readonly idleTimeoutMs?: number;
-  /** Pings, and a limit for the other side's silence. Mirrors heartbeat in client-go/tools/remotecommand/websocket.go. */
+  /** Pings, and a time limit for the answers. Mirrors heartbeat in client-go/tools/remotecommand/websocket.go. */
   readonly heartbeat?: { readonly periodMs: number; readonly deadlineMs: number };
-  /** how long the other side may take to answer a close; default 10 s */
+  /** time limit for the answer to a close; default 10 s */
   readonly closeAnswerMs?: number;
-  /** how much longer, while it still takes what was sent before the close; default 15 min */
+  /** additional time while the other side still receives earlier bytes; default 15 min */
   readonly finishMs?: number;
-  /** servers: the socket below, which is ended right behind the close, as upstream does */
+  /** servers: the underlying socket, which is ended right after the close, as upstream does */
   readonly socket?: Duplex;
 }
 
-/** From so many unsent bytes on, whoever sends waits. */
+/** Unsent bytes above which senders wait. */
 const MAX_UNSENT_BYTES = 1 << 20;
 const CLOSE_ANSWER_MS = 10_000;
-/** How long a slow reader may take to read what was sent before a close. Mirrors finishTimeout of the API server. */
+/** The time that a slow reader has for bytes sent before a close. Mirrors finishTimeout of the API server. */
 const FINISH_MS = 15 * 60_000;
 
 const CLOSE_NORMAL = 1000;
-/** the other side went away in order; or it closed and gave no code */
+/** a normal close, or a close without a code */
 const ORDERLY_CODES = new Set([CLOSE_NORMAL, 1001, 1005]);
 const SENT = Promise.resolve();
 
 /**
- * One end of a WebSocket: whole messages in and out, with back-pressure, silence and close under control.
+ * One end of a WebSocket: whole messages in and out, with back-pressure, idle timeout and close.
  *
- * Differs: the library answers pings and checks frames; what breaks the protocol is answered with a close and its code.
+ * Differs: the library answers pings and checks frames; a violation of the protocol is answered with a close and its
+ * code.
  */
 export class MessageSocket {
   #isOver = false;
@@ -81,7 +82,7 @@ export class MessageSocket {
     });
     ws.on("close", (code, reason) => this.#ended(code, reason.toString()));
     const { idleTimeoutMs, heartbeat } = options;
-    // It was gone before anybody listened.
+    // The connection ended before there was a listener.
     if (ws.readyState === ws.CLOSED) {
       queueMicrotask(() => this.#ended(1006, ""));
       return;
@@ -94,7 +95,7 @@ export class MessageSocket {
 
   /**
    * Resolves when there is room for more.
-   * @throws StreamError when the connection is over
+   * @throws StreamError if the connection is over
    */
   send(message: Uint8Array | string): Promise<void> {
     const { ws } = this;
@@ -123,7 +124,7 @@ export class MessageSocket {
     for (const wake of waiters) wake();
   }
 
-  /** Stops reading the connection: the other side will notice. What was read already still comes. */
+  /** Pauses reading, which the other side will notice. Bytes that were read already are still delivered. */
   pause(): void {
     this.ws.pause();
   }
@@ -133,7 +134,7 @@ export class MessageSocket {
   }
 
   /**
-   * Says that this side is done, after all that was sent, and waits for the other side's answer, but not for ever.
+   * Announces the end after everything was sent, and waits a limited time for the other side's answer.
    * @param code RFC 6455 section 7.4.1
    */
   close(code = CLOSE_NORMAL, reason = ""): Promise<void> {
@@ -151,14 +152,14 @@ export class MessageSocket {
   }
 
   async #awaitClose(): Promise<void> {
-    // The answer is found only behind what was not read yet.
+    // The answer comes after all unread bytes.
     this.ws.resume();
     const { finishMs = FINISH_MS } = this.options;
     if (!this.#isOver && this.#closeAnswer === undefined) this.#limitClose(this.deps.clock.now() + finishMs);
     await this.closed;
   }
 
-  /** @param endMs Unix ms: until then a reader who is slow has time */
+  /** @param endMs Unix ms; the time limit for a slow reader */
   #limitClose(endMs: number): void {
     const { clock } = this.deps;
     const { closeAnswerMs = CLOSE_ANSWER_MS } = this.options;
@@ -168,7 +169,7 @@ export class MessageSocket {
     });
   }
 
-  /** Breaks the connection off. Safe to call twice. */
+  /** Closes the connection at once. Safe to call twice. */
   terminate(why: string): void {
     this.#problem ??= why;
     this.ws.terminate();

@@ -6,10 +6,11 @@ import { MessageSocket, type MessageSocketDeps, type MessageSocketOptions } from
 const UNSUPPORTED_DATA = 1003;
 
 /**
- * A byte stream inside of a WebSocket's binary messages, whose borders mean nothing: kubectl's port-forward since 1.31
- * speaks SPDY through it.
+ * A byte stream inside the binary messages of a WebSocket, whose boundaries do not matter: kubectl's port-forward since
+ * 1.31 uses it for SPDY.
  *
- * Mirrors client-go/tools/portforward/tunneling_connection.go. Ending it closes the WebSocket: a tunnel has no half-close.
+ * Mirrors client-go/tools/portforward/tunneling_connection.go. Ending it closes the WebSocket: a tunnel has no
+ * half-close.
  */
 export function webSocketTunnel(ws: WebSocket, deps: MessageSocketDeps, options: MessageSocketOptions = {}): Duplex {
   const tunnel = new Duplex({
@@ -24,7 +25,7 @@ export function webSocketTunnel(ws: WebSocket, deps: MessageSocketDeps, options:
       socket.terminate("closed by this side");
       done(error);
     },
-    // The last message may have come before the last write is through.
+    // The last message can arrive before the last write finishes.
     allowHalfOpen: true,
   });
   const taker = {
