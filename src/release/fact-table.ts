@@ -80,7 +80,7 @@ export const FACTS = {
     "1.25",
     100,
   ]),
-  registerBackoffMax: duration("registerWithAPIServer (longest sleep)", "pkg/kubelet/kubelet_node_status.go", [
+  registerBackoffMax: duration("registerWithAPIServer (maximum sleep)", "pkg/kubelet/kubelet_node_status.go", [
     "1.25",
     7_000,
   ]),
@@ -99,10 +99,10 @@ export const FACTS = {
   evictionRateLimiterBurst: count("EvictionRateLimiterBurst", TAINT_SCHEDULER, "nodes", ["1.25", 1]),
   largeClusterSizeThreshold: count("largeClusterSizeThreshold", LIFECYCLE_FLAGS, "nodes", ["1.25", 50]),
   unhealthyZoneThreshold: count("unhealthyZoneThreshold", LIFECYCLE_FLAGS, "", ["1.25", 0.55]),
-  podEvictionTimeoutFlag: word<"accepted, without effect" | "gone">(
+  podEvictionTimeoutFlag: word<"accepted, but has no effect" | "gone">(
     "--pod-eviction-timeout",
     LIFECYCLE_FLAGS,
-    ["1.25", "accepted, without effect"],
+    ["1.25", "accepted, but has no effect"],
     ["1.27", "gone"],
   ),
   taintEvictionComponent: word(
@@ -151,14 +151,14 @@ export const FACTS = {
   eventTtl: duration("event-ttl", "cmd/kube-apiserver/app/options/options.go", ["1.25", 3_600_000]),
   eventSpamBurst: count("defaultSpamBurst", EVENTS, "events", ["1.25", 25]),
   eventSpamInterval: duration("1/defaultSpamQPS", EVENTS, ["1.25", 300_000]),
-  eventRecordQps: count("EventRecordQPS", KUBELET_DEFAULTS, "events a second", ["1.25", 5], ["1.27", 50]),
+  eventRecordQps: count("EventRecordQPS", KUBELET_DEFAULTS, "events/s", ["1.25", 5], ["1.27", 50]),
   eventBurst: count("EventBurst", KUBELET_DEFAULTS, "events", ["1.25", 10], ["1.27", 100]),
   eventAggregateMaxEvents: count("defaultAggregateMaxEvents", EVENTS, "events", ["1.25", 10]),
   eventAggregateInterval: duration("defaultAggregateIntervalInSeconds", EVENTS, ["1.25", 600_000]),
   eventReportingComponent: fact(
     "Event.reportingComponent",
     "staging/src/k8s.io/client-go/tools/record/event.go",
-    (value: boolean) => (value ? "set to the source" : "empty"),
+    (value: boolean) => (value ? "same as the source" : "empty"),
     [
       ["1.25", false],
       ["1.28", true],
@@ -173,7 +173,7 @@ export const FACTS = {
   podSchedulingReadiness: gate("PodSchedulingReadiness", ["1.25", false], ["1.27", true]),
   schedulerPopFromBackoffQ: gate("SchedulerPopFromBackoffQ", ["1.25", false], ["1.33", true]),
   fitTooBigIsUnresolvable: fact(
-    "a pod that is greater than the node",
+    "status of a pod that exceeds the node's resources",
     "pkg/scheduler/framework/plugins/noderesources/fit.go",
     (value: boolean) => (value ? "UnschedulableAndUnresolvable" : "Unschedulable"),
     [
@@ -183,7 +183,7 @@ export const FACTS = {
   ),
   dynamicResourceAllocation: gate("DynamicResourceAllocation", ["1.25", false], ["1.34", true]),
   preemptedNote: word<"the pod" | "a pod" | "its uid">(
-    "whom the event Preempted names",
+    "subject of the event Preempted",
     "pkg/scheduler/framework/preemption/preemption.go",
     ["1.25", "the pod"],
     ["1.27", "a pod"],
@@ -217,8 +217,8 @@ export const FACTS = {
   waitForServerTotal: duration("waitForServer", BOOTSTRAP, ["1.25", 60_000]),
   waitForServerPeriod: duration("waitForServer (period)", BOOTSTRAP, ["1.25", 2_000]),
   csrRotationTimeout: duration("certificateWaitTimeout", CERT_MANAGER, ["1.25", 900_000]),
-  rotationDeadlineMin: count("jitteryDuration (least)", CERT_MANAGER, "of the lifetime", ["1.25", 0.7]),
-  rotationDeadlineMax: count("jitteryDuration (most)", CERT_MANAGER, "of the lifetime", ["1.25", 0.9]),
+  rotationDeadlineMin: count("jitteryDuration (minimum)", CERT_MANAGER, "of the lifetime", ["1.25", 0.7]),
+  rotationDeadlineMax: count("jitteryDuration (maximum)", CERT_MANAGER, "of the lifetime", ["1.25", 0.9]),
 
   // Tokens
   bootstrapTokenTtl: duration("DefaultTokenDuration", "cmd/kubeadm/app/constants/constants.go", ["1.25", 86_400_000]),
@@ -260,9 +260,9 @@ export const FACTS = {
   podObservedGeneration: gate("PodObservedGenerationTracking", ["1.25", false], ["1.34", true]),
   sidecarContainers: gate("SidecarContainers", ["1.25", false], ["1.29", true]),
   deletedPodsEnd: fact(
-    "the phase of a pod that is deleted (not of a static one)",
+    "phase of a deleted pod (not static)",
     KUBELET,
-    (value: boolean) => (value ? "becomes Failed or Succeeded" : "stays as it is"),
+    (value: boolean) => (value ? "becomes Failed or Succeeded" : "unchanged"),
     [
       ["1.25", false],
       ["1.27", true],
@@ -271,7 +271,7 @@ export const FACTS = {
   initContainerStarted: fact(
     "status.started of an init container",
     "pkg/kubelet/prober/prober_manager.go",
-    (value: boolean) => (value ? "as of other containers" : "missing"),
+    (value: boolean) => (value ? "set as for other containers" : "missing"),
     [
       ["1.25", false],
       ["1.28", true],
@@ -279,10 +279,10 @@ export const FACTS = {
   ),
   plegRelistPeriod: duration("plegRelistPeriod", KUBELET, ["1.25", 1_000]),
   plegRelistThreshold: duration("relistThreshold", "pkg/kubelet/pleg/generic.go", ["1.25", 180_000]),
-  eventedPleg: word<"not there" | "alpha, off">(
+  eventedPleg: word<"missing" | "alpha, off">(
     "EventedPLEG",
     "pkg/features/kube_features.go",
-    ["1.25", "not there"],
+    ["1.25", "missing"],
     ["1.26", "alpha, off"],
   ),
   eventedPlegRelistPeriod: duration("eventedPlegRelistPeriod", KUBELET, ["1.25", 300_000]),
@@ -302,17 +302,16 @@ export const FACTS = {
     2_000,
   ]),
   preStopWithinOverride: fact(
-    "the time of a preStop hook",
+    "duration of a preStop hook",
     "pkg/kubelet/kuberuntime/kuberuntime_container.go",
-    (value: boolean) =>
-      value ? "is part of what the pod worker grants" : "comes on top of what the pod worker grants",
+    (value: boolean) => (value ? "part of the pod worker's grace period" : "added to the pod worker's grace period"),
     [
       ["1.25", false],
       ["1.28", true],
     ],
   ),
   createdEventColon: fact(
-    "the event Created",
+    "message of the event Created",
     "pkg/kubelet/kuberuntime/kuberuntime_container.go",
     (value: boolean) => (value ? "Created container: NAME" : "Created container NAME"),
     [
@@ -321,59 +320,59 @@ export const FACTS = {
     ],
   ),
   backOffEventNames: fact(
-    "the event BackOff of a container",
+    "message of a container's event BackOff",
     "pkg/kubelet/kuberuntime/kuberuntime_manager.go",
-    (value: boolean) => (value ? "names container and pod" : "names nobody"),
+    (value: boolean) => (value ? "names container and pod" : "names neither"),
     [
       ["1.25", false],
       ["1.26", true],
     ],
   ),
-  hookEvent: word<"what the hook said" | "that it failed">(
-    "what the events FailedPostStartHook and FailedPreStopHook tell",
+  hookEvent: word<"the hook's output" | "only the failure">(
+    "message of the events FailedPostStartHook and FailedPreStopHook",
     "pkg/kubelet/kuberuntime/kuberuntime_container.go",
-    ["1.25", "what the hook said"],
-    ["1.26", "that it failed"],
+    ["1.25", "the hook's output"],
+    ["1.26", "only the failure"],
   ),
   pullSecretEvent: fact(
-    "the event FailedToRetrieveImagePullSecret",
+    "event FailedToRetrieveImagePullSecret",
     "pkg/kubelet/kubelet_pods.go",
-    (value: boolean) => (value ? "recorded" : "not there"),
+    (value: boolean) => (value ? "recorded" : "missing"),
     [
       ["1.25", false],
       ["1.28", true],
     ],
   ),
   imageBackOffReason: fact(
-    "why a container waits with ImagePullBackOff",
+    "message of the waiting reason ImagePullBackOff",
     "pkg/kubelet/images/image_manager.go",
-    (value: boolean) => (value ? "with the last pull's error" : "without a reason"),
+    (value: boolean) => (value ? "includes the last pull's error" : "without the pull's error"),
     [
       ["1.25", false],
       ["1.32", true],
     ],
   ),
   podRejectedMessage: word<"Pod" | "Pod was rejected:">(
-    "how the message of a pod that was not admitted begins",
+    "beginning of the message of a rejected pod",
     KUBELET,
     ["1.25", "Pod"],
     ["1.26", "Pod was rejected:"],
   ),
   podRejectedKeepsQosClass: fact(
-    "status.qosClass of a pod that was not admitted",
+    "status.qosClass of a rejected pod",
     KUBELET,
-    (value: boolean) => (value ? "kept" : "taken out"),
+    (value: boolean) => (value ? "kept" : "removed"),
     [
       ["1.25", false],
       ["1.32", true],
     ],
   ),
-  pulledEvent: word<"duration" | "and with waiting" | "and the image's size">(
-    "what the event Pulled says",
+  pulledEvent: word<"duration" | "also with waiting" | "also the image's size">(
+    "contents of the event Pulled",
     "pkg/kubelet/images/image_manager.go",
     ["1.25", "duration"],
-    ["1.26", "and with waiting"],
-    ["1.30", "and the image's size"],
+    ["1.26", "also with waiting"],
+    ["1.30", "also the image's size"],
   ),
   execProtocol: word<"SPDY/3.1" | "WebSocket v5">(
     "exec, attach",

@@ -42,6 +42,6 @@ export class NdjsonSink implements TraceSink {
 
 function cannotWrite(path: string, cause: unknown): LabError {
   const why = describeFileError(cause);
-  const hint = "Name a file in a folder that you may write to, with room for it.";
+  const hint = "Name a file in a writable folder with enough space.";
   return new LabError("BAD_FILE", `cannot write the trace to ${path}: ${why}`, hint, { cause });
 }

@@ -141,5 +141,5 @@ export function describeFileError(error: unknown): string {
 function writeHint(error: unknown): string {
   return (error as { code?: unknown } | null)?.code === "ENOSPC"
     ? "Free some space, then run the same command again."
-    : "Name a folder that you may write to.";
+    : "Name a folder that you can write to.";
 }

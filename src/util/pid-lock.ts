@@ -26,7 +26,7 @@ export async function tryLock(path: string, hint: string): Promise<LockOutcome> 
       return { outcome: "taken", lock: { [Symbol.asyncDispose]: () => rm(path, { force: true }) } };
     } catch (cause) {
       if (attempt === MAX_TRIES || (cause as { code?: unknown }).code !== "EEXIST") {
-        throw new LabError("BAD_FILE", `${path} cannot be written: ${describeFileError(cause)}`, hint, { cause });
+        throw new LabError("BAD_FILE", `cannot write ${path}: ${describeFileError(cause)}`, hint, { cause });
       }
       await rm(path, { force: true });
     }

@@ -147,7 +147,7 @@ test("a mount's own path: links on the machine are followed, a folder that is mi
   lab.stop();
 });
 
-/** how a script begins a file in a volume; what is in it then */
+/** the beginning of a script that writes to a volume; the file's content afterwards */
 const BEGINNINGS: readonly (readonly [string, string])[] = [
   ["echo one >> /data/n", "one\n"],
   ["for i in 1 2; do echo $i >> /data/n; done", "1\n2\n"],

@@ -66,7 +66,7 @@ test("faults, events, conditions, pulls: set by POST, taken back by DELETE", asy
   assert.equal(lab.core.puller.faults.size, 0);
 });
 
-/** fetch() does not let a test lie about Host. */
+/** fetch() cannot send a false Host header. */
 function statusWith(headers: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(server.url);

@@ -29,9 +29,9 @@ const POD = { name: "x", namespace: "y", uid: "z" };
 const main = { name: "main", image: "busybox" };
 const longLabel = "a".repeat(64);
 
-/** Method, path, body, and what the answer must say. */
+/** Method, path, body, status, and the error's text. */
 const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] = [
-  // unknown fields, and their like
+  // unknown fields, and suggestions
   [
     "POST",
     "/faults/ListContainers",
@@ -59,7 +59,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ],
   ["DELETE", "/faults", { rpc: "Version" }, 400, /DELETE \/faults takes no fields/],
   ["GET", "/state?pods=1", undefined, 400, /GET \/state takes no fields/],
-  // nothing to do, or two things at once
+  // nothing to do, or contradictions
   ["POST", "/faults/ListContainers", {}, 400, /has nothing to do: expected at least one of delayMs, hangs, code/],
   ["POST", "/faults/ListContainers", { hangs: false, count: 2 }, 400, /has nothing to do/],
   ["POST", "/faults/ListContainers", { delayMs: 5, message: "no" }, 400, /message needs code, which is missing/],
@@ -77,7 +77,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
     400,
     /"image" is given twice/,
   ],
-  // what is long or deep is not looked into for long
+  // long or deep input is cut short
   ["POST", "/faults/Version", { ["x".repeat(500_000)]: 1 }, 400, /has no field "xxx/],
   ["POST", "/faults/Version", { code: "x".repeat(500_000) }, 400, /code cannot be "xxx/],
   ["POST", "/faults/Version", `{"delayMs":${"[".repeat(200_000)}${"]".repeat(200_000)}}`, 400, /more than 20 levels/],
@@ -107,7 +107,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ["POST", "/events/drop", { count: 0 }, 400, /expected count/],
   ["POST", "/pulls", { fail: "not_found" }, 400, /did you mean not-found\?/],
   ["POST", "/pulls", { ms: 5, fail: 7 }, 400, /fail cannot be 7/],
-  // pods that no API server would have taken, and none of which anything is left
+  // pods that no API server would accept, and that leave nothing behind
   ["POST", "/pods", { name: "x" }, 400, /namespace is missing/],
   ["POST", "/pods", { ...POD, name: "Web_1" }, 400, /name "Web_1" is not valid: a lowercase RFC 1123 subdomain/],
   ["POST", "/pods", { ...POD, name: "" }, 400, /name "" is not valid/],
@@ -190,7 +190,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ["POST", "/pods", { name: "web", namespace: "default", uid: "u1" }, 409, /is reserved for/],
   ["POST", "/sandboxes/5a1d/containers", { name: "n", image: "quay.io/a/b", command: ["/no/such"] }, 409, /\/no\/such/],
   ["POST", "/sandboxes/5a1d/containers", { name: "n", image: "A B" }, 400, /image "A B" is not valid/],
-  // what there is none of
+  // unknown names
   [
     "POST",
     "/containers/none/kill",
@@ -227,7 +227,7 @@ const REFUSED: readonly (readonly [string, string, unknown, number, RegExp])[] =
   ["OPTIONS", "/state", undefined, 405, /expected GET$/],
   ["POST", "/changes", undefined, 405, /expected GET$/],
   ["DELETE", "/", undefined, 405, /expected GET$/],
-  // bodies that are none
+  // invalid bodies
   ["POST", "/pods", "not json", 400, /the body "not json" is not JSON: send a JSON object/],
   ["POST", "/pods", "[]", 400, /the body \[\] is not a JSON object/],
   ["POST", "/faults/Version", "delayMs=5", 400, /\?delayMs=5 for/],
@@ -281,7 +281,7 @@ for (const [headers, status] of TYPES) {
   });
 }
 
-/** A request of which so many bytes are sent, with or without saying how many. */
+/** A request with these bytes, with or without a content-length. */
 function send(bytes: Buffer, headers: Record<string, string | number>): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(server.url);

@@ -16,7 +16,7 @@ afterEach(() => lab.stop());
 
 const NAMES = new Map<number, string>(Object.entries(ContainerEventType).map(([name, value]) => [value, name]));
 
-/** Listens as a kubelet does; the list fills as events come. */
+/** Listens as a kubelet does; events are added to the list. */
 function listen(signal: AbortSignal): string[] {
   const seen: string[] = [];
   const context = { rpc: RUNTIME_SERVICE.getContainerEvents, signal };
@@ -105,7 +105,7 @@ for (const [how, want] of KILLS) {
   test(`kill ${JSON.stringify(how)}: ${want}`, async () => {
     lab.runtime.control.runPod(pod);
     const container = lab.core.container("b142");
-    // The command is the first process of no namespace of its own here; SIGTERM would end it.
+    // In a shared PID namespace the command is not PID 1, so SIGTERM would end it.
     if ("signal" in how && how.signal === "TERM") {
       const init = lab.run({ command: ["sleep", "600"] });
       await lab.runtime.control.killContainer(init.containerId, how);

@@ -13,7 +13,7 @@ import { SystemClock } from "../../src/util/clock.js";
 type SandboxConfig = Init<typeof PodSandboxConfig>;
 type Config = Init<typeof ContainerConfig>;
 
-/** Drives any runtime over the wire: what a kubelet would do, in few words. */
+/** Drives any runtime over the wire, as a kubelet would. */
 export class CriDriver {
   readonly channel: CriChannel;
   #count = 0;
@@ -21,7 +21,7 @@ export class CriDriver {
   constructor(
     endpoint: string,
     readonly image: string,
-    /** containerd without a network plugin runs pods in the host's network only */
+    /** containerd without a network plugin runs pods only in the host's network */
     readonly usesHostNetwork = false,
   ) {
     const clock = new SystemClock();
@@ -88,7 +88,7 @@ export class CriDriver {
     };
   }
 
-  /** Creates a container in a sandbox of its own, if none is given. */
+  /** Creates a container, by default in a new sandbox. */
   async create(
     more: Config = {},
     sandbox?: { readonly sandboxId: string; readonly config: SandboxConfig },

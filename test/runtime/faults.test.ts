@@ -24,7 +24,7 @@ afterEach(async () => {
 const list = (timeoutMs?: number) => cri.call(RUNTIME_SERVICE.listContainers, {}, { timeoutMs });
 const version = async () => (await cri.call(RUNTIME_SERVICE.version, {}, {})).outcome;
 
-/** Until what was sent has arrived: real sockets, no time. */
+/** Waits until sent data has arrived: real sockets, no clock. */
 async function arrive(): Promise<void> {
   for (let round = 0; round < 20; round++) await settle();
 }

@@ -18,8 +18,8 @@ import { SystemRandom } from "../../src/util/random.js";
 import { newFolder } from "./lab.js";
 
 /**
- * The runtime as a client sees it that knows nothing of our code but the text of the .proto: names in snake_case, enums
- * and 64 bit numbers as texts, as grpcurl shows them.
+ * The runtime as a generic client sees it, with only the .proto file: names in snake_case, enums and 64 bit numbers as
+ * texts, as grpcurl shows them.
  */
 type Values = Readonly<Record<string, unknown>>;
 type Call = (request: object, callback: (error: ServiceError | null, value: Values) => void) => void;

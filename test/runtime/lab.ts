@@ -19,12 +19,12 @@ import { recordingTrace } from "../support/trace.js";
 
 export const never = new AbortController().signal;
 
-/** A folder of the test's own. */
+/** A folder for one test. */
 export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), "kubelab-runtime-test-"));
 }
 
-/** An embedded runtime without a server, on a clock that stands still until it is moved. */
+/** An embedded runtime without a server, on a clock that the test moves. */
 export class RuntimeLab {
   readonly clock = new FakeClock();
   readonly recorded = recordingTrace(this.clock);
@@ -65,7 +65,7 @@ export class RuntimeLab {
     return container;
   }
 
-  /** What a container writes to a stream from now on. */
+  /** Collects a container's output from now on. */
   output(container: Container, wanted: "stdout" | "stderr" = "stdout"): () => string {
     let text = "";
     container.running?.listen((stream, bytes) => {
@@ -74,7 +74,7 @@ export class RuntimeLab {
     return () => text;
   }
 
-  /** Runs a script in a container that does nothing else; time stands still unless the script's test moves it. */
+  /** Runs a script in a new container; the clock stands still unless the test moves it. */
   async sh(script: string, container?: Container): Promise<ExecResult> {
     const home = container ?? this.run({ command: ["sleep", "infinity"] });
     const running = home.running;
@@ -82,7 +82,7 @@ export class RuntimeLab {
     return execSync(running, { cmd: ["sh", "-c", script], timeout: 0n }, this.clock, never);
   }
 
-  /** Lets everything run that needs no time. */
+  /** Runs everything that needs no clock. */
   async settle(): Promise<void> {
     await loadPrograms();
     await settle(10);
@@ -93,7 +93,7 @@ export class RuntimeLab {
   }
 }
 
-/** Some programs are loaded when they first run: that takes real time, which a clock that stands still does not see. */
+/** Some programs are loaded on first use. That takes real time, which a fake clock does not measure. */
 export async function loadPrograms(): Promise<void> {
   await Promise.all([
     import("just-bash"),

@@ -9,7 +9,7 @@ import { newFolder, RuntimeLab, stateOf } from "./lab.js";
 
 const long = "x".repeat(MAX_LINE_BYTES);
 
-/** what is written, in pieces; the log without its times */
+/** the written pieces; the log without timestamps */
 const WRITES: readonly (readonly [string, readonly (readonly [LogStream, string])[], readonly string[]])[] = [
   ["a line", [["stdout", "hi\n"]], ["stdout F hi"]],
   ["an empty line", [["stdout", "\n"]], ["stdout F "]],
@@ -53,7 +53,7 @@ function write(path: string, pieces: readonly (readonly [LogStream, string])[]):
     (error) => assert.fail(String(error)),
   );
   for (const [stream, text] of pieces) {
-    // Byte by byte is the hardest way to be handed a text.
+    // Byte by byte is the hardest case.
     if (text.length < 100) for (const byte of Buffer.from(text)) log.write(stream, Buffer.of(byte));
     else log.write(stream, Buffer.from(text));
   }
@@ -84,7 +84,7 @@ for (const [ns, text] of TIMES) {
   test(`time: ${ns} ns is ${text}`, () => assert.equal(rfc3339Nano(ns), text));
 }
 
-/** log_directory, log_path, where it goes; "refused" */
+/** log_directory, log_path, resulting path; "refused" */
 const PATHS: readonly (readonly [string, string, string | undefined])[] = [
   ["/var/log/pods/p", "c/0.log", "/var/log/pods/p/c/0.log"],
   ["/var/log/pods/p/", "./c//0.log", "/var/log/pods/p/c/0.log"],

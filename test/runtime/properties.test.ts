@@ -14,11 +14,11 @@ beforeAll(loadPrograms);
 
 const COMMANDS = [["sleep", "5"], ["true"], ["false"], ["nosuch"], ["sh", "-c", "sleep 2; exit 3"], ["yes"]] as const;
 
-/** One thing that somebody does: which, to whom, with what. */
+/** One action: kind, target, arguments. */
 type Step = readonly [what: number, whom: number, how: number];
 const steps = fc.array(fc.tuple(fc.nat(10), fc.nat(7), fc.nat(5)), { maxLength: 40 });
 
-/** Whoever is picked may be gone already: calls come late. */
+/** The target may already be removed: calls can come late. */
 class World {
   readonly lab = new RuntimeLab();
   readonly sandboxes: Sandbox[] = [];
@@ -71,12 +71,12 @@ class World {
     }
   }
 
-  /** Calls overlap: this one goes on while others begin. */
+  /** Calls overlap: this one continues while others begin. */
   #later(call: Promise<unknown>): void {
     this.late.push(call.catch((error: unknown) => assert.ok(error instanceof RpcError, String(error))));
   }
 
-  /** What always holds. */
+  /** The invariants. */
   check(): void {
     const { core } = this.lab;
     const ips = new Set<string>();

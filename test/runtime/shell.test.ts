@@ -11,7 +11,7 @@ beforeAll(() => {
 afterAll(() => lab.stop());
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are scripts of a shell
-/** script, what it writes to stdout, its exit code when it is not 0 */
+/** script, its stdout, its exit code if it is not 0 */
 const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   // words and quotes
   ["echo a  'b  c' \"d  $WHO\" \\$x", "a b  c d  the lab $x\n"],
@@ -93,19 +93,19 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ["trap 'echo bye' EXIT; echo hi", "hi\nbye\n"],
   ["sh -c 'kill -TERM $$; echo not here'; echo $?", "143\n"],
   ["trap 'echo got it' USR1; kill -USR1 $$; echo after", "got it\nafter\n"],
-  // what just-bash brings
+  // just-bash's commands
   ["printf 'b\\na\\nb\\n' | sort | uniq -c | sed 's/^ *//'", "1 a\n2 b\n"],
   ["echo 'a,b,c' | cut -d, -f2; echo abc | awk '{print toupper($0)}'; echo foobar | grep -o 'o*b'", "b\nABC\noob\n"],
   [
     "echo hi > /tmp/x1; cp /tmp/x1 /tmp/x2; mv /tmp/x2 /tmp/x3; cat /tmp/x3; find /tmp -name 'x*' | sort",
     "hi\n/tmp/x1\n/tmp/x3\n",
   ],
-  // what only just-bash knows runs as a whole
+  // scripts that run in just-bash as a whole
   ["a=(x y z); echo ${a[1]} ${#a[@]}", "y 3\n"],
-  // mistakes
+  // errors
   ["if true", "", 2],
   ["echo 'open", "", 2],
-  // the parser goes round for ever in these
+  // the parser loops forever on these
   ["echo $(( $x", "", 2],
   ['echo "${x:-$(( $x}"', "", 2],
 ];

@@ -17,7 +17,7 @@ type Config = Init<typeof ContainerConfig>;
 const sharedPids: Config = { linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.POD } } } };
 const sh = (script: string): Config => ({ command: ["sh", "-c", script] });
 
-/** what runs; the grace period in s; after how many s it has ended; how */
+/** the command; the grace period in s; the time until its end in s; its result */
 const STOPS: readonly (readonly [string, Config, number, number, string])[] = [
   [
     "the first process of a namespace ignores what it does not handle",

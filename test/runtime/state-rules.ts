@@ -1,13 +1,13 @@
 import { IMAGE_SERVICE, RUNTIME_SERVICE as R } from "../../src/cri/services.js";
 import type { CriDriver } from "./cri-driver.js";
 
-/** 64 characters that no runtime has given out. */
+/** A container ID that no runtime has assigned. */
 export const NO_SUCH_ID = "deadbeef".repeat(8);
 
 export const CONTAINER_STATES = ["unknown", "created", "running", "exited", "removed"] as const;
 export type ContainerStateName = (typeof CONTAINER_STATES)[number];
 
-/** Brings a container of its own into a state. */
+/** Brings a new container into a state. */
 export async function containerIn(state: ContainerStateName, cri: CriDriver): Promise<string> {
   if (state === "unknown") return NO_SUCH_ID;
   const containerId = await cri.create();
@@ -55,7 +55,7 @@ export const SANDBOX_CALLS: Readonly<Record<string, (podSandboxId: string, cri: 
   PortForward: (podSandboxId, cri) => cri.code(R.portForward, { podSandboxId, port: [80] }),
 };
 
-/** Requests that are wrong in themselves, and names that are taken. */
+/** Requests that are invalid in any state, and names in use. */
 export const BAD_REQUESTS: Readonly<Record<string, (cri: CriDriver) => Promise<string>>> = {
   "RunPodSandbox without a config": (cri) => cri.code(R.runPodSandbox, {}),
   "RunPodSandbox without metadata": (cri) => cri.code(R.runPodSandbox, { config: {} }),
@@ -108,7 +108,7 @@ export const BAD_REQUESTS: Readonly<Record<string, (cri: CriDriver) => Promise<s
     cri.code(IMAGE_SERVICE.removeImage, { image: { image: "example.com/not/here:1" } }),
 };
 
-/** What the embedded runtime answers: calls on containers and sandboxes by state, in the order above. */
+/** The embedded runtime's answers: calls on containers and sandboxes by state, in the order above. */
 export const OUR_ANSWERS: Readonly<Record<string, string>> = {
   //                        unknown  created            running      exited             removed
   StartContainer: "NotFound OK FailedPrecondition FailedPrecondition NotFound",
@@ -152,7 +152,7 @@ export const OUR_ANSWERS: Readonly<Record<string, string>> = {
   "RemoveImage of an image that is not here": "OK",
 };
 
-/** Where containerd 1.6 and we differ in more than the code of a refusal, and why. */
+/** Where containerd 1.6 differs from us in more than an error code, and why. */
 export const OTHER_IN_CONTAINERD: Readonly<Record<string, string>> = {
   "StopContainer unknown": "the CRI asks for success, and containerd gives it since 1.7",
   "StopContainer removed": "as above",

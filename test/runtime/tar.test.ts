@@ -47,7 +47,7 @@ interface Ended {
   readonly code: number;
 }
 
-/** Runs a command in the container with an input. */
+/** Runs a command in the container, with input. */
 async function run(cmd: readonly string[], input: Buffer = Buffer.alloc(0)): Promise<Ended> {
   const stdout = new CollectingSink();
   const stderr = new CollectingSink();
@@ -62,10 +62,10 @@ const sh = async (script: string) =>
   (await execSync(home, { cmd: ["sh", "-c", script], timeout: 0n }, lab.clock, never)).stdout.toString();
 const long = (count: number) => Array.from({ length: count }, (_, index) => `folder-number-${index}`).join("/");
 
-/** The machine's own tar, in the test's folder. */
+/** Runs the system's tar in the test's folder. */
 const system = (args: readonly string[], input?: Buffer) => execFileSync("tar", args, { cwd: folder, input });
 
-/** as kubectl 1.20 to 1.33 and its siblings call it */
+/** the calls of kubectl 1.20 to 1.33 and similar clients */
 const EXTRACTS = [
   ["tar", "-xmf", "-", "-C", "/tmp"],
   ["tar", "--no-same-permissions", "--no-same-owner", "-xmf", "-", "-C", "/tmp"],
@@ -135,7 +135,7 @@ test("what a container packs, the machine's tar unpacks", async () => {
   assert.equal(readFileSync(join(folder, "data", deep, "é"), "utf8"), "z".repeat(100_000));
 });
 
-/** command in /tmp; the names in the archive; what it says */
+/** command in /tmp; the names in the archive; stderr */
 const CREATES: readonly (readonly [string, string, string])[] = [
   ["tar cf - a.txt", "a.txt", ""],
   ["tar cf - -C /tmp sub", "sub/ sub/b.txt", ""],
@@ -194,7 +194,7 @@ test("a file takes the place of a link that was there, and does not change what 
   assert.doesNotMatch(await sh("cat /etc/hosts"), /mine/);
 });
 
-/** archive; what is said of it */
+/** archive; error message */
 const BROKEN: readonly (readonly [string, () => Buffer, RegExp])[] = [
   ["nothing at all", () => Buffer.alloc(0), /^tar: short read\n$/],
   ["no archive", () => Buffer.alloc(2048, "no archive"), /^tar: invalid tar header/],

@@ -9,7 +9,7 @@ afterEach(() => {
   lab = new RuntimeLab();
 });
 
-/** What a shell is given, and what busybox 1.35 writes. */
+/** Shell command, and the output of busybox 1.35. */
 const TABLE: readonly (readonly [command: string, input: string, want: string])[] = [
   ["tr '\\0' x", "0a\\0\\n", "0ax\n"],
   ["tr '\\0' '\\n'", "A=1\\000B=2\\000", "A=1\nB=2\n"],

@@ -2,24 +2,24 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 const PARTS = /\u001b\[[\d;]*[A-Za-z]|./gsu;
 
-/** As much of a terminal's screen as a line editor needs: what it shows, and where its cursor is. As tall as need be. */
+/** A simple terminal screen for the line editor: its text and cursor, with unlimited rows. */
 export class FakeScreen {
   #rows: string[][] = [[]];
   #row = 0;
   #column = 0;
-  /** the last column is full: the next character begins a line */
+  /** the last column is full: the next character starts a new line */
   #isWrapPending = false;
 
   constructor(readonly width: number) {}
 
-  /** All rows as one. */
+  /** All rows joined. */
   get text(): string {
     return this.#rows
       .map((row) => Array.from({ length: this.width }, (_, index) => row[index] ?? " ").join(""))
       .join("");
   }
 
-  /** Where the cursor is, counted through all rows. */
+  /** The cursor's position, counted through all rows. */
   get place(): number {
     return this.#row * this.width + this.#column;
   }

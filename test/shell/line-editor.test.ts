@@ -8,7 +8,7 @@ import { FakeScreen } from "./fake-screen.js";
 
 const never = new AbortController().signal;
 
-/** A line as anybody would edit it: characters and a cursor. */
+/** A model of line editing: characters and a cursor. */
 interface Model {
   text: string;
   at: number;
@@ -32,7 +32,7 @@ function cut(model: Model, from: number, to: number): void {
   model.at = from;
 }
 
-/** bytes of a key; what it does to the line */
+/** a key's bytes; its effect on the line */
 const KEYS: Readonly<Record<string, readonly [string, (model: Model) => void]>> = {
   left: ["\x1b[D", (model) => go(model, Math.max(0, model.at - 1))],
   right: ["\x1b[C", (model) => go(model, Math.min(model.text.length, model.at + 1))],

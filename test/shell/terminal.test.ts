@@ -7,7 +7,7 @@ import { COOKED, Terminal } from "../../src/shell/process/terminal.js";
 
 const never = new AbortController().signal;
 
-/** A terminal whose signals are written down, and whose output is read from a pipe. */
+/** A terminal that records its signals and writes its output to a pipe. */
 function makeTerminal() {
   const pipe = new Pipe();
   const signals: string[] = [];
@@ -26,7 +26,7 @@ function makeTerminal() {
   return { terminal, pipe, signals, type, shown, read };
 }
 
-/** what is typed; the line that can be read then; what is shown of it */
+/** input; the line that can be read; the echo */
 const LINES: readonly (readonly [string, string, string, string])[] = [
   ["a line ends with Enter", "ab\r", "ab\n", "ab\r\n"],
   ["a newline does as well", "ab\n", "ab\n", "ab\r\n"],

@@ -8,7 +8,7 @@ import { socketPair } from "./spdy-support.js";
 
 const NO_HEADS = { client: Buffer.alloc(0), server: Buffer.alloc(0) };
 
-/** `client` and `server` are who talk; what is between them joins their other ends. */
+/** `client` and `server` are the outer ends; the joint is between the inner ones. */
 async function joined(heads = NO_HEADS) {
   const [left, right] = [await socketPair(), await socketPair()];
   const stop = new AbortController();
@@ -44,7 +44,7 @@ for (const first of ["client", "server"] as const) {
 
 test("a side that reads slowly slows the other one down, and still gets all", async () => {
   const { client, server, near, over } = await joined();
-  // More than the system's buffers on the way hold.
+  // More than the system's buffers can hold.
   const bytes = Buffer.alloc(64 << 20);
   client.end(bytes);
   await untilTrue(() => near.some((socket) => socket.isPaused()));
@@ -63,7 +63,7 @@ test("a client that writes on after the server's end still reads the last words,
   client.pause();
   server.end("last words");
   await untilTrue(() => clock.sleeping === 1);
-  // A reset would make one of these fail.
+  // A reset would fail one of these.
   for (let i = 0; i < 20; i++) {
     client.write("more");
     await settle();
@@ -89,7 +89,7 @@ test("what a server has said is read, though it takes nothing any more", async (
   const [left, right] = [await socketPair(), await socketPair()];
   for (const socket of [left.near, right.near]) socket.on("error", () => socket.destroy());
   const heard = textOf(left.near);
-  // One turn of the loop: the words and the reset are there, nobody has read them, and the next write fails.
+  // After one turn of the loop the last message and the reset have arrived unread, and the next write fails.
   right.near.write("last words");
   right.near.resetAndDestroy();
   const heads = { client: Buffer.from("more input"), server: Buffer.alloc(0) };

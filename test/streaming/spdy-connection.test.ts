@@ -94,7 +94,7 @@ test("a refused stream says so", async () => {
 });
 
 const RESETS: readonly (readonly [status: number, reading: "ends" | RegExp])[] = [
-  // Upstream's way to end what is not needed any more: in every session the error stream ends so.
+  // Upstream's way to end a stream: every session's error stream ends like this.
   [5, "ends"],
   [1, /the peer reset the stream: PROTOCOL_ERROR/],
   [6, /the peer reset the stream: INTERNAL_ERROR/],
@@ -171,7 +171,7 @@ test("after the peer's GOAWAY what is under way goes on, nothing new is opened",
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1), { type: "GOAWAY", lastStreamId: 0, status: 0 }, data(1, "still "), synStream(3));
   const stream = await firstOf(connection.streams);
-  await assert.rejects(connection.open({}), /the peer takes no more streams/);
+  await assert.rejects(connection.open({}), /the peer accepts no more streams/);
   peer.send(data(1, "here", true));
   assert.equal(await textOf(stream.incoming), "still here");
   assert.equal(await connection.closed, undefined);
@@ -201,7 +201,7 @@ test("a connection that was reset says how it broke", async () => {
 for (const isOpening of [false, true]) {
   test(`GOAWAY with a reason is the connection's reason${isOpening ? ", also where a stream was being opened" : ""}`, async () => {
     const { connection, peer } = await withRawPeer("client");
-    const refused = isOpening && assert.rejects(connection.open({}), /the peer takes no more streams/);
+    const refused = isOpening && assert.rejects(connection.open({}), /the peer accepts no more streams/);
     peer.send({ type: "GOAWAY", lastStreamId: 0, status: 1 });
     assert.equal((await connection.closed)?.message, "the peer ended the connection: PROTOCOL_ERROR");
     await refused;

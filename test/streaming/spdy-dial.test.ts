@@ -23,7 +23,7 @@ let secure: Server;
 let plain: Server;
 const seen: string[] = [];
 
-/** Echoes stdin under /exec; elsewhere answers as the path says. */
+/** Echoes stdin under /exec; other paths select the answer. */
 function serve(server: Server): void {
   server.on("upgrade", (request, socket, head) => {
     const peer = (socket as Partial<TLSSocket>).getPeerCertificate?.().subject?.CN ?? "nobody";

@@ -6,7 +6,7 @@ import type { SpdyStream } from "../../src/streaming/spdy/stream.js";
 import { FakeClock, settle } from "../support/fake-clock.js";
 import { bytesOf, connectionPair, memoryPair, withRawPeer } from "./spdy-support.js";
 
-/** Lets things run until a count stays as it is. */
+/** Waits until a count no longer changes. */
 async function stalled(count: () => number): Promise<number> {
   for (let before = -1; before !== count(); ) {
     before = count();
@@ -29,7 +29,7 @@ async function pairInMemory() {
   return { client, server, near, next };
 }
 
-/** What both sides may hold of a stream that is not read: the receiver's 256 KiB, the sender's 256 KiB, a few frames. */
+/** The most that both sides hold of an unread stream: 256 KiB each, and a few frames. */
 const MAX_HELD_BYTES = 768 * 1024;
 
 for (const size of [1, 100, 5_000, 65_536, 10_000_000]) {
@@ -103,7 +103,7 @@ test("a peer that asks and does not read the answers is not read either", async 
   const many = Buffer.concat(Array.from({ length: 10_000 }, () => ping));
   let sentBytes = 0;
   let isFull = false;
-  // Until neither the answers nor the questions fit into the system's buffers any more.
+  // Until both directions have filled the system's buffers.
   for (let at = 0; at < 400 && !isFull; at++) {
     sentBytes += many.length;
     isFull = !peer.socket.write(many);
@@ -151,7 +151,7 @@ test("streams side by side over a socket: everything arrives, in order, both way
         const bytes = Buffer.alloc(size, index + 1);
         const side = from === "client" ? "client" : "server";
         sent[stream]?.[side].push(bytes);
-        // Not awaited one by one: their order is the stream's to keep.
+        // Not awaited one by one: the stream must keep their order.
         return ends[stream]?.[side].write(bytes);
       });
       await Promise.all(writes);

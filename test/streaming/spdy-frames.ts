@@ -10,14 +10,14 @@ export async function firstOf(streams: AsyncIterable<SpdyStream>): Promise<SpdyS
   return value as SpdyStream;
 }
 
-/** What opens a stream. */
+/** A frame that opens a stream. */
 export const synStream = (streamId: number, headers: Record<string, string> = {}) =>
   ({ type: "SYN_STREAM", streamId, headers, fin: false, unidirectional: false }) as const;
-/** A DATA frame with a text. */
+/** A DATA frame with text. */
 export const data = (streamId: number, text: string, fin = false) =>
   Buffer.concat([encodeDataHead(streamId, Buffer.byteLength(text), fin), Buffer.from(text)]);
 
-/** Skips what is of another type. */
+/** Skips frames of other types. */
 export async function nextOfType(peer: RawPeer, type: string) {
   for (let frame = await peer.next(); frame !== undefined; frame = await peer.next())
     if (frame.type === type) return frame;

@@ -20,10 +20,10 @@ afterAll(() => {
 });
 
 const LIMITS = { maxStreams: 8, maxBufferedBytes: 16_384, maxConnectionBufferedBytes: 65_536, maxHeaderBytes: 4_096 };
-/** What may be held above the limits: one chunk that was being read, with what its pieces cost. */
+/** The tolerance above the limits: one chunk that was being read, with its overhead. */
 const SLACK_BYTES = 300_000;
 
-/** Gives a connection these bytes, then the end; whoever uses it reads, writes, and opens streams meanwhile. */
+/** Feeds these bytes to a connection and ends it, while the test reads, writes and opens streams. */
 async function feed(
   role: "client" | "server",
   chunks: readonly Uint8Array[],
@@ -47,10 +47,10 @@ async function feed(
     .open({ streamtype: "error" })
     .then((stream) => stream.write(Buffer.from("x")))
     .catch(() => {
-      // What was sent refuses it, or is no answer.
+      // The peer's bytes refuse it, or contain no answer.
     });
   far.on("data", () => {
-    // Whoever sends garbage may well read the answers.
+    // A sender of garbage may still read the answers.
   });
   far.on("error", () => {
     // Destroyed from the other side.
@@ -64,7 +64,7 @@ async function feed(
   far.end();
   await settle(3);
   if (!isRead) {
-    // A connection that is not read never sees its end: it is closed from here.
+    // An unread connection never sees its end, so it is closed here.
     void connection.close();
     await clock.advance(1_000);
   }

@@ -29,7 +29,7 @@ interface RecordedSession {
   readonly frames: readonly RecordedFrame[];
 }
 
-/** The remote commands over SPDY of which every frame was recorded up to the server's GOAWAY. */
+/** The recorded remote commands over SPDY that contain every frame up to the server's GOAWAY. */
 function recordedCommands(topic: string): RecordedSession[] {
   const file = `../shared/recordings/apiserver-v1.25/${topic}.json`;
   if (!existsSync(file)) return [];
@@ -40,7 +40,7 @@ function recordedCommands(topic: string): RecordedSession[] {
     return requests.flatMap(({ path = "", frames = [] }) => {
       const isCommand = /\/(exec|attach)\?/.test(path);
       const isWhole = frames.some(({ frame, from }) => frame === "GOAWAY" && from === "server");
-      // Longer payloads were not recorded whole.
+      // Longer payloads were recorded only in part.
       const isText = frames.every(({ data = "" }) => data.length < 300 && !data.startsWith("hex:"));
       return isCommand && isWhole && isText ? [{ title: `${topic}: ${name}`, path, frames }] : [];
     });
@@ -59,7 +59,7 @@ function optionsOf(path: string): RemoteCommandOptions {
   return { stdin: has("stdin"), stdout: has("stdout"), stderr: has("stderr"), tty: has("tty") };
 }
 
-/** Bytes of a recorded frame; header blocks go through the peer's own compressor. */
+/** The bytes of a recorded frame; header blocks are compressed with the peer's compressor. */
 function wireOf({
   frame,
   stream = 0,
@@ -89,7 +89,7 @@ function wireOf({
 const dataOf = (frames: readonly RecordedFrame[], stream: number | undefined) =>
   frames.map((one) => (one.frame === "DATA" && one.stream === stream ? (one.data ?? "") : "")).join("");
 
-/** One line for each frame; bytes of a stream that come one after the other are one line. */
+/** One line per frame; consecutive bytes of a stream are joined. */
 function linesOf(frames: readonly RawFrame[]): string[] {
   const lines: string[] = [];
   for (const frame of frames) {
@@ -115,7 +115,7 @@ function recordedLines(frames: readonly RecordedFrame[], from: "client" | "serve
   });
 }
 
-/** A stream's own frames are in order; those of several come as chance will have it. */
+/** Frames are ordered within a stream; the order between streams is random. */
 const byStream = (lines: readonly string[]) =>
   [...lines].sort((a, b) => Number(a.split(" ")[1] ?? 0) - Number(b.split(" ")[1] ?? 0) || 0);
 

@@ -10,7 +10,7 @@ import { HeaderCompressor, HeaderDecompressor } from "../../src/streaming/spdy/h
 import { DEFAULT_SPDY_LIMITS } from "../../src/streaming/spdy/limits.js";
 import { FakeClock } from "../support/fake-clock.js";
 
-/** Two ends of a TCP connection over loopback. */
+/** Both ends of a TCP connection over loopback. */
 export async function socketPair(): Promise<{ near: Socket; far: Socket }> {
   const server = createServer({ noDelay: true });
   server.listen(0, "127.0.0.1");
@@ -23,7 +23,7 @@ export async function socketPair(): Promise<{ near: Socket; far: Socket }> {
   return { near, far };
 }
 
-/** A client's and a server's connection on the two ends of a socket. */
+/** A client's and a server's connection on both ends of a socket. */
 export async function connectionPair(options: { client?: SpdyOptions; server?: SpdyOptions } = {}): Promise<{
   client: SpdyConnection;
   server: SpdyConnection;
@@ -50,7 +50,7 @@ export type RawFrame =
   | { readonly type: "DATA"; readonly streamId: number; readonly bytes: Buffer; readonly fin: boolean }
   | ControlFrame;
 
-/** A peer made of a bare socket: sends bytes, and reads frames one by one. */
+/** A peer on a bare socket: sends bytes, and reads frame by frame. */
 export class RawPeer {
   readonly compressor = new HeaderCompressor();
   readonly #frames: RawFrame[] = [];
@@ -62,7 +62,7 @@ export class RawPeer {
 
   constructor(readonly socket: Socket) {
     socket.on("error", () => {
-      // The other side may end the hard way.
+      // The other side may reset the connection.
     });
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
     socket.on("close", () => {
@@ -79,7 +79,7 @@ export class RawPeer {
     }
   }
 
-  /** @returns undefined when the connection is over */
+  /** @returns undefined at the end of the connection */
   async next(): Promise<RawFrame | undefined> {
     while (this.#frames.length === 0 && !this.#isOver) {
       await new Promise<void>((resolve) => {
@@ -113,7 +113,7 @@ export class RawPeer {
   }
 }
 
-/** Our connection on one end, a bare peer on the other. */
+/** Our connection on one end, and a bare peer on the other. */
 export async function withRawPeer(
   role: "client" | "server",
   options: SpdyOptions = {},
@@ -134,7 +134,7 @@ export async function textOf(reader: ByteReader | undefined): Promise<string> {
   return (await bytesOf(reader)).toString();
 }
 
-/** Two Duplexes in memory, what is written to one is read from the other: a connection that holds no bytes of its own. */
+/** A pair of Duplexes in memory, each of which reads what the other writes: a connection without a buffer. */
 export function memoryPair(): { near: Duplex; far: Duplex } {
   const near = new MemoryEnd();
   const far = new MemoryEnd();

@@ -14,8 +14,8 @@ import { encodeHeaders, HeaderCompressor, HeaderDecompressor } from "../../src/s
 import { DEFAULT_SPDY_LIMITS } from "../../src/streaming/spdy/limits.js";
 
 /**
- * One direction of a connection, written out: the header blocks were made with Python's zlib (level 9, the dictionary, a sync
- * flush after each), so they refer back to each other.
+ * One direction of a connection, byte by byte. The header blocks were made with Python's zlib (level 9, the dictionary,
+ * a sync flush after each), so they refer back to each other.
  */
 const WIRE: readonly (readonly [hex: string, frame: ControlFrame | { type: "DATA"; text: string; fin: boolean }])[] = [
   [
@@ -118,13 +118,13 @@ test("what is encoded is read again, header blocks in the order in which they we
     WIRE.map(([, frame]) => frame),
   );
   for (const [at, [text, frame]] of WIRE.entries()) {
-    // Header blocks may be compressed in many ways, and flags of a setting are not kept.
+    // Compression of header blocks may vary, and the flags of settings are dropped.
     if (frame.type === "DATA" || "headers" in frame || frame.type === "SETTINGS") continue;
     assert.equal(encoded[at]?.toString("hex"), hex(text).toString("hex"));
   }
 });
 
-/** One zlib stream that compresses, as upstream's peers have it: each block is flushed, none is the last. */
+/** One compressing zlib stream, as upstream's peers have it: each block is flushed, and no block is the last. */
 function deflater(): (headers: Readonly<Record<string, string>>) => Promise<Buffer> {
   const stream = createDeflate({ dictionary: HEADER_DICTIONARY });
   return (headers) =>
@@ -193,7 +193,9 @@ for (const [what, text, reason] of BAD_FRAMES) {
   });
 }
 
-/** Header blocks as stored deflate blocks, which anybody can write by hand: zlib's head without a dictionary, 00, lengths. */
+/**
+ * Header blocks as stored deflate blocks, which can be written by hand: zlib's head without a dictionary, 00, lengths.
+ */
 function storedBlock(plain: string): Buffer {
   const bytes = hex(plain);
   const lengths = Buffer.alloc(4);
@@ -210,7 +212,7 @@ const HEADER_BLOCKS: readonly (readonly [what: string, plain: string, want: Reco
   ["the same name twice", "00000002 00000001 61 00000000 00000001 61 00000000", /multiple headers with same name/],
   ["a capital letter", "00000001 00000001 41 00000000", /not lowercased/],
   ["fewer than announced", "00000002 00000001 61 00000000", /middle of a length/],
-  ["more than announced", "00000000 00", /1 bytes too many/],
+  ["more than announced", "00000000 00", /1 extra bytes/],
   ["a length beyond the end", "00000001 7fffffff 61", /2147483647 bytes announced/],
   ["no count", "0000", /middle of a length/],
 ];

@@ -6,12 +6,12 @@ import { CliProcess, newHome } from "./cli-process.js";
 import { CONTRASTS, FITS } from "./page-scripts.js";
 import { suiteNeeding } from "./requirements.js";
 
-/** One browser for all tests of a suite; what a test opens and starts in it ends with the test. */
+/** One browser for all tests of a suite. Pages and commands of a test end with the test. */
 export class BrowserSuite {
   #browser: Browser | undefined;
   readonly #running: CliProcess[] = [];
 
-  /** Starts a command with a page. @returns where the page is, once it is served */
+  /** Starts a command with a page. @returns the page's address, once it is served */
   async start(...argv: string[]): Promise<{ readonly command: CliProcess; readonly url: string }> {
     const command = new CliProcess(newHome(), [...argv, "--http", "127.0.0.1:0"]);
     this.#running.push(command);
@@ -22,12 +22,12 @@ export class BrowserSuite {
     return openPage(this.#chromium, url, size);
   }
 
-  /** A page of nobody's. */
+  /** A page of another origin. */
   newPage(): Promise<Page> {
     return this.#chromium.newPage();
   }
 
-  /** Tests, in both colour schemes, that a page has no need to be scrolled sideways on a phone, and enough contrast there. */
+  /** Checks in both colour schemes that a page needs no horizontal scrolling on a phone, and has enough contrast. */
   testOnPhone(
     selectors: readonly string[],
     begin: () => Promise<{ url: string; shown: (page: Page) => Promise<void> }>,
@@ -65,7 +65,7 @@ export class BrowserSuite {
   }
 }
 
-/** A suite whose tests look at a command's page in a browser. */
+/** A suite whose tests open a command's page in a browser. */
 export function browserSuite(needs: readonly string[], title: string, body: (suite: BrowserSuite) => void): void {
   suiteNeeding(["chromium", ...needs], title, () => {
     const suite = new BrowserSuite();

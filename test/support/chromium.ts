@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = "/usr/bin/chromium";
-/** It asks nobody but the pages of a test. */
+/** Only a test's pages are loaded; background requests are switched off. */
 const ARGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -12,12 +12,12 @@ const ARGS = [
   "--disable-sync",
 ];
 
-/** Debian's chromium without a window, with a profile of its own that goes with it. */
+/** Debian's headless chromium, with a temporary profile. */
 export function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGS });
 }
 
-/** A page, and everything that it had to complain about. */
+/** A page and all errors on it. */
 export interface WatchedPage {
   readonly page: Page;
   readonly complaints: string[];
@@ -35,7 +35,7 @@ export async function openPage(
   });
   page.on("pageerror", (error) => complaints.push(`thrown: ${error.message}`));
   page.on("requestfailed", (request) => {
-    // The stream of events ends with the page.
+    // The event stream ends with the page.
     if (!request.url().endsWith("/events")) complaints.push(`failed: ${request.url()}`);
   });
   page.on("response", (response) => {

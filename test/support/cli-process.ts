@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** The built CLI: `npm test` builds before it tests. */
+/** The built CLI: `npm test` builds before it runs the tests. */
 const CLI = resolve("dist/cli.js");
 
 export interface Ended {
@@ -13,12 +13,12 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A folder that holds the state of one test: clusters, nodes, files. */
+/** A folder for the state of one test: clusters, nodes, files. */
 export function newHome(): string {
   return mkdtempSync(join(tmpdir(), "kubelab-e2e-"));
 }
 
-/** The CLI as a process of its own, without a terminal. */
+/** The CLI as a separate process, without a terminal. */
 export class CliProcess {
   readonly child: ChildProcess;
   #stdout = "";
@@ -45,12 +45,12 @@ export class CliProcess {
     });
   }
 
-  /** Resolves when its output (stdout and stderr) matches; rejects when it ends before. */
+  /** Resolves when its output (stdout and stderr) matches; rejects if it ends first. */
   async printed(pattern: RegExp): Promise<void> {
     await this.#until(pattern, () => pattern.exec(this.#stdout) ?? pattern.exec(this.#stderr));
   }
 
-  /** Resolves with the first group as soon as stderr has it, however it was wrapped; rejects when it ends before. */
+  /** Resolves with the first group once stderr matches, ignoring line breaks; rejects if it ends first. */
   async says(pattern: RegExp): Promise<string> {
     const match = await this.#until(pattern, () => pattern.exec(this.#stderr.replaceAll(/\s+/g, " ")));
     return match[1] ?? "";

@@ -5,11 +5,14 @@ import { BUSYBOX_IMAGE, type TestContainerd } from "./containerd.js";
 
 const { signal } = new AbortController();
 
-/** Runs until it is told to end, and ends with 7 then. */
+/** Runs until SIGTERM, and exits with 7. */
 export const ENDS_WITH_7 = ["/bin/sh", "-c", "trap 'exit 7' TERM; while true; do sleep 0.05; done"];
 export const SLEEPS = ["/bin/sleep", "100000"];
 
-/** A pod made by CRI calls as a kubelet makes them, with a kubelet's labels. Containers and sandbox are meant by name. */
+/**
+ * A pod created by CRI calls, with a kubelet's labels, as a kubelet does. Containers and sandbox are identified by
+ * name.
+ */
 export class ContainerdPod {
   readonly uid: string;
   readonly #ids = new Map<string, string>();
@@ -21,14 +24,14 @@ export class ContainerdPod {
     this.uid = `uid-${name}`;
   }
 
-  /** of a container, or of the `sandbox` */
+  /** of a container, or `sandbox` */
   idOf(name: string): string {
     const id = this.#ids.get(name);
     if (id === undefined) throw new Error(`the pod ${this.name} has no ${name}`);
     return id;
   }
 
-  /** `main`, `sandbox`: whose ID it is */
+  /** `main` or `sandbox` */
   nameOf(id: string): string {
     for (const [name, each] of this.#ids) if (each === id) return name;
     return id;
@@ -57,7 +60,7 @@ export class ContainerdPod {
     expectOk(await this.#runtime.startContainer(this.idOf(name), signal), `start ${name}`);
   }
 
-  /** Returns when it has ended; 0 s: it is killed. */
+  /** Returns when it has ended; 0 s kills it. */
   async stop(name: string, graceSeconds: number): Promise<void> {
     expectOk(await this.#runtime.stopContainer(this.idOf(name), graceSeconds, signal), `stop ${name}`);
   }
@@ -74,7 +77,7 @@ export class ContainerdPod {
     expectOk(await this.#runtime.removePodSandbox(this.idOf("sandbox"), signal), "remove the sandbox");
   }
 
-  /** of its first process, on this machine */
+  /** PID of its first process, on this machine */
   async pidOf(name: string): Promise<number> {
     const { info } = expectOk(await this.#runtime.containerStatus(this.idOf(name), true, signal), "look");
     const { pid } = JSON.parse(info["info"] ?? "{}") as { readonly pid?: unknown };

@@ -13,28 +13,28 @@ import { busyboxImage } from "./oci-image.js";
 
 const run = promisify(execFile);
 
-/** The image of every sandbox, and one to run: both are a busybox. */
+/** The image of all sandboxes, and one for containers: both are a busybox. */
 export const SANDBOX_IMAGE = "registry.k8s.io/pause:3.6";
 export const BUSYBOX_IMAGE = "docker.io/library/busybox:test";
 
 const START_TIMEOUT_MS = 30_000;
 
-/** A containerd of the test's own: folders, socket and port are its alone; nothing of the machine's is touched. */
+/** A containerd for one test: with its own folders, socket and port, apart from the machine's. */
 export interface TestContainerd {
   /** `unix:///tmp/.../containerd.sock` */
   readonly endpoint: string;
   /** `tcp://127.0.0.1:PORT` */
   readonly tcpEndpoint: string;
   readonly folder: string;
-  /** a client of it, closed by `stop` */
+  /** its client, closed by `stop` */
   readonly client: CriClient;
-  /** Ends the daemon; containers live on, as their shims do. */
+  /** Ends the daemon; containers continue, because their shims do. */
   goDown(): Promise<void>;
-  /** Starts it again, and waits until it answers. */
+  /** Starts it again, and waits for its first answer. */
   comeBack(): Promise<void>;
-  /** Both. */
+  /** Both steps. */
   restart(): Promise<void>;
-  /** Starts it again if it is down, and removes all sandboxes with their containers. */
+  /** Starts it again if necessary, and removes all sandboxes with their containers. */
   clear(): Promise<void>;
   /** Removes all sandboxes, ends the daemon, removes its folder. */
   stop(): Promise<void>;
@@ -89,7 +89,10 @@ export async function startContainerd(): Promise<TestContainerd> {
   }
 }
 
-/** restrict_oom_score_adj: without CAP_SYS_RESOURCE no container would start. No network: pods use the host's. */
+/**
+ * restrict_oom_score_adj: without CAP_SYS_RESOURCE no container would start. There is no network plugin: pods use the
+ * host's network.
+ */
 function configuration(folder: string, socket: string, port: number): string {
   return `version = 2
 root = "${folder}/root"
@@ -144,7 +147,7 @@ class Daemon {
   }
 }
 
-/** Asks until it answers: the socket is there before the CRI plugin is. */
+/** Retries until it answers: the socket exists before the CRI plugin is ready. */
 async function connect(endpoint: string, daemon: Daemon): Promise<CriClient> {
   const clock = new SystemClock();
   const deps = { clock, trace: new Trace(clock), actor: "kubelet" } as const;

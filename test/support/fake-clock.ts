@@ -6,20 +6,20 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** 2026-01-01T00:00:00Z: any fixed moment will do. */
+/** 2026-01-01T00:00:00Z: an arbitrary fixed time. */
 export const START_MS = Date.UTC(2026, 0, 1);
 
-/** Lets everything that can run without time passing run: microtasks, and callbacks of sockets and streams. */
+/** Runs everything that needs no clock: microtasks, and callbacks of sockets and streams. */
 export async function settle(rounds = 3): Promise<void> {
   for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets things run until a fact holds: what never comes fails by the test's own time limit. */
+/** Waits for a fact; the test's own time limit ends a wait without success. */
 export async function untilTrue(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await settle(1);
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only the test moves. */
 export class FakeClock implements Clock {
   #nowMs: number;
   #order = 0;
@@ -33,7 +33,7 @@ export class FakeClock implements Clock {
     return this.#nowMs;
   }
 
-  /** How many waits are pending: 0 after a clean end. */
+  /** The number of pending waits: 0 after a clean end. */
   get sleeping(): number {
     return this.#sleepers.length;
   }
@@ -55,7 +55,7 @@ export class FakeClock implements Clock {
     return { stop };
   }
 
-  /** Wakes sleepers in the order of their deadlines, at their deadlines, and lets each run before the next. */
+  /** Wakes sleepers in order of their deadlines, at their deadlines, and lets each run before the next. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await settle();
@@ -77,7 +77,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Chance that can be told what comes next: `float()` gives 0.5 unless told otherwise, uuids count up. */
+/** Predictable random numbers: `float()` returns 0.5 by default, UUIDs count up. */
 export class FakeRandom {
   #uuid = 0;
   constructor(readonly fixedFloat = 0.5) {}

@@ -6,27 +6,27 @@ import type { TLSSocket } from "node:tls";
 import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import { makeAuthority, makeLeaf } from "./https-server.js";
 
-/** One request as the kubelet saw it. */
+/** One request as the kubelet received it. */
 export interface AskedKubelet {
   readonly method: string;
   /** path and query, as sent */
   readonly url: string;
   readonly headers: IncomingMessage["headers"];
   readonly rawHeaders: readonly string[];
-  /** `CN=...,O=...` of the certificate that was shown */
+  /** `CN=...,O=...` of the client certificate */
   readonly client: string;
 }
 
 export interface FakeKubeletOptions {
   /** answers plain requests; default: 404 */
   respond?(request: IncomingMessage, response: ServerResponse): void;
-  /** answers upgrades; default: breaks them off */
+  /** answers upgrades; default: closes the connection */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> | void;
-  /** a CA that nobody knows signs its certificate; default: so */
+  /** sign its certificate by an unknown CA; default: true */
   readonly pair?: { readonly keyPem: string; readonly certificatePem: string };
 }
 
-/** An HTTPS server on loopback in a kubelet's place, which remembers what it was asked, and by whom. */
+/** An HTTPS server on loopback in place of a kubelet, which records its requests and clients. */
 export class FakeKubelet implements AsyncDisposable {
   readonly asked: AskedKubelet[] = [];
   readonly sockets = new Set<Socket>();
@@ -73,7 +73,7 @@ export class FakeKubelet implements AsyncDisposable {
     this.asked.push({ method, url, headers, rawHeaders, client });
   }
 
-  /** The status of a node whose kubelet this is. */
+  /** The status of this kubelet's node. */
   get nodeStatus(): Record<string, unknown> {
     return {
       addresses: [{ type: "InternalIP", address: "127.0.0.1" }],

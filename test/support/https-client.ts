@@ -8,24 +8,24 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** parsed, where it is JSON */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  /** parsed if it is JSON */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape
   readonly body: any;
 }
 
 export interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** text and bytes go out as they are, anything else as JSON */
+  /** text and bytes are sent unchanged, everything else as JSON */
   readonly body?: unknown;
 }
 
-/** Talks to an API server as its administrator, in requests or in bytes. */
+/** Sends requests or bytes to an API server as its administrator. */
 export class HttpsClient {
   readonly #agent: Agent;
   readonly #tls: RequestOptions & { readonly host: string; readonly port: number };
 
-  /** @param connections at most so many at once */
+  /** @param connections maximum number of connections */
   constructor(
     readonly access: Access,
     connections = 1,
@@ -36,7 +36,7 @@ export class HttpsClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** The beginning of an answer: its body is still to be read. The path goes out as it is. */
+  /** The head of an answer; its body is still unread. The path is sent unchanged. */
   open(path: string, { method = "GET", headers = {}, body }: Asked = {}): Promise<IncomingMessage> {
     const bytes = body === undefined ? undefined : bytesOf(body);
     const all: Record<string, string> = { ...headers };
@@ -60,21 +60,21 @@ export class HttpsClient {
     return { status: response.statusCode ?? 0, headers: response.headers, text, body: parsed(text) };
   }
 
-  /** A connection of its own that speaks nothing but what it is told to. */
+  /** A raw connection. */
   async connect(): Promise<TLSSocket> {
     const socket = connect(this.#tls as ConnectionOptions);
     await once(socket, "secureConnect");
     return socket;
   }
 
-  /** What a server says to these bytes until it ends the connection. */
+  /** The server's answer to these bytes, until it closes the connection. */
   async raw(bytes: string | Buffer): Promise<string> {
     const socket = await this.connect();
     let seen = "";
     socket.on("data", (data) => {
       seen += data.toString("latin1");
     });
-    // A server that is not interested in the rest may well reset the connection.
+    // A server that ignores the rest may reset the connection.
     socket.on("error", () => {});
     socket.write(bytes);
     await new Promise((resolve) => socket.once("close", resolve));

@@ -10,7 +10,7 @@ import { SystemRandom } from "../../src/util/random.js";
 const DAY_MS = 86_400_000;
 const random = new SystemRandom();
 
-/** What a server (or client) certificate of a test shall be like. */
+/** The properties of a test's server (or client) certificate. */
 export interface LeafOptions {
   readonly ip?: readonly string[];
   readonly dns?: readonly string[];
@@ -25,7 +25,7 @@ export function makeAuthority(): Promise<CertificateAuthority> {
   return createAuthority({ clock: new SystemClock(), random }, { commonName: "test-ca" });
 }
 
-/** A key pair with a certificate from `ca`. Good for 127.0.0.1 and one day unless told otherwise. */
+/** A key pair with a certificate from `ca`. By default valid for 127.0.0.1 and one day. */
 export async function makeLeaf(ca: CertificateAuthority, options: LeafOptions = {}) {
   const key = await generatePrivateKey("ec");
   const now = new SystemClock().now();
@@ -44,7 +44,7 @@ export async function makeLeaf(ca: CertificateAuthority, options: LeafOptions = 
   return { key, keyPem: privateKeyPem(key), certificatePem };
 }
 
-/** One request as a test server saw it. */
+/** One request as a test server received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -54,10 +54,10 @@ export interface SeenRequest {
 
 export type Answer =
   | { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> }
-  /** takes the response over: streams, resets, silence */
+  /** handles the response directly: streams, resets, silence */
   | ((response: ServerResponse) => void);
 
-/** A small HTTPS server on loopback, for what a client must bear. */
+/** A small HTTPS server on loopback, for tests of clients. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly seen: SeenRequest[];

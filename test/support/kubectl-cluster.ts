@@ -6,7 +6,7 @@ import { SystemRandom } from "../../src/util/random.js";
 import { Kubectl } from "./kubectl.js";
 import { PlayNode } from "./play-node.js";
 
-/** An embedded control plane on the system clock, with nodes that play kubelets, and kubectl as its administrator. */
+/** An embedded control plane on the system clock, with simulated kubelets, and kubectl as its administrator. */
 export class KubectlCluster {
   private constructor(
     readonly controlPlane: ControlPlane,
@@ -31,7 +31,7 @@ export class KubectlCluster {
   }
 }
 
-/** A pod of one container, bound to `nodeName` at once where it is given. */
+/** A pod with one container, bound to `nodeName` if given. */
 export function podManifest(
   name: string,
   {

@@ -17,14 +17,14 @@ export interface KubectlOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** interrupts it (Ctrl-C) */
   readonly signal?: AbortSignal;
-  /** called with everything it has printed so far */
+  /** called with all output so far */
   readonly onOutput?: (stdout: string) => void;
 }
 
-/** No command may take longer: what hangs fails its test with the command's name. */
+/** Time limit of a command; a hanging command fails its test with its name. */
 const LIMIT_MS = 25_000;
 
-/** The minor release of the kubectl on this machine: 20, 32; undefined without one. */
+/** The minor release of this machine's kubectl: 20, 32; undefined without kubectl. */
 export const kubectlMinor = readMinor();
 
 function readMinor(): number | undefined {
@@ -37,12 +37,12 @@ function readMinor(): number | undefined {
   }
 }
 
-/** Whether the kubectl on this machine is of this minor release (32 for v1.32) or newer. */
+/** Whether this machine's kubectl has this minor release (32 for v1.32) or newer. */
 export function kubectlAtLeast(minor: number): boolean {
   return kubectlMinor !== undefined && kubectlMinor >= minor;
 }
 
-/** The real kubectl, with a home of its own, as one identity at one cluster. */
+/** The real kubectl, with a temporary home, as one user of one cluster. */
 export class Kubectl {
   readonly home = mkdtempSync(join(tmpdir(), "kubelab-kubectl-"));
   readonly kubeconfig = join(this.home, "config");
@@ -59,7 +59,7 @@ export class Kubectl {
     return path;
   }
 
-  /** Runs it to its end, whatever the end is. */
+  /** Runs it to its end, with any exit code. */
   try(argv: readonly string[], options: KubectlOptions = {}): Promise<KubectlRun> {
     const env = { PATH: process.env["PATH"], HOME: this.home, LANG: "C.UTF-8", ...options.env };
     const args = ["--kubeconfig", this.kubeconfig, ...argv];
@@ -81,7 +81,7 @@ export class Kubectl {
     });
   }
 
-  /** @returns stdout @throws when it exits with anything but 0 */
+  /** @returns stdout @throws if the exit code is not 0 */
   async run(...argv: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.try(argv);
     if (code !== 0) throw new Error(`kubectl ${argv.join(" ")} exited with ${code}\n${stdout}${stderr}`);

@@ -2,14 +2,14 @@ import { type BuildOptions, build } from "esbuild";
 
 const BUNDLE = new URL("../../scripts/bundle.mjs", import.meta.url).href;
 
-/** What some files of src load as soon as they are loaded themselves: source files that code of is kept, and bytes of code. */
+/** The source files whose code is loaded with some files of src, and the size of that code. */
 export interface Loaded {
   readonly inputs: ReadonlySet<string>;
   readonly bytes: number;
 }
 
 /**
- * Bundles as the program is built, and follows the imports that are not waited for.
+ * Bundles as the build does, and follows static imports.
  * @param entries paths from the root of the checkout
  */
 export async function loadedBy(entries: readonly string[]): Promise<Loaded> {

@@ -8,11 +8,11 @@ export interface SeenRequest {
   readonly method: string;
   /** path and query, as sent */
   readonly path: string;
-  /** undefined while the answer has not begun */
+  /** undefined until the answer begins */
   status?: number;
 }
 
-/** Stands between a client that speaks plain HTTP and an API server, lends its identity, and writes down what passes. */
+/** A proxy between a plain HTTP client and an API server. Adds its own identity, and records the exchanges. */
 export class LoggingProxy {
   #seen: SeenRequest[] = [];
   readonly #listeners = new Set<() => void>();
@@ -35,14 +35,14 @@ export class LoggingProxy {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** What passed since the last time. */
+  /** The exchanges since the last call. */
   take(): SeenRequest[] {
     const seen = this.#seen;
     this.#seen = [];
     return seen;
   }
 
-  /** Resolves once a request that passes has begun to be answered and `matches`. */
+  /** Resolves when the answer to a request begins that `matches`. */
   answered(matches: (seen: SeenRequest) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {

@@ -8,7 +8,7 @@ export interface MemoryAnswer {
   readonly body?: unknown;
 }
 
-/** A client without a network, for tests that move a clock: each request is answered by a function, at once. */
+/** A client without a network, for tests with a fake clock: a function answers each request at once. */
 export class MemoryClient implements KubeClient {
   readonly requests: KubeRequest[] = [];
   readonly watches: { readonly path: string; readonly query: object; readonly queue: AsyncQueue<WatchEvent> }[] = [];
@@ -43,7 +43,7 @@ export class MemoryClient implements KubeClient {
     yield* queue.iterate(signal) as AsyncGenerator<WatchEvent<T>>;
   }
 
-  /** `METHOD /path`, for comparing */
+  /** `METHOD /path`, for comparisons */
   get lines(): string[] {
     return this.requests.map(({ method, path }) => `${method} ${path}`);
   }

@@ -6,7 +6,7 @@ import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "
 import type { Clock } from "../../src/util/clock.js";
 import { MemoryClient } from "./memory-client.js";
 
-/** Nobody waits: who sleeps finds that the time has passed. */
+/** Every sleep returns at once. */
 export class InstantClock implements Clock {
   #nowMs = 1_700_000_000_000;
 
@@ -27,7 +27,7 @@ export class InstantClock implements Clock {
 
 type Script = (objects: Map<string, unknown>, words: readonly string[]) => Partial<CommandResult>;
 
-/** What the tiny lab's commands do. */
+/** The effects of the tiny lab's commands. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
   "kubelab lab": () => ({}),
   "kubelab join": (objects, [, , name = ""]) => {
@@ -40,7 +40,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
 };
 
-/** A place without a cluster: objects by their path, commands as functions. */
+/** An environment without a cluster: objects by path, commands as functions. */
 export class MemoryPlace implements LabPlace, CommandRunner {
   readonly folder = mkdtempSync(join(tmpdir(), "kubelab-place-"));
   readonly objects = new Map<string, unknown>();

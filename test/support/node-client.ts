@@ -4,7 +4,7 @@ import { type ClientDeps, createClient } from "../../src/client-go/rest/create-c
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { generatePrivateKey, privateKeyPem } from "../../src/pki/keys.js";
 
-/** A client with a certificate of the node, as the cluster's own signer gives it: NodeRestriction watches over it. */
+/** A client with a node's certificate from the cluster's own signer, restricted by NodeRestriction. */
 export async function nodeClient(
   { admin }: ControlPlane,
   nodeName: string,
@@ -19,7 +19,7 @@ export async function nodeClient(
   const asked = await requestCertificate(client, request, new AbortController().signal);
   if (asked.outcome === "unusable") throw new Error(asked.why);
   const path = `/apis/certificates.k8s.io/v1/certificatesigningrequests/${nodeName}`;
-  // Who may approve is approved for: the administrator needs nobody else.
+  // An administrator approves the request at once.
   for (;;) {
     const clientCertificatePem = issuedCertificate(await client.expect<typeof asked.csr>({ method: "GET", path }));
     if (clientCertificatePem === undefined) continue;

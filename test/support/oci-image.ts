@@ -10,7 +10,7 @@ interface TarEntry {
 
 const BLOCK = 512;
 
-/** A ustar archive. As much of the format as an image needs. */
+/** A ustar archive, as far as an image needs it. */
 export function tar(entries: readonly TarEntry[]): Buffer {
   const parts = entries.flatMap(({ name, bytes, link }) => {
     const header = Buffer.alloc(BLOCK);
@@ -39,11 +39,11 @@ export function tar(entries: readonly TarEntry[]): Buffer {
 
 const digestOf = (bytes: Buffer): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** What a static busybox can be called by in the image. */
+/** The applets of the busybox in the image. */
 const APPLETS = ["sh", "sleep", "true", "false", "echo", "cat", "ls", "env", "kill", "test"];
 
 /**
- * An OCI image archive with nothing but a static busybox, under the given names: what `ctr images import` takes.
+ * An OCI image archive with only a static busybox, under the given names: the input of `ctr images import`.
  * @param busybox its path: Debian's busybox-static has /bin/busybox
  */
 export function busyboxImage(names: readonly string[], busybox = "/bin/busybox"): Buffer {

@@ -1,6 +1,6 @@
-/** What runs inside a page of a browser: as texts, so that nothing else here believes there is a `document`. */
+/** Scripts that run in a browser page: as texts, because there is no `document` in the type check. */
 
-/** Whether a page has no need to be scrolled sideways, and what of it stands outside all the same. */
+/** Whether a page needs horizontal scrolling, and which elements stick out. */
 export const FITS = `() => {
   const room = document.documentElement.clientWidth;
   const outside = [...document.querySelectorAll("button, td, .text")]
@@ -9,7 +9,7 @@ export const FITS = `() => {
   return { isScrolled: document.documentElement.scrollWidth > room, outside };
 }`;
 
-/** A form that posts elsewhere, as any page can make one. */
+/** A form that posts to another origin, as any page can create. */
 export const POST_FORM = `(action) => {
   const form = document.createElement("form");
   Object.assign(form, { method: "post", action });
@@ -17,10 +17,10 @@ export const POST_FORM = `(action) => {
   form.submit();
 }`;
 
-/** The text of what has the focus: all of the page's, if nothing has. */
+/** The text of the focused element, or of the whole page. */
 export const FOCUSED = `document.activeElement.textContent`;
 
-/** WCAG's contrast of each selector's first text with what is behind it; 0 where there is none. */
+/** WCAG's contrast of each selector's first text and its background; 0 if nothing matches. */
 export const CONTRASTS = `(selectors) => {
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const luminance = (colours) => {

@@ -16,12 +16,12 @@ export interface PlayedPod extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-/** How long containers take to end: long enough for a client to see the pod while it goes. */
+/** Containers take this long to end, so that a client can see the pod terminate. */
 const CONTAINERS_END_MS = 300;
 
 /**
- * A node for tests: Ready, with a lease, and pods that "run" at once. What a kubelet reports about pods is played, over
- * HTTPS as a kubelet would: Running and Ready; with restartPolicy Never Succeeded; deleted with grace 0 when asked to go.
+ * A node for tests: Ready, with a lease, and pods that "run" at once. It reports simulated pod statuses over HTTPS, as
+ * a kubelet would: Running and Ready; Succeeded with restartPolicy Never; deleted with grace period 0 on request.
  */
 export class PlayNode {
   readonly #stop = new AbortController();
@@ -79,7 +79,7 @@ export class PlayNode {
   }
 }
 
-/** What a kubelet says of a pod whose containers started well; or, where they never restart, ended well. */
+/** The status of a pod whose containers started well or, if they never restart, succeeded. */
 function statusOf({ spec }: PlayedPod, now: Date) {
   const time = `${now.toISOString().slice(0, 19)}Z`;
   const isOver = spec.restartPolicy === "Never";

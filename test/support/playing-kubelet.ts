@@ -11,20 +11,20 @@ import { isWebSocketRequest } from "../../src/streaming/websocket/subprotocols.j
 import { SystemClock } from "../../src/util/clock.js";
 import type { FakeKubeletOptions } from "./fake-kubelet.js";
 
-/** Runs a command: what it returns is how it ended. */
+/** Runs a command and returns its result. */
 export type Play = (session: RemoteCommandServerSession, argv: readonly string[]) => Promise<Status>;
 
 export interface Plays {
   readonly exec?: Play;
   readonly attach?: Play;
   readonly log?: string;
-  /** serves one connection to a port; default: gives back what it gets */
+  /** serves one connection to a port; default: echo */
   readonly forward?: (connection: ForwardedConnection) => Promise<void>;
 }
 
 const clock = new SystemClock();
 
-/** A kubelet (and the runtime below it) whose containers do what a test says. */
+/** A kubelet (and the runtime below it) whose containers are scripted by a test. */
 export function playing(plays: Plays): FakeKubeletOptions {
   return {
     respond(request: IncomingMessage, response: ServerResponse) {
@@ -37,7 +37,7 @@ export function playing(plays: Plays): FakeKubeletOptions {
         if (pathname.startsWith("/portForward/")) await forward(plays, request, socket, head, query);
         else await run(plays, request, socket, head, pathname.startsWith("/exec/") ? "exec" : "attach", query);
       } catch {
-        // Refused, or the other side is gone: it has its answer.
+        // Refused, or closed by the client: the client has its answer.
       }
     },
   };
@@ -84,7 +84,7 @@ async function giveBack(connection: ForwardedConnection): Promise<void> {
   await connection.end();
 }
 
-/** `NonZeroExitCode`, as runtimes say it. */
+/** `NonZeroExitCode`, in the runtimes' words. */
 export function exited(code: number, message = `command terminated with exit code ${code}`): Status {
   if (code === 0) return SUCCESS;
   const details = { causes: [{ reason: "ExitCode", message: String(code) }] };

@@ -5,7 +5,7 @@ import protobuf from "protobufjs";
 import descriptor from "protobufjs/ext/descriptor/index.js";
 import { criProtoText } from "../../src/cri/proto-text.js";
 
-/** As much of a compiled .proto as is compared. Types are numbered as in google/protobuf/descriptor.proto. */
+/** The compared parts of a compiled .proto. Types are numbered as in google/protobuf/descriptor.proto. */
 interface FileDescriptor {
   readonly package: string;
   readonly messageType: readonly MessageDescriptor[];
@@ -35,8 +35,8 @@ const REPEATED = 3;
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08]);
 
 /**
- * The description of runtime.v1 that is compiled into a Go program, gzipped: what its authors had from upstream. This is
- * how the tables are held against the real api.proto without having it.
+ * The gzipped descriptor of runtime.v1 from a Go program, which came from upstream's api.proto. Our tables are compared
+ * with it.
  */
 export function runtimeDescriptor(program: string): FileDescriptor {
   const path = execFileSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim();
@@ -50,7 +50,7 @@ export function runtimeDescriptor(program: string): FileDescriptor {
   throw new Error(`${path} holds no description of runtime.v1`);
 }
 
-/** Undefined where the three bytes were no beginning of anything. What follows the compressed text is not looked at. */
+/** Undefined if the three bytes do not start a gzip stream. Bytes after the stream are ignored. */
 function unzipped(bytes: Buffer): Buffer | undefined {
   try {
     return gunzipSync(bytes);
@@ -59,7 +59,7 @@ function unzipped(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** What the description has and our tables do not, or have otherwise; what only ours have is newer. */
+/** Differences of our tables from the descriptor. Entries that only our tables have are newer. */
 export function compareWithOurs({ messageType, enumType, service }: FileDescriptor): readonly string[] {
   const ours = protobuf.parse(criProtoText(), { keepCase: true }).root;
   const differences: string[] = [];

@@ -5,14 +5,14 @@ export interface TerminalRun {
   readonly output: string;
   /** undefined: it did not end; negative: the signal that ended it */
   readonly code: number | null;
-  /** whether the terminal's settings are what they were before */
+  /** whether the terminal's settings were restored */
   readonly restored: boolean;
 }
 
-/** What is seen, what is typed then (`signal 15`: sent), and the size (rows, columns) that the terminal gets before. */
+/** Expected output, then input (`signal 15` sends a signal), and the size (rows, columns) to set before. */
 export type TerminalStep = readonly [seen: string, typed: string, resize?: readonly [number, number]];
 
-/** Runs a program on a terminal of its own, of 24 rows and 80 columns. Needs python3. */
+/** Runs a program on a new terminal of 24 rows and 80 columns. Needs python3. */
 export async function runOnTerminal(
   argv: readonly string[],
   kubeconfig: string,

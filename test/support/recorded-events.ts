@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../src/apimachinery/api/pod.js";
 import type { PodEventOptions, PodEventRecorder } from "../../src/kubelet/events/pod-recorder.js";
 
-/** Keeps what is recorded: `Warning FailedMount ...`. */
+/** Keeps recorded events: `Warning FailedMount ...`. */
 export class RecordedEvents implements PodEventRecorder {
   readonly lines: string[] = [];
   readonly fieldPaths: (string | undefined)[] = [];

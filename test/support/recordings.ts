@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** One exchange of a recording of a real API server. */
+/** One exchange in a recording of a real API server. */
 export interface RecordedItem {
   readonly name: string;
   readonly request: {
@@ -20,10 +20,10 @@ export interface RecordedItem {
 
 const RECORDINGS = "../shared/recordings/apiserver-v1.25";
 
-/** Why a test that needs the recordings is skipped; undefined: they are there. */
+/** The reason to skip a test without the recordings; undefined if they exist. */
 export const MISSING_RECORDINGS: string | undefined = existsSync(RECORDINGS) ? undefined : `${RECORDINGS} is missing`;
 
-/** @param topic `lease-node` @returns the exchanges; none when the recordings are missing */
+/** @param topic `lease-node` @returns the exchanges; empty without the recordings */
 export function recorded(topic: string): readonly RecordedItem[] {
   if (MISSING_RECORDINGS !== undefined) return [];
   const { items } = JSON.parse(readFileSync(`${RECORDINGS}/${topic}.json`, "utf8")) as { items: RecordedItem[] };

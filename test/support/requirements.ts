@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, test } from "vitest";
 
-/** Programs that an integration suite may need, and how to ask whether they are there. */
+/** Programs that an integration suite can require, and commands that check for them. */
 const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "busybox-static": ["sh", "-c", "/bin/busybox true && ! ldd /bin/busybox"],
   chromium: ["/usr/bin/chromium", "--version"],
@@ -10,7 +10,7 @@ const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   openssl: ["openssl", "version"],
   python3: ["python3", "--version"],
   tmux: ["tmux", "-V"],
-  /** root, with the right to mount */
+  /** root, with permission to mount */
   root: ["unshare", "--mount", "true"],
 };
 
@@ -24,12 +24,12 @@ function isPresent(program: string): boolean {
   }
 }
 
-/** What KUBELAB_REQUIRE names must be there: CI sets it, so that no suite is skipped unseen. */
+/** Programs in KUBELAB_REQUIRE must exist: CI sets it, so that no suite is skipped silently. */
 const required = new Set((process.env["KUBELAB_REQUIRE"] ?? "").split(",").filter((name) => name !== ""));
 
 /**
- * A suite that needs programs on the machine. A missing one skips it, with its name in the title; a missing one that
- * KUBELAB_REQUIRE names is a failure.
+ * A suite that requires programs. A missing one skips the suite, with its name in the title, or fails it if
+ * KUBELAB_REQUIRE names it.
  */
 export function suiteNeeding(programs: readonly string[], title: string, body: () => void): void {
   const missing = programs.filter((program) => !isPresent(program));

@@ -15,19 +15,19 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
-  /** what is there to read on standard input */
+  /** the contents of standard input */
   readonly stdin?: Buffer;
-  /** of the terminal that stdout is taken for, where only its width matters */
+  /** the simulated width of stdout's terminal */
   readonly columns?: number;
-  /** what is typed at a terminal, once a question is there */
+  /** input at a terminal, once there is a question */
   readonly typed?: string;
-  /** called with all of stdout whenever more has come */
+  /** called with all of stdout after each write */
   readonly onStdout?: (text: string) => void;
-  /** called with all of stderr whenever more has come */
+  /** called with all of stderr after each write */
   readonly onStderr?: (text: string) => void;
 }
 
-/** Runs one command line of the CLI in this process, without a terminal and with a state folder of its own. */
+/** Runs one command line of the CLI in this process, without a terminal and with a temporary state folder. */
 export async function runInProcess(argv: readonly string[], options: RunOptions = {}): Promise<CliRun> {
   const folder = mkdtempSync(join(tmpdir(), "kubelab-test-"));
   const stdin = new PassThrough();
@@ -43,7 +43,7 @@ export async function runInProcess(argv: readonly string[], options: RunOptions 
   });
   if (options.typed !== undefined) {
     Object.assign(stdin, { isTTY: true, setRawMode: () => stdin });
-    // A pipe into the process's own stderr does not end it.
+    // A pipe to the process's stderr does not end it.
     Object.assign(stderr.stream, { isTTY: true, columns: 80, end: () => stderr.stream });
   }
   const code = await runCli(argv, "0.0.0-test", {

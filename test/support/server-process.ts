@@ -1,6 +1,6 @@
 /**
- * A control plane as a process of its own, for tests that measure its memory or would take it down with themselves.
- * Started by `SpawnedServer`; speaks over the IPC channel and ends by itself once it was told to close.
+ * A control plane in a separate process, for tests that measure its memory or could crash it. `SpawnedServer` starts
+ * it; it uses the IPC channel and ends after a request to close.
  */
 import { startControlPlane } from "../../src/controlplane/start.js";
 import { Trace } from "../../src/trace/trace.js";
@@ -33,7 +33,7 @@ function send(message: ServerMessage): void {
 }
 
 async function usage(): Promise<Usage> {
-  // Several turns: finalizers of one collection free what the next one takes.
+  // Several rounds: finalizers of one collection free objects for the next.
   for (let i = 0; i < 4; i++) {
     await new Promise((resolve) => setImmediate(resolve));
     globalThis.gc?.();

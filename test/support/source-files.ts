@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** What one file imports from another: by name, or with `import()` as a whole. */
+/** One import of a file: names, or a whole module with `import()`. */
 export interface Import {
   readonly file: string;
-  /** as it is written: `../util/clock.js`, `chalk` */
+  /** as written: `../util/clock.js`, `chalk` */
   readonly specifier: string;
-  /** the file, where it is one of ours */
+  /** the imported file, if it is ours */
   readonly target: string | undefined;
   readonly isType: boolean;
-  /** undefined for `import()`, which may take any */
+  /** undefined for `import()`, which can use any name */
   readonly names: readonly string[] | undefined;
 }
 

@@ -3,11 +3,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 export interface ServerOptions {
   readonly speed?: number;
   readonly kubeVersion?: string;
-  /** default: none runs */
+  /** default: not running */
   readonly withControllers?: boolean;
 }
 
-/** How an administrator reaches a server. */
+/** An administrator's access to a server. */
 export interface Access {
   readonly url: string;
   /** PEM */
@@ -16,16 +16,16 @@ export interface Access {
   readonly key: string;
 }
 
-/** Of the server's process, after garbage was collected. */
+/** The server process after a garbage collection. */
 export interface Usage {
   readonly rssBytes: number;
-  /** heap and what it holds outside of it */
+  /** heap and external memory */
   readonly usedBytes: number;
-  /** what keeps the event loop alive, by kind */
+  /** open handles by type */
   readonly resources: Readonly<Record<string, number>>;
-  /** stacks of rejections and exceptions that nobody caught */
+  /** stacks of unhandled rejections and exceptions */
   readonly unhandled: readonly string[];
-  /** what the server itself reported as its own failures */
+  /** the server's own error reports */
   readonly bugs: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export type ServerMessage =
   | { readonly type: "ready"; readonly access: Access }
   | { readonly type: "usage"; readonly usage: Usage };
 
-/** A control plane in a process of its own. */
+/** A control plane in a separate process. */
 export class SpawnedServer {
   #closed: Promise<number | null> | undefined;
 
@@ -55,7 +55,7 @@ export class SpawnedServer {
     return (await answer).usage;
   }
 
-  /** Asks it to close. @returns its exit code, once it has ended by itself: it does when nothing is left behind */
+  /** Closes it. @returns its exit code once it has ended by itself, which proves that nothing was left open */
   close(): Promise<number | null> {
     this.#closed ??= new Promise((resolve) => {
       this.child.once("exit", resolve);

@@ -18,16 +18,18 @@ import { writeFileAtomic } from "../../src/util/files.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { recordingTrace } from "./trace.js";
 
-/** A cluster of this process with a node and the pods nettool and nginx, which commands join as any running cluster. */
+/**
+ * A cluster in this process with a node and the pods nettool and nginx, which commands join like any running cluster.
+ */
 export class StreamCluster implements AsyncDisposable {
   private constructor(
     readonly controlPlane: ControlPlane,
     readonly scenery: Scenery,
-    /** an administrator */
+    /** an administrator's client */
     readonly client: KubeClient,
-    /** what commands find it by */
+    /** environment variables for commands */
     readonly env: Readonly<Record<string, string>>,
-    /** what the servers tell of streams */
+    /** the servers' trace events about streams */
     readonly events: readonly TraceEvent[],
     readonly story: Story,
     readonly folder: string,

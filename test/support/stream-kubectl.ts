@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** One kubectl on this machine. */
+/** One installed kubectl. */
 export interface KubectlProgram {
   readonly path: string;
   /** `1.32` */
@@ -11,7 +11,7 @@ export interface KubectlProgram {
 
 const NEWER = "/usr/lib/google-cloud-sdk/bin";
 
-/** The kubectl of PATH, and those of other releases that are kept beside it, where they are. */
+/** The kubectl in PATH, and those of other releases next to it. */
 export function kubectlPrograms(): readonly KubectlProgram[] {
   const others = ["1.27", "1.33"].map((version) => join(NEWER, `kubectl.${version}`));
   const old = process.env["KUBELAB_TEST_OLD_KUBECTL"] ?? "";
@@ -28,7 +28,7 @@ function versionOf(path: string): string | undefined {
     const { major, minor } = (JSON.parse(text) as { clientVersion: { major: string; minor: string } }).clientVersion;
     return `${major}.${Number.parseInt(minor, 10)}`;
   } catch {
-    return undefined; // not there: the suite is skipped for another reason
+    return undefined; // missing: the suite is skipped for another reason
   }
 }
 
@@ -39,17 +39,17 @@ export interface ProgramRun {
 }
 
 export interface ProgramOptions {
-  /** for its stdin, which ends then; undefined: none */
+  /** its stdin, followed by its end; undefined: no stdin */
   readonly input?: string | Buffer;
-  /** nothing more comes behind the input, but it does not end */
+  /** keep stdin open after the input */
   readonly keepsStdin?: boolean;
-  /** called with everything on stdout and stderr so far; true: it is interrupted */
+  /** called with all of stdout and stderr so far; return true to interrupt */
   readonly until?: (text: string) => boolean;
 }
 
 const LIMIT_MS = 40_000;
 
-/** Runs a program to its end. Whatever hangs is killed, and the run has no code. */
+/** Runs a program to its end. A hanging program is killed, and has no exit code. */
 export function runProgram(
   [program = "", ...argv]: readonly string[],
   kubeconfig: string,
@@ -70,7 +70,7 @@ export function runProgram(
     stderr += String(piece);
     look();
   });
-  child.stdin.on("error", () => {}); // it has ended before it read all
+  child.stdin.on("error", () => {}); // the program ended before it read everything
   if (input !== undefined) child.stdin.write(input);
   if (!keepsStdin) child.stdin.end();
   return new Promise((resolve, reject) => {

@@ -12,7 +12,7 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The CLI in a real terminal, as tmux draws it. */
+/** The CLI in a real terminal, drawn by tmux. */
 export class Terminal implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "kubelab-tmux-"));
   readonly #socket = join(this.#folder, "s");
@@ -26,7 +26,7 @@ export class Terminal implements AsyncDisposable {
       ...[process.execPath, CLI, ...argv],
     ];
     const line = words.map((word) => `'${word}'`).join(" ");
-    // Control mode: tmux tells on its stdout whenever something is drawn.
+    // Control mode: tmux reports every change on its stdout.
     const first = [
       "-S",
       this.#socket,
@@ -65,12 +65,12 @@ export class Terminal implements AsyncDisposable {
     this.#control.stdin?.write(`refresh-client -C ${columns}x${rows}\n`);
   }
 
-  /** The lines that are drawn now, and those that have gone off above. */
+  /** The visible lines and the scrollback. */
   screen(withHistory = false): string {
     try {
       return this.#tmux("capture-pane", "-p", ...(withHistory ? ["-S", "-5000"] : []));
     } catch {
-      return ""; // The server has not begun yet.
+      return ""; // the server has not started yet
     }
   }
 
@@ -79,12 +79,12 @@ export class Terminal implements AsyncDisposable {
     return this.#tmux("capture-pane", "-p", "-e", "-S", "-5000");
   }
 
-  /** Keys as tmux names them: `Down`, `Enter`, `C-c`, or text. */
+  /** Keys in tmux's names: `Down`, `Enter`, `C-c`, or text. */
   press(...keys: readonly string[]): void {
     this.#tmux("send-keys", ...keys);
   }
 
-  /** Resolves with the screen, without what is empty at its end, when something matching is drawn. */
+  /** Resolves with the screen, without trailing blanks, once it matches. */
   shows(pattern: RegExp, withHistory = false): Promise<string> {
     return new Promise((resolveShown, reject) => {
       const look = () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Compiled, compileLab } from "../../src/labs/compile.js";
 import type { Lab } from "../../src/labs/lab.js";
 
-/** A lab with a step of each kind, for tests to break. */
+/** A lab with one step of each kind, for tests to break. */
 export const TINY_YAML = `format: 1
 id: tiny
 number: "7"
@@ -115,7 +115,7 @@ export interface LabFiles {
   readonly "zh.md"?: string;
 }
 
-/** Writes a lab's folder, the tiny lab's files where others are not given. @returns the folder of labs */
+/** Writes a lab's folder: the tiny lab with the given files replaced. @returns the folder of labs */
 export function writeTinyLab(files: LabFiles = {}, name = "07-tiny"): string {
   const root = mkdtempSync(join(tmpdir(), "kubelab-tiny-"));
   const folder = join(root, name);
@@ -129,7 +129,7 @@ export function compileTiny(files: LabFiles = {}, name = "07-tiny"): Promise<Com
   return compileLab(join(writeTinyLab(files, name), name));
 }
 
-/** @throws Error with the mistakes */
+/** @throws Error with the lab's errors */
 export async function tinyLab(yaml = TINY_YAML): Promise<Lab> {
   const { lab, problems } = await compileTiny({ "lab.yaml": yaml });
   if (lab === undefined) throw new Error(problems.map(({ line, message }) => `${line}: ${message}`).join("\n"));

@@ -2,7 +2,7 @@ import type { TraceEvent } from "../../src/trace/events.js";
 import { Trace } from "../../src/trace/trace.js";
 import type { Clock } from "../../src/util/clock.js";
 
-/** A trace that keeps what it is told. */
+/** A trace that keeps its events. */
 export function recordingTrace(
   clock: Clock,
   wantsBodies = false,

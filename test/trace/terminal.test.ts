@@ -126,7 +126,7 @@ test("terminal: colour only adds to the text", () => {
   const event: TraceEvent = { ...stamp, kind: "error", message: "no", hint: "try again" };
   const coloured = renderEvent(event, 0, { ...plain, chalk: new Chalk({ level: 1 }) }).join("\n");
   assert.ok(coloured.includes("\u001b["));
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape is what is taken away
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: removes escape sequences
   assert.equal(coloured.replace(/\u001b\[\d+m/g, ""), renderEvent(event, 0, plain).join("\n"));
 });
 

@@ -15,7 +15,7 @@ test("a file is replaced as a whole, with its mode, and nothing is left beside i
   const inode = statSync(path).ino;
   await writeFileAtomic(path, "second", { mode: 0o600 });
   assert.equal(readFileSync(path, "utf8"), "second");
-  assert.notEqual(statSync(path).ino, inode); // renamed over, not written into
+  assert.notEqual(statSync(path).ino, inode); // replaced by rename, not rewritten
   assert.deepEqual(readdirSync(join(folder, "replace")), ["kubelet.key"]);
 });
 

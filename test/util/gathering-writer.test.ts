@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import { test } from "vitest";
 import { GatheringWriter } from "../../src/util/gathering-writer.js";
 
-/** A socket that notes how many bytes each write, or each writev, brought it. */
+/** A socket that records the size of each write and writev. */
 function socketOf(writes: number[][]): Duplex {
   return new Duplex({
     read() {},

@@ -19,7 +19,7 @@ async function pairOf(commonName: string) {
 const ours = await pairOf("ours");
 const theirs = await pairOf("theirs");
 
-/** A server that says a word to whoever connects. */
+/** A server that sends a word to each client. */
 async function serve(pair: { readonly cert: string; readonly key: string }, port = 0): Promise<Server> {
   const server = createServer(pair, (socket) => {
     socket.on("error", () => socket.destroy());
@@ -38,7 +38,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** `resumed`, `whole` handshake, or why there is no connection. */
+/** `resumed`, `whole` handshake, or the error. */
 async function visit(sessions: TlsSessions, port: number): Promise<string> {
   const socket: TLSSocket & Socket = sessions.connect({ host: "127.0.0.1", port });
   try {

@@ -6,7 +6,7 @@ import { FakeClock, START_MS, settle } from "../support/fake-clock.js";
 let clock: FakeClock;
 let waker: Waker;
 let stop: AbortController;
-/** `waiting`, `over`, or what it was ended with */
+/** `waiting`, `over`, or the reason of its end */
 let outcome: unknown;
 
 beforeEach(() => {

@@ -141,7 +141,7 @@ export class ImageManager {
     const says = factFor("pulledEvent", this.kubeVersion);
     if (says === "duration") return goDuration(totalMs);
     const times = `${goDuration(pullMs)} (${goDuration(totalMs)} including waiting)`;
-    if (says === "and with waiting") return times;
+    if (says === "also with waiting") return times;
     const status = await this.deps.imageService.imageStatus(image, false, signal);
     // An image of unknown size is told as one of none: as upstream, whose GetImageSize is asked with best effort.
     const size = status.outcome === "ok" ? (status.value.image?.size ?? 0n) : 0n;

@@ -71,5 +71,5 @@ export function recordContainerEvent(
  * @param failure in the runner's words
  */
 export function hookEventText({ options }: ManagerContext, hook: "PostStart" | "PreStop", failure: string): string {
-  return factFor("hookEvent", options.kubeVersion) === "that it failed" ? `${hook}Hook failed` : failure;
+  return factFor("hookEvent", options.kubeVersion) === "only the failure" ? `${hook}Hook failed` : failure;
 }

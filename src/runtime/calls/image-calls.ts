@@ -27,7 +27,7 @@ export function imageCalls(core: RuntimeCore): Handlers<typeof IMAGE_SERVICE> {
     },
     pullImage: async ({ image }, { signal }) => {
       const name = image?.image ?? "";
-      if (name === "") throw invalid("no image was named");
+      if (name === "") throw invalid("no image name was given");
       const { imageId } = await core.puller.pull(name, signal);
       core.changes.image(name, "none", "pulled");
       return { imageRef: imageId };

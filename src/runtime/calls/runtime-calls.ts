@@ -170,7 +170,7 @@ function containerCalls({ core, containers }: CallDeps) {
       ),
     checkpointContainer: ({ containerId }) => {
       core.container(containerId);
-      throw new RpcError("Unimplemented", "the embedded runtime cannot write a container's processes to a file");
+      throw new RpcError("Unimplemented", "the embedded runtime does not support checkpoints");
     },
   } satisfies Handlers<typeof RUNTIME_SERVICE>;
 }

@@ -154,7 +154,7 @@ export class CoreControl implements RuntimeControl {
 
   setSandboxNotReady(sandboxId: string): void {
     const sandbox = this.core.sandbox(sandboxId);
-    if (sandbox.state === "not-ready") throw wrongState(`sandbox "${sandboxId}" is not ready already`);
+    if (sandbox.state === "not-ready") throw wrongState(`sandbox "${sandboxId}" is already not ready`);
     this.sandboxes.becomeNotReady(sandbox);
   }
 

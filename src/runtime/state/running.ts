@@ -141,7 +141,7 @@ function openLog(container: Container, { now, trace }: SpecDeps & { readonly now
   if (logPath === undefined) return undefined;
   prepareLogFolder(sandbox.config.logDirectory, logPath);
   return new CriLog(logPath, now, (error) => {
-    const message = `the log of ${sandbox.podName}/${metadata.name} cannot be written: ${error instanceof Error ? error.message : error}`;
+    const message = `cannot write the log of ${sandbox.podName}/${metadata.name}: ${error instanceof Error ? error.message : error}`;
     trace.emit({ kind: "error", message }, { actor: "runtime" });
   });
 }

@@ -183,7 +183,7 @@ function parseAddress(address: string): { readonly host: string; readonly port: 
   if (match !== null && port <= 65_535) return { host: (match[1] ?? "").replace(/^\[|\]$/g, ""), port };
   throw new LabError(
     "USAGE",
-    `"${address}" is no address of this machine for streams, which ask nobody who they are`,
+    `"${address}" is not a loopback address; the streaming server has no authentication`,
     "Write it as 127.0.0.1:PORT, with 0 for a free port.",
   );
 }
@@ -194,7 +194,7 @@ async function bind(server: Server, address: string): Promise<string> {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
       const hint = "Name another port, or 0 for a free one.";
-      reject(new LabError("USAGE", `streams cannot be served at ${address}: ${why}`, hint, { cause }));
+      reject(new LabError("USAGE", `cannot serve streams at ${address}: ${why}`, hint, { cause }));
     });
     server.listen(port, host, resolve);
   });

@@ -27,7 +27,7 @@ export class Streams {
   ) {
     const { clock, trace } = core;
     const onError = (error: unknown) => {
-      const message = `a stream ended with an error of the runtime's own: ${error instanceof Error ? error.message : error}`;
+      const message = `a stream failed with an internal error: ${error instanceof Error ? error.message : error}`;
       trace.emit({ kind: "error", message }, { actor: "runtime" });
     };
     this.#server = new StreamingServer({ clock, onError }, { address });
@@ -114,7 +114,7 @@ export class Streams {
 
   #report(kind: StreamKind, what: string, protocol: RemoteCommandServerSession["protocol"]): void {
     if (!this.core.trace.wants(2)) return;
-    const text = `a client came for ${kind} of ${what} over ${protocol.framing} (${protocol.subprotocol || "unnamed"})`;
+    const text = `a client connected for ${kind} of ${what} over ${protocol.framing} (${protocol.subprotocol || "unnamed"})`;
     this.core.trace.emit({ kind: "note", text }, { actor: "runtime", level: 2 });
   }
 

@@ -75,7 +75,7 @@ function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptN
       return call.runInContext(inside, { timeout: PARSE_LIMIT_MS }) as ScriptNode;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-      throw new Error("something is opened and not closed");
+      throw new Error("unterminated quote, expansion or command");
     }
   };
 }

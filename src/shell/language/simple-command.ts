@@ -138,7 +138,7 @@ async function runFunction(name: string, args: readonly string[], shell: Interpr
   const { state } = shell;
   const body = state.functions.get(name);
   if (body === undefined) return 127;
-  if (state.functionDepth >= MAX_FUNCTION_DEPTH) throw new ShellError(`${name}: functions call each other too deep`);
+  if (state.functionDepth >= MAX_FUNCTION_DEPTH) throw new ShellError(`${name}: functions are nested too deeply`);
   const { parameters, loopDepth } = state;
   state.parameters = args;
   state.loopDepth = 0;

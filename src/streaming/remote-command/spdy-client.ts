@@ -134,7 +134,7 @@ class SpdyClientSession implements RemoteCommandClientSession {
     const status = parseErrorStream(text, carriesStatus(this.protocol.subprotocol));
     if (status !== undefined) return status;
     if (text === "") throw new StreamError("the connection ended without a status");
-    throw new StreamError(`the error stream carries no Status: ${text.slice(0, 200)}`);
+    throw new StreamError(`the error stream does not carry a Status: ${text.slice(0, 200)}`);
   }
 
   async resize(size: TerminalSize): Promise<void> {

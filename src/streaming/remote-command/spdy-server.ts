@@ -65,7 +65,7 @@ async function waitForStreams(
   timeoutMs: number,
 ): Promise<ReadonlyMap<string, SpdyStream>> {
   const streams = new Map<string, SpdyStream>();
-  let problem = "the client was gone before it had opened its streams";
+  let problem = "the client disconnected before it opened its streams";
   const timer = clock.timer(timeoutMs, () => {
     problem = "timed out waiting for client to create streams";
     void connection.close();

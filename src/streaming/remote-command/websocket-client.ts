@@ -84,7 +84,7 @@ class WebSocketClientSession implements RemoteCommandClientSession {
     const status = parseErrorStream(text, hasStatus(subprotocol));
     if (status !== undefined) return status;
     if (text === "") throw new StreamError("the connection ended without a status");
-    throw new StreamError(`the error channel carries no Status: ${text.slice(0, 200)}`);
+    throw new StreamError(`the error channel does not carry a Status: ${text.slice(0, 200)}`);
   }
 
   async resize(size: TerminalSize): Promise<void> {

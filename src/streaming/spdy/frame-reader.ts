@@ -106,7 +106,7 @@ export class FrameReader {
       return;
     }
     if (head.version !== SPDY_VERSION) {
-      throw new StreamError(`a frame of SPDY version ${head.version}: only version ${SPDY_VERSION} is spoken here`);
+      throw new StreamError(`a frame of SPDY version ${head.version}: only version ${SPDY_VERSION} is supported`);
     }
     if (head.length > this.limits.maxControlFrameBytes) {
       throw tooLarge(`control frame ${head.type}`, head, this.limits.maxControlFrameBytes);
@@ -115,5 +115,5 @@ export class FrameReader {
 }
 
 function tooLarge(what: string, head: FrameHead, maxBytes: number): StreamError {
-  return new StreamError(`${what}: a frame of ${head.length} bytes, more than the ${maxBytes} that are taken`);
+  return new StreamError(`${what}: a frame of ${head.length} bytes exceeds the limit of ${maxBytes}`);
 }

@@ -138,7 +138,7 @@ export class FrameReceiver {
   #takeGoAway({ status, lastStreamId }: Extract<ControlFrame, { type: "GOAWAY" }>): void {
     // These streams end now; the rest, with its reason, decides whether the connection ends too.
     this.deps.openings.refused(
-      () => new StreamError("the peer takes no more streams"),
+      () => new StreamError("the peer accepts no more streams"),
       (id) => id > lastStreamId,
     );
     this.deps.streams.peerLeaves();

@@ -211,5 +211,5 @@ function id(name: string, body: Buffer): number {
 }
 
 function need(name: string, isRight: boolean, body: Buffer): void {
-  if (!isRight) throw new StreamError(`${name}: a frame of ${body.length} bytes cannot be one`);
+  if (!isRight) throw new StreamError(`${name}: a frame of ${body.length} bytes is invalid`);
 }

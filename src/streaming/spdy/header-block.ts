@@ -52,7 +52,7 @@ function decodeHeaders(block: Buffer): SpdyHeaders {
     if (name in headers) throw new StreamError("header block: multiple headers with same name");
     headers[name] = text();
   }
-  if (at !== block.length) throw new StreamError(`header block: ${block.length - at} bytes too many`);
+  if (at !== block.length) throw new StreamError(`header block: ${block.length - at} extra bytes`);
   return headers;
 }
 

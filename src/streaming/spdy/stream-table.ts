@@ -53,7 +53,7 @@ export class StreamTable {
 
   /** Creates a stream of this side. @throws StreamError if there are too many, or the peer is leaving */
   open(headers: SpdyHeaders, host: StreamHost): SpdyStream {
-    if (this.#isPeerLeaving) throw new StreamError("the peer takes no more streams");
+    if (this.#isPeerLeaving) throw new StreamError("the peer accepts no more streams");
     if (this.#open.size >= this.maxStreams) throw new StreamError(`${this.#open.size} streams are open already`);
     const id = this.#nextId;
     if (id > MAX_STREAM_ID) throw new StreamError("Unable to get new stream id");

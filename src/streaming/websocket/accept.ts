@@ -56,7 +56,7 @@ export function acceptWebSocket(
     server.on("headers", (headers) => headers.push(`Sec-WebSocket-Protocol: ${subprotocol}`));
   }
   return new Promise((resolve, reject) => {
-    const gone = () => reject(new StreamError("the client was gone before the handshake"));
+    const gone = () => reject(new StreamError("the client disconnected before the handshake"));
     // Checked here, because the library reports no earlier end.
     if (socket.destroyed) return gone();
     socket.once("close", gone);

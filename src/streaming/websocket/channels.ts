@@ -132,7 +132,7 @@ export class ChannelConnection {
     const channel = this.#isBase64 ? first - ZERO : first;
     const bytes = message.subarray(1);
     const payload = this.#isBase64 ? decodeBase64(bytes) : bytes;
-    if (payload === undefined) this.#refuse(BAD_PAYLOAD, "the message is no base64");
+    if (payload === undefined) this.#refuse(BAD_PAYLOAD, "the message is not base64");
     else if (this.#canClose && channel === CLOSE_CHANNEL) this.#takeClose(payload);
     else this.#deliver(channel, payload);
   }

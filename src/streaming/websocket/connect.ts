@@ -69,7 +69,7 @@ function connected(
     .update(key + ACCEPT_GUID)
     .digest("base64");
   if (headers.upgrade?.toLowerCase() !== "websocket" || headers["sec-websocket-accept"] !== wanted) {
-    throw new StreamError("the server switched protocols, but not to a WebSocket that was asked for");
+    throw new StreamError("the server switched protocols, but not to the requested WebSocket");
   }
   const subprotocol = headers["sec-websocket-protocol"] ?? "";
   if (subprotocol !== "" && !offered.includes(subprotocol)) {

@@ -218,6 +218,6 @@ export class MessageSocket {
 }
 
 function closeProblem(code: number, reason: string): string {
-  if (code === 1006) return "the other side was gone without a close";
+  if (code === 1006) return "the other side disconnected without a close";
   return `the other side closed with ${code}${reason === "" ? "" : `: ${reason}`}`;
 }

@@ -28,7 +28,7 @@ function start(cmd: readonly string[], options: Partial<RemoteCommandOptions> = 
 const start1 = "error executing command in container: failed to exec in container: failed to start exec";
 const runc = "OCI runtime exec failed: exec failed: unable to start container process";
 
-/** command; what its client sees on stdout and stderr; the message of the status, "" for success */
+/** command; the client's stdout and stderr; the status message, "" for success */
 const COMMANDS: readonly (readonly [readonly string[], string, string, string])[] = [
   [["echo", "hi"], "hi\n", "", ""],
   [["sh", "-c", "echo out; echo err >&2"], "out\n", "err\n", ""],
@@ -129,7 +129,7 @@ test("exec: output ends when everybody has let go of it, not with the command", 
 });
 
 const LEFT: readonly (readonly [readonly string[], boolean, Partial<RemoteCommandOptions>])[] = [
-  // what is left running, as a real containerd 1.6 with runc leaves it
+  // remaining processes, as with containerd 1.6 and runc
   [["sleep", "77"], true, {}],
   [["sleep", "77"], true, { stdin: true, tty: true }],
   [["sh"], true, { stdin: true, tty: true }],

@@ -8,7 +8,7 @@ import type {
 } from "../../../src/streaming/remote-command/session.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 
-/** A client's output stream that takes only what the test lets it take. */
+/** A client's output stream that accepts only as much as the test allows. */
 export class FakeWriter implements ByteWriter {
   readonly #pieces: Uint8Array[] = [];
   #length = 0;
@@ -16,7 +16,7 @@ export class FakeWriter implements ByteWriter {
   #waiting: (() => void)[] = [];
   #error: StreamError | undefined;
   isEnded = false;
-  /** how many writes wait for room */
+  /** the number of writes that wait for room */
   waitingWrites = 0;
 
   get text(): string {
@@ -27,7 +27,7 @@ export class FakeWriter implements ByteWriter {
     return this.#length;
   }
 
-  /** Only so many bytes more are taken before writers wait. */
+  /** Accepts this many more bytes before writers wait. */
   limit(bytes: number): void {
     this.#room = bytes;
     this.#wake();
@@ -62,7 +62,7 @@ export class FakeWriter implements ByteWriter {
   }
 }
 
-/** A client of a remote command that lives in the test. */
+/** A client of a remote command, inside the test. */
 export class FakeSession implements RemoteCommandServerSession {
   readonly protocol = { framing: "WebSocket", subprotocol: "fake" } as const;
   readonly options: RemoteCommandOptions;
@@ -71,7 +71,7 @@ export class FakeSession implements RemoteCommandServerSession {
   readonly stderr: FakeWriter | undefined;
   readonly sizes = new AsyncQueue<TerminalSize>();
   readonly #gone = new AbortController();
-  /** how the command ended; undefined: it was broken off */
+  /** the result of the command; undefined if the connection was broken off */
   status: Status | undefined;
   isClosed = false;
 

@@ -88,7 +88,7 @@ test("port-forward: a port that nobody listens on, in containerd's words", async
     connection.failureText,
     `error forwarding port 81 to pod ${id}, uid : failed to execute portforward in network namespace "/var/run/netns/cni-${id.slice(0, 12)}": failed to connect to localhost:81 inside namespace "${id}", IPv4: dial tcp4 127.0.0.1:81: connect: connection refused IPv6 dial tcp6: address localhost: no suitable address found `,
   );
-  // The others are not concerned.
+  // The other connections continue.
   lab.run({ image: { image: "nginx" } }, sandbox);
   await lab.settle();
   const next = session.open(80);

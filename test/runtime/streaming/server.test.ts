@@ -21,7 +21,7 @@ import { FakeClock } from "../../support/fake-clock.js";
 import { CriDriver } from "../cri-driver.js";
 
 const clock = new SystemClock();
-/** A signal of each connection's own. */
+/** A new signal for each connection. */
 const newSignal = () => new AbortController().signal;
 let runtime: RunningRuntime;
 let cri: CriDriver;
@@ -178,7 +178,7 @@ test("port-forward over SPDY: several connections, and one to a port that nobody
   assert.match(answers[2] ?? "", /^error forwarding port 81 to pod .*: connection refused/);
 });
 
-/** An answer without an upgrade. */
+/** An answer that is not an upgrade. */
 function ask(
   url: string,
   method = "GET",
@@ -205,7 +205,7 @@ test("the server's other answers are upstream's", async () => {
   assert.deepEqual(await ask(`${base}/exec/a/b`), { status: 404, text: "404: Page Not Found", type });
   assert.deepEqual(await ask(`${base}/exec/abc`), { status: 404, text: "404 page not found\n", type });
   assert.deepEqual(await ask(url, "PUT"), { status: 405, text: "405: Method Not Allowed", type });
-  // A token of exec is none of attach, and is used up by trying.
+  // An exec token is invalid for attach, and the attempt uses it up.
   assert.equal((await ask(url.replace("exec", "attach"))).status, 404);
   assert.equal((await ask(url)).status, 404);
 });
@@ -276,7 +276,7 @@ for (const protocol of ["spdy", "v4"] as const) {
   }
 }
 
-/** Stands between a client and the streaming server, and can break both connections. */
+/** A proxy between a client and the streaming server that can break both connections. */
 async function openRelay(url: string) {
   const target = new URL(url);
   const sockets = new Set<Socket>();

@@ -15,7 +15,7 @@ afterEach(() => {
   lab = new RuntimeLab();
 });
 
-/** Somebody at a terminal: types, and sees what has come since the last time. */
+/** A user at a terminal: types, and sees new output since the last call. */
 class Person {
   readonly session = new FakeSession({ stdin: true, tty: true });
   readonly container = lab.run({ command: ["sleep", "infinity"] });
@@ -54,7 +54,7 @@ test("a shell on a terminal: prompt, command, exit code", async () => {
   assert.equal(person.session.status?.details?.causes?.[0]?.message, "3");
 });
 
-/** keys after the prompt; the command that runs in the end, as it prints itself */
+/** keys after the prompt; the resulting command, which prints itself */
 const EDITS: readonly (readonly [string, string, string])[] = [
   ["backspace", "echo abx\x7fc\r", "abc"],
   ["left and insert", "echo ac\x1b[Db\r", "abc"],
@@ -106,10 +106,10 @@ test("line editor: what it draws in the middle of a line, byte for byte", async 
 test("line editor: a line longer than the terminal is wide goes on below", async () => {
   const person = new Person(["sh"]);
   await person.sees();
-  // 4 columns of prompt and 36 of text: the terminal's 40 are full.
+  // 4 columns of prompt and 36 of text fill the terminal's 40.
   assert.equal(await person.types("a".repeat(36)), `${"a".repeat(36)} \b`);
   assert.equal(await person.types("b"), "b");
-  // Back over the edge: up a line, and 39 to the right.
+  // Back to the line above: up a line, and 39 to the right.
   assert.equal(await person.types("\x1b[D\x1b[D"), "\b\x1b[1A\x1b[39C");
 });
 
@@ -131,7 +131,7 @@ test("^C: a line is given up, a command ends, the shell goes on", async () => {
   assert.equal(lab.clock.sleeping, 0);
 });
 
-/** what ^C must end as a whole, and not only the command that runs just then */
+/** ^C must end all of it, not only the running command */
 const LOOPS = [
   "while true; do sleep 1; done",
   "while :; do :; done",
@@ -211,7 +211,7 @@ test("a terminal's size: stty, COLUMNS, and SIGWINCH", async () => {
   assert.match(await person.types("stty size\r"), /30 100/);
 });
 
-/** ways to ask for the size inside a script, each of which answers on a terminal of 10 rows and 40 columns */
+/** scripts that print the terminal's size, on a terminal of 10 rows and 40 columns */
 const SIZES: readonly (readonly [string, string])[] = [
   ["a substitution", "echo $(stty size)"],
   ["backquotes", "echo `stty size`"],

@@ -11,7 +11,7 @@ import { startUpgradeServer } from "../support/upgrade-server.js";
 
 const { signal } = new AbortController();
 
-/** What the pod does: says what it heard; on port 9 nobody listens. */
+/** The pod: answers with what it received; port 9 has no listener. */
 async function answer(connection: ForwardedConnection): Promise<void> {
   if (connection.port === 9) return connection.fail("error forwarding port 9 to pod p, uid : connection refused");
   const text = await textOf(connection.incoming);

@@ -14,7 +14,7 @@ import { deferred, startUpgradeServer, textOf } from "../support/upgrade-server.
 
 const clock = new SystemClock();
 
-/** Serves the ports of the URL, each by `serve`. */
+/** Serves the ports in the URL with `serve`. */
 function portServer(
   serve: (connection: ForwardedConnection) => Promise<void>,
   onSession?: (session: PortForwardServerSession) => void,
@@ -38,7 +38,7 @@ async function echoOnce(connection: ForwardedConnection): Promise<void> {
   await connection.close();
 }
 
-/** `channel:hex` of the messages until the server closes. */
+/** The messages as `channel:hex`, until the server closes. */
 async function messagesOf(ws: WebSocket): Promise<string[]> {
   const seen: string[] = [];
   ws.on("message", (data: Buffer) => seen.push(`${data[0]}:${data.subarray(1).toString("hex")}`));
@@ -82,7 +82,7 @@ test("a client that is gone aborts the session and ends its connections", async 
   const ws = new WebSocket(`${server.url}/?port=80`, "v4.channel.k8s.io");
   await once(ws, "message");
   ws.terminate();
-  assert.match(String(await gone.promise), /gone without a close/);
+  assert.match(String(await gone.promise), /disconnected without a close/);
 });
 
 async function openTunnel(url: string): Promise<WebSocket> {
@@ -98,7 +98,7 @@ test("a tunnel carries bytes both ways, whatever the borders of its messages, an
   await using server = await startUpgradeServer(async (request, socket, head) => {
     const { ws } = await acceptWebSocket(request, socket, head, [PORT_FORWARD_TUNNEL]);
     const tunnel = webSocketTunnel(ws, { clock });
-    // Back as it came; the pipe's end closes the tunnel.
+    // The echo; the end of the pipe closes the tunnel.
     tunnel.pipe(tunnel);
     await once(tunnel, "close");
   });

@@ -29,13 +29,13 @@ export const EXIT_3: Status = {
 export interface Setup {
   readonly server: UpgradeServer;
   readonly clock: FakeClock;
-  /** how each accept ended that did not give a session */
+  /** the errors of accepts without a session */
   readonly refusals: string[];
   open(more?: Partial<ConnectSpdyRemoteCommandOptions>): Promise<RemoteCommandClientSession>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A server that runs `command` for whoever comes. */
+/** A server that runs `command` for each client. */
 export async function serve(
   options: RemoteCommandOptions,
   command: (session: RemoteCommandServerSession) => Promise<void>,

@@ -10,7 +10,7 @@ import { startUpgradeServer, type UpgradeServer } from "../support/upgrade-serve
 
 import { cat, PIPES, type Setup, serve, signal } from "./spdy-command.js";
 
-/** A raw client: sends a request's text, reads the answer up to its empty line. */
+/** A raw client: sends a request and reads the answer's head. */
 async function ask(server: UpgradeServer, headers: readonly string[]) {
   const socket = connect(server.port, "127.0.0.1");
   socket.write(["POST /exec HTTP/1.1", "Host: x", ...headers, "", ""].join("\r\n"));

@@ -211,7 +211,7 @@ test("a server that resets the connection behind its last words: they are read, 
   assert.ok(connected.outcome === "connected");
   await using session = connected.session;
   const seen = Promise.all([textOf(session.stdout), session.status]);
-  // One turn of the loop: nothing of this is read when the client's next write fails.
+  // After one turn of the loop this has arrived unread, and the client's next write fails.
   const say = (type: string, text: string) => {
     const bytes = Buffer.from(text);
     raw.send(Buffer.concat([encodeDataHead(ids.get(type) ?? 0, bytes.length, true), bytes]));

@@ -32,7 +32,7 @@ const EXIT_3: Status = {
 const SUBPROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "base64.channel.k8s.io"];
 const clock = new SystemClock();
 
-/** A server that plays `command` in each session, and a client of ours for it. */
+/** A server that runs `command` in each session, and our client for it. */
 async function lab(
   command: (session: RemoteCommandServerSession) => Promise<void>,
   given: {
@@ -62,7 +62,7 @@ async function lab(
   return { server, connect, refusals, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** `cat`: gives stdin back on stdout, and its length on stderr. */
+/** `cat`: copies stdin to stdout, and writes its length to stderr. */
 async function cat(session: RemoteCommandServerSession): Promise<void> {
   let byteCount = 0;
   for await (const bytes of session.stdin ?? []) {
@@ -230,7 +230,7 @@ test("a client that is gone aborts the session, with why", async () => {
   const ws = new WebSocket(one.server.url, "v4.channel.k8s.io");
   await once(ws, "open");
   ws.terminate();
-  assert.match(String(await seen.promise), /gone without a close/);
+  assert.match(String(await seen.promise), /disconnected without a close/);
 });
 
 test("a session that is silent for too long is ended, by the clock", async () => {
@@ -274,7 +274,7 @@ test("a client that leaves does not wait for a server that takes no input", asyn
   const fake = new FakeClock();
   const session = webSocketRemoteCommand(connected, { options: ALL, clock: fake });
   for (const socket of it.server.sockets) socket.pause();
-  // More than the system's buffers on the way hold.
+  // More than the system's buffers can hold.
   connected.ws.send(Buffer.alloc(64 << 20));
   const closed = session.close();
   await fake.advance(1_000);
@@ -317,7 +317,7 @@ test("a slow reader slows the command down: what waits is bounded on both sides"
         isThere = true;
       });
       written += piece.length;
-      // Room that does not come by itself comes of a reader.
+      // Room appears only when someone reads.
       for (let round = 0; round < 500 && !isThere; round++) await settle(1);
       if (!isThere) stalled.resolve();
       await room;

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** A plain HTTP server on loopback that hands every upgrade to the test. */
+/** A plain HTTP server on loopback that passes every upgrade to the test. */
 export interface UpgradeServer extends AsyncDisposable {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly port: number;
-  /** connections that are open */
+  /** open connections */
   readonly sockets: ReadonlySet<Socket>;
 }
 
@@ -39,14 +39,14 @@ export async function startUpgradeServer(
   };
 }
 
-/** All that a reader brings, as text. */
+/** Everything from a reader, as text. */
 export async function textOf(reader: AsyncIterable<Uint8Array> | undefined): Promise<string> {
   const pieces: Uint8Array[] = [];
   for await (const piece of reader ?? []) pieces.push(piece);
   return Buffer.concat(pieces).toString();
 }
 
-/** A promise that a test settles from outside. */
+/** A promise that the test settles. */
 export function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
   let settle: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {

@@ -16,5 +16,5 @@ test("a client that is gone before the handshake is not waited for", async () =>
   await assert.rejects(connectWebSocket(server.url, { subprotocols: [] }, signal), StreamError);
   const error = await accepted.promise;
   assert.ok(error instanceof StreamError);
-  assert.equal(error.message, "the client was gone before the handshake");
+  assert.equal(error.message, "the client disconnected before the handshake");
 });

@@ -22,7 +22,7 @@ let server: UpgradeServer;
 let open = 0;
 const surprises: unknown[] = [];
 
-/** Reads what comes until the client is gone; both kinds of sessions, by the path. */
+/** Reads until the client is gone; the path selects the kind of session. */
 beforeAll(async () => {
   process.on("unhandledRejection", (error) => surprises.push(error));
   server = await startUpgradeServer(async (request, socket, head) => {
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Also through a tunnel, as an API server takes it. */
+/** Also through a tunnel, as on an API server. */
 async function forwardSession(request: IncomingMessage, socket: Duplex, head: Buffer) {
   if (!offeredSubprotocols(request).includes(PORT_FORWARD_TUNNEL)) {
     return acceptPortForward(request, socket, head, { ports: [80, 81], clock });
@@ -83,12 +83,12 @@ async function handshake(path: string, subprotocol: string): Promise<Socket> {
   return socket;
 }
 
-/** `once` would take an error for the end: writing to who is gone is none. */
+/** Unlike `once`, does not treat an error as the end: writing to a closed peer is normal here. */
 function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }
 
-/** A frame as RFC 6455 has it, or a little otherwise. */
+/** A frame as in RFC 6455, or with a defect. */
 const frame = fc
   .record({
     first: fc.oneof(fc.constantFrom(0x82, 0x81, 0x02, 0x80, 0x88, 0x89, 0x8a), fc.integer({ min: 0, max: 255 })),
@@ -147,7 +147,7 @@ test("whatever a client sends: no crash, no rejection that nobody handles, and e
 });
 
 const violations = [
-  // what is wrong                         frame                                              close code
+  // defect                                frame                                              close code
   ["a frame without a mask", encode(0x82, false, Buffer.from("\x00x"), 2), 1002],
   ["a reserved bit", encode(0xf2, true, Buffer.from("\x00x"), 2), 1002],
   ["an unknown opcode", encode(0x8b, true, Buffer.from("x"), 1), 1002],
