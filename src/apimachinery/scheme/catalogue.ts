@@ -1,39 +1,26 @@
 import assert from "node:assert";
+import apiextensions from "../../../fixtures/scheme/apiextensions.json" with { type: "json" };
+import apps from "../../../fixtures/scheme/apps.json" with { type: "json" };
+import authentication from "../../../fixtures/scheme/authentication.json" with { type: "json" };
+import authorization from "../../../fixtures/scheme/authorization.json" with { type: "json" };
+import autoscaling from "../../../fixtures/scheme/autoscaling.json" with { type: "json" };
+import certificates from "../../../fixtures/scheme/certificates.json" with { type: "json" };
+import coordination from "../../../fixtures/scheme/coordination.json" with { type: "json" };
+import core from "../../../fixtures/scheme/core.json" with { type: "json" };
+import discovery from "../../../fixtures/scheme/discovery.json" with { type: "json" };
+import events from "../../../fixtures/scheme/events.json" with { type: "json" };
+import meta from "../../../fixtures/scheme/meta.json" with { type: "json" };
+import node from "../../../fixtures/scheme/node.json" with { type: "json" };
+import policy from "../../../fixtures/scheme/policy.json" with { type: "json" };
+import rbac from "../../../fixtures/scheme/rbac.json" with { type: "json" };
+import scheduling from "../../../fixtures/scheme/scheduling.json" with { type: "json" };
+import storage from "../../../fixtures/scheme/storage.json" with { type: "json" };
 import { parseType } from "./notation.js";
 import type { Field, TypeSchema, TypeTable } from "./schema.js";
-import { apps } from "./types/apps.js";
-import { authentication, authorization, certificates, rbac } from "./types/auth.js";
-import {
-  apiextensions,
-  autoscaling,
-  coordination,
-  discovery,
-  events,
-  nodeGroup,
-  policy,
-  scheduling,
-  storage,
-} from "./types/cluster-groups.js";
-import { coreCluster } from "./types/core-cluster.js";
-import { coreConfig } from "./types/core-config.js";
-import { coreContainer } from "./types/core-container.js";
-import { coreNetwork } from "./types/core-network.js";
-import { corePod } from "./types/core-pod.js";
-import { coreReferences } from "./types/core-references.js";
-import { coreStorage } from "./types/core-storage.js";
-import { coreVolumes } from "./types/core-volumes.js";
-import { meta } from "./types/meta.js";
 
 const TABLES: readonly TypeTable[] = [
   meta,
-  coreReferences,
-  coreContainer,
-  corePod,
-  coreVolumes,
-  coreCluster,
-  coreConfig,
-  coreNetwork,
-  coreStorage,
+  core,
   certificates,
   rbac,
   authentication,
@@ -42,7 +29,7 @@ const TABLES: readonly TypeTable[] = [
   events,
   policy,
   scheduling,
-  nodeGroup,
+  node,
   discovery,
   storage,
   apps,
@@ -50,23 +37,23 @@ const TABLES: readonly TypeTable[] = [
   apiextensions,
 ];
 
-/** What was read out of the tables so far: they are constants, so this is a cache and no state. */
+/** Types parsed so far. The tables are constants, so this is a cache and not state. */
 const parsed = new Map<string, TypeSchema>();
 const flattened = new Map<string, readonly Field[]>();
 
-/** @param name `PodSpec`, `events.Event` @throws when there is no such type: a programmer's mistake */
+/** @param name `PodSpec`, `events.Event` @throws AssertionError for an unknown type */
 export function typeSchema(name: string): TypeSchema {
   const known = parsed.get(name);
   if (known !== undefined) return known;
   const table = TABLES.find(({ types }) => Object.hasOwn(types, name));
-  const text = table?.types[name];
-  assert(table !== undefined && text !== undefined, `no type table describes ${name}`);
-  const schema = parseType(name, table.package, text);
+  const rows = table?.types[name];
+  assert(table !== undefined && rows !== undefined, `no type table describes ${name}`);
+  const schema = parseType(name, table.package, rows);
   parsed.set(name, schema);
   return schema;
 }
 
-/** The fields as JSON shows them: those of embedded structs stand beside their siblings. */
+/** The fields as JSON has them: those of embedded structs are siblings of the other fields. */
 export function jsonFields(name: string): readonly Field[] {
   const known = flattened.get(name);
   if (known !== undefined) return known;

@@ -1,53 +1,47 @@
 import assert from "node:assert";
-import type { Field, FieldType, ScalarType, TypeSchema } from "./schema.js";
+import type { Field, FieldType, ScalarType, TypeRows, TypeSchema } from "./schema.js";
 
 /**
- * Reads the notation of the type tables. A type is a few lines, one field each:
+ * Reads a type of the tables in `fixtures/scheme`. A type is an object with one entry for each field:
  *
- *     -- A container that runs in the pod.          the type's description
- *     TypeMeta                                      has kind and apiVersion
- *     1  name       string!                         protobuf number, name in JSON, type
- *     6  ports      []ContainerPort merge=containerPort
- *     8  resources  ResourceRequirements            a struct: always there, as {} at least
- *     10 livenessProbe *Probe                       a pointer: may be absent
- *     14 imagePullPolicy string -- When to pull.    what follows `--` is for `kubectl explain`
- *     2  replicas   *int32 default=1
- *     1  handler    ProbeHandler inline             an embedded struct
+ *     "--": "A container that runs in the pod."       the type's description
+ *     "TypeMeta": "inline"                            has kind and apiVersion
+ *     "name": "1 string!"                             protobuf number, type
+ *     "ports": "6 []ContainerPort merge=containerPort"
+ *     "resources": "8 ResourceRequirements"           a struct: always present, at least as {}
+ *     "livenessProbe": "10 *Probe"                    a pointer: may be absent
+ *     "imagePullPolicy": "14 string -- When to pull." the text after `--` is for `kubectl explain`
+ *     "replicas": "2 *int32 default=1"
+ *     "handler": "1 ProbeHandler inline"              an embedded struct
  *
- * Types: string (string:NAME where Go has a name for such strings) bool int32 int64 double bytes time microtime quantity IntOrString any ResourceList and names of other
- * types; before them `*` (pointer), `[]`, `map:`; after them `!` (no omitempty: also required, unless `optional`).
- * Attributes: merge=KEY, merge (a set of plain values), retainKeys, replace, inline, optional, required, default=VALUE (a number,
- * true, false, {} for a struct, or plain text).
+ * Types: string (string:NAME where Go has a name for such strings) bool int32 int64 double bytes time microtime quantity
+ * IntOrString any ResourceList and names of other types; before them `*` (pointer), `[]`, `map:`; after them `!` (no
+ * omitempty: also required, unless `optional`). Attributes: merge=KEY, merge (a set of plain values), retainKeys, replace,
+ * inline, optional, required, default=VALUE (a number, true, false, {} for a struct, or plain text).
  */
-export function parseType(name: string, packageName: string, text: string): TypeSchema {
-  const fields: Field[] = [];
-  let description: string | undefined;
-  let isKind = false;
-  for (const raw of text.split("\n")) {
-    const line = raw.trim();
-    if (line === "") continue;
-    if (line.startsWith("-- ")) description = line.slice(3);
-    else if (line === "TypeMeta") {
-      isKind = true;
-      fields.push(...TYPE_META.map(parseField));
-    } else fields.push(parseField(line));
-  }
-  const goName = name.slice(name.lastIndexOf(".") + 1);
-  const schema = { name, goName, package: packageName, fields, isKind };
-  return description === undefined ? schema : { ...schema, description };
+export function parseType(name: string, packageName: string, rows: TypeRows): TypeSchema {
+  const { "--": description, TypeMeta: typeMeta, ...fields } = rows;
+  const isKind = typeMeta !== undefined;
+  return {
+    name,
+    goName: name.slice(name.lastIndexOf(".") + 1),
+    package: packageName,
+    fields: Object.entries(isKind ? { ...TYPE_META, ...fields } : fields).map(parseField),
+    isKind,
+    ...(description === undefined ? {} : { description }),
+  };
 }
 
-/** `kind` and `apiVersion`: in protobuf they are in the envelope, so they have no number. */
-const TYPE_META = [
-  "0 kind string -- The name of the type of this object, in CamelCase. May not be changed.",
-  "0 apiVersion string -- The group and version of the API that this object is written in.",
-];
+/** `kind` and `apiVersion` have no protobuf number: they are in the envelope. */
+const TYPE_META: TypeRows = {
+  kind: "0 string -- The name of the type of this object, in CamelCase. Cannot be changed.",
+  apiVersion: "0 string -- The group and version of the API that this object is written in.",
+};
 
-function parseField(line: string): Field {
-  const dashes = line.indexOf(" -- ");
-  const words = (dashes < 0 ? line : line.slice(0, dashes)).trim().split(/\s+/);
-  const [number, name, typeWord, ...attributes] = words;
-  assert(number !== undefined && /^\d+$/.test(number) && name && typeWord, `not a field of a type table: ${line}`);
+function parseField([name, row]: readonly [string, string]): Field {
+  const dashes = row.indexOf(" -- ");
+  const [number, typeWord, ...attributes] = (dashes < 0 ? row : row.slice(0, dashes)).split(" ");
+  assert(number !== undefined && /^\d+$/.test(number) && typeWord, `not a field of a type table: ${name}: ${row}`);
   const omitEmpty = !typeWord.endsWith("!");
   const pointer = typeWord.startsWith("*");
   const attribute = (key: string) =>
@@ -66,7 +60,7 @@ function parseField(line: string): Field {
     protobuf: Number(number),
     ...(mergeKey === undefined ? {} : { mergeKey: mergeKey.slice(1) }),
     ...(defaultText === undefined ? {} : { default: parseDefault(defaultText.slice(1)) }),
-    ...(dashes < 0 ? {} : { description: line.slice(dashes + 4) }),
+    ...(dashes < 0 ? {} : { description: row.slice(dashes + 4) }),
   };
 }
 

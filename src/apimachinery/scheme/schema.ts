@@ -1,16 +1,10 @@
 import type { KubeObject } from "../api/meta.js";
 
 /**
- * What the API server knows of its types' shapes, without knowing kinds by name: decoding of JSON (with Go's messages for
- * a field of the wrong type), unknown and duplicate fields, the fields that are always present in answers, defaults, merge
- * keys for strategic merge patch, protobuf numbers, OpenAPI documents. The tables themselves are in `types/`, one file per
- * API group, in the notation that `notation.ts` explains.
- *
- * Doors for the rest of the control plane:
- * - `request.ts`: `decodeRequestBody` and `decodeDeleteOptions`, a request's body to an object, or a 400
- * - `protobuf/envelope.ts`: `decodeProtobufBody`, `encodeProtobuf`
- * - `openapi/document.ts`: `openApiDocument`
- * - `../patch/patch.ts`: `applyPatch`
+ * What TypeScript's types of the API objects cannot hold: protobuf numbers, merge keys, defaults, fields that are always
+ * present, texts. The API server reads it to decode JSON and protobuf, to report unknown and duplicate fields, to apply
+ * strategic merge patches and to write OpenAPI documents, without knowing kinds by name. The tables themselves are in
+ * `fixtures/scheme`, one file for each API group; `test/apimachinery/scheme/table-types.test.ts` checks them against the types.
  */
 
 /** A kind and the name of its type in the tables. A `ResourceDefinition` is one. */
@@ -24,7 +18,7 @@ export interface KindRef {
   readonly olderVersions?: readonly string[];
 }
 
-/** What to do with unknown and duplicate fields, as the query parameter of the same name says; absent: Warn. */
+/** How to treat unknown and duplicate fields: the query parameter of the same name. The default is Warn. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 /** An object as the server keeps it: known fields only, times cut, defaults filled in, always-present fields present. */
@@ -103,10 +97,13 @@ export interface TypeSchema {
   readonly isKind: boolean;
 }
 
-/** One API group's types: name -> lines in the notation of `notation.ts`. */
+/** One type: field -> its row in the notation of `notation.ts`. */
+export type TypeRows = Readonly<Record<string, string>>;
+
+/** The types of one API group: a file of `fixtures/scheme`. */
 export interface TypeTable {
   /** `io.k8s.api.core.v1` */
   readonly package: string;
-  /** a name that an earlier group has taken carries the group: `events.Event` */
-  readonly types: Readonly<Record<string, string>>;
+  /** a name that two groups share carries the group: `events.Event` */
+  readonly types: Readonly<Record<string, TypeRows>>;
 }

@@ -77,7 +77,7 @@ export class Definitions {
       ...(description === undefined ? {} : { description }),
       type: "object",
       ...(required.length === 0 ? {} : { required }),
-      properties: Object.fromEntries(sortedByName(fields).map((field) => [field.name, this.#property(schema, field)])),
+      properties: Object.fromEntries(sortedByName(fields).map((field) => [field.name, this.#property(field)])),
       ...(schema.isKind ? { "x-kubernetes-group-version-kind": [gvkOf(schema)] } : {}),
     });
     return name;
@@ -108,9 +108,9 @@ export class Definitions {
     return name;
   }
 
-  #property(schema: TypeSchema, field: Field): OpenApiSchema {
+  #property(field: Field): OpenApiSchema {
     const { type, pointer, omitEmpty, mergeKey, retainKeys, replace } = field;
-    const description = descriptionOf(schema, field);
+    const description = descriptionOf(field);
     const strategies = [
       ...(mergeKey === undefined ? [] : ["merge"]),
       ...(retainKeys ? ["retainKeys"] : []),
@@ -138,9 +138,9 @@ export class Definitions {
   }
 }
 
-/** kubectl explain shows a field's description and then its type's: once is enough when they say the same. */
-function descriptionOf(schema: TypeSchema, field: Field): string | undefined {
-  const description = fieldDescription(schema, field);
+/** kubectl explain shows a field's description and then its type's; equal ones are shown once. */
+function descriptionOf(field: Field): string | undefined {
+  const description = fieldDescription(field);
   const { type } = field;
   return type.type === "object" && description === typeDescription(typeSchema(type.ref)) ? undefined : description;
 }
