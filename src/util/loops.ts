@@ -42,3 +42,16 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     work.then(resolve, reject).finally(() => listener[Symbol.dispose]());
   });
 }
+
+/** Runs `body` for each item, at most `limit` at a time. */
+export async function inParallel<T>(
+  items: readonly T[],
+  limit: number,
+  body: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  const lane = async () => {
+    for (const item of rest) await body(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(items.length, limit) }, lane));
+}

@@ -95,7 +95,7 @@ class KubeletLink {
 
   tell(podUid: string, isOver: boolean): void {
     if (isOver) {
-      this.parts?.pleg.generic.relistSoon();
+      this.parts?.pleg.relistSoon();
       return;
     }
     if (this.#waiting.has(podUid)) return;

@@ -153,13 +153,13 @@ export async function replayPleg(scenario: PlegScenario): Promise<string[]> {
       continue;
     }
     runtime.begin(step);
-    const report = await pleg.relist(new AbortController().signal);
-    const discarded = report.outcome === "failed" ? [] : report.changed.flatMap((one) => one.discarded);
+    const discardedBefore = pleg.counts.discarded;
+    await pleg.relist(new AbortController().signal);
     const drained = step.drain === false ? [] : events.takeAll();
     const got = {
       events: byPod(drained),
       undrainedEvents: events.size,
-      discardedEvents: discarded.length,
+      discardedEvents: pleg.counts.discarded - discardedBefore,
       getPodStatusCalls: runtime.calls,
       cache: cache === undefined ? null : cacheState(cache),
       podsToReinspect: [...pleg.podsToReinspect].sort(),

@@ -1,6 +1,6 @@
 import type { CriClient } from "../../kubelet/cri/create-cri-client.js";
-import type { Pleg } from "../../kubelet/pleg/pleg.js";
 import { wrap } from "../../trace/text.js";
+import type { Pleg } from "./pleg.js";
 
 const WIDTH = 80;
 const LABEL_WIDTH = 11;
@@ -43,10 +43,10 @@ export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number):
 
 /** What the stream of events has made unnecessary, counted and not guessed. */
 function savings(pleg: Pleg, elapsedMs: number): readonly string[] {
-  const { summary, evented, usual } = pleg;
+  const { summary, evented } = pleg;
   const events = counted(summary.evented?.received ?? 0, "event");
   if (evented === undefined || evented.hasFallenBack) return [`${events} came before the stream was given up`];
-  const wouldBe = Math.floor(elapsedMs / usual.relistPeriodMs) + 1;
+  const wouldBe = Math.floor(elapsedMs / evented.options.fallback.relistPeriodMs) + 1;
   const saved = Math.max(0, wouldBe - summary.relists);
   return [
     `${events} brought by the stream, and no inspection for any of them`,

@@ -115,15 +115,13 @@ export function findContainer(containers: readonly Container[], containerId: str
   return undefined;
 }
 
-/** The same containers in the same states, in the same order. */
-export function sameStates(before: readonly Container[], after: readonly Container[]): boolean {
-  if (before === after) return true;
-  if (before.length !== after.length) return false;
-  for (let i = 0; i < before.length; i++) {
-    const one = before[i];
-    const other = after[i];
-    if (one?.containerId !== other?.containerId || one?.state !== other?.state || one?.name !== other?.name)
-      return false;
-  }
-  return true;
+/** The same containers and sandboxes in the same states, in the same order. */
+export function samePodStates(before: Pod, after: Pod): boolean {
+  return sameStates(before.containers, after.containers) && sameStates(before.sandboxes, after.sandboxes);
+}
+
+function sameStates(before: readonly Container[], after: readonly Container[]): boolean {
+  const isSame = ({ containerId, state }: Container, i: number) =>
+    containerId === after[i]?.containerId && state === after[i]?.state;
+  return before.length === after.length && before.every(isSame);
 }

@@ -9,7 +9,6 @@ import { untilAborted } from "../../util/loops.js";
 import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../kuberuntime/labels.js";
 import { isOwnLog } from "../kuberuntime/log-paths.js";
-
 import { makeRoomForRotated } from "./rotated-logs.js";
 
 const FILE = "pkg/kubelet/logs/container_log_manager.go";

@@ -1,93 +1,75 @@
+import { goDuration } from "../../apimachinery/time.js";
 import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
-import { Bag } from "../../util/bag.js";
 import type { Clock } from "../../util/clock.js";
 import { isOwnBug } from "../../util/errors.js";
+import { inParallel } from "../../util/loops.js";
 import { Mutex } from "../../util/mutex.js";
 import { Waker } from "../../util/waker.js";
 import type { PodCache } from "../container/cache.js";
-import type { Pod, PodRef, Runtime } from "../container/runtime.js";
+import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import { computeEvents, isSent, type PodLifecycleEvent } from "./events.js";
-import { healthOf, type PendingCall, type PlegHealth, type RelistDuration } from "./health.js";
-import { inspectPod } from "./inspect.js";
-import { RelistNarrator } from "./narrate.js";
-import { type PodRecord, PodRecords } from "./pod-records.js";
-import {
-  countReport,
-  type FoundPod,
-  type InspectionOutcome,
-  NO_RELISTS,
-  type PodOutcome,
-  type RelistCounts,
-  type RelistReport,
-} from "./report.js";
+import { causeOf, type PendingCall, type PlegHealth, type RelistDuration } from "./health.js";
+import { type ChangedPod, type Inspection, RelistObserver } from "./relist-observer.js";
 
 export interface PlegDeps {
   readonly runtime: Runtime;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** where inspected pods are kept; without one no pod is inspected, and events are sent at once */
+  /** takes what inspections find; without a cache no pod is inspected, and events are sent at once */
   readonly cache?: PodCache;
   /** what pod workers read; a full one loses events */
   readonly events: AsyncQueue<PodLifecycleEvent>;
 }
 
-export interface GenericPlegOptions extends RelistDuration {
-  /** how many pods are inspected at the same time; upstream inspects one after the other */
-  readonly inspectionsInFlight?: number;
+/** A pod as last reported to the pod workers, and as just listed. Mirrors podRecord. */
+interface PodRecord {
+  old: Pod | undefined;
+  current: Pod | undefined;
 }
 
 const INSPECTIONS_IN_FLIGHT = 32;
-/** From so many changed pods in one relist on, each is inspected by what the list has shown, without listing it again. */
+/** With this many changed pods, inspects the IDs that the list has shown, which saves two lists per pod. */
 const MANY_PODS = 32;
 
 /**
  * Finds out what happened to containers by listing them again and again and comparing.
  *
  * Mirrors pkg/kubelet/pleg/generic.go (GenericPLEG).
- * Differs: pods are inspected several at a time, and after a relist in which many changed, by the IDs that the list has
- * shown (their status then counts as old as the list). Each pod still sees its events in order, after its own inspection.
+ * Differs: pods are inspected several at a time, and if many have changed, by the IDs in the list (their status is then
+ * as old as the list). Each pod still gets its events in order, after its own inspection.
  */
 export class GenericPleg {
-  readonly #records = new PodRecords();
-  readonly #lock = new Mutex();
-  readonly #pending = new Bag<PendingCall>();
-  readonly #narrator: RelistNarrator;
+  readonly #podRecords = new Map<string, PodRecord>();
+  readonly #observer: RelistObserver;
+  readonly #relistLock = new Mutex();
+  readonly #pending = new Set<PendingCall>();
+  readonly #waker = new Waker();
   #podsToReinspect = new Map<string, Pod>();
   #relistTimeMs: number | undefined;
   #lastError: unknown;
   #duration: RelistDuration;
-  readonly #waker = new Waker();
-  #counts: RelistCounts = NO_RELISTS;
 
   constructor(
     readonly deps: PlegDeps,
-    readonly options: GenericPlegOptions,
+    duration: RelistDuration,
   ) {
-    this.#duration = options;
-    this.#narrator = new RelistNarrator(deps.trace, deps.events.capacity);
+    this.#duration = duration;
+    this.#observer = new RelistObserver(deps.trace, deps.events.capacity);
   }
 
   get duration(): RelistDuration {
     return this.#duration;
   }
 
-  /** Unix ms at which the last successful relist began */
-  get relistTimeMs(): number | undefined {
-    return this.#relistTimeMs;
-  }
-
-  /** Every pod that was in the last list. */
-  *listedPods(): Generator<Pod> {
-    for (const { old, current } of this.#records.values()) {
-      const pod = current ?? old;
-      if (pod !== undefined) yield pod;
-    }
+  /** Every pod in the last list. */
+  listedPods(): Pod[] {
+    return [...this.#podRecords.values()].flatMap(({ old, current }) => current ?? old ?? []);
   }
 
   /** Of all relists so far. */
-  get counts(): RelistCounts {
-    return this.#counts;
+  get counts(): Readonly<RelistObserver["counts"]> {
+    return this.#observer.counts;
   }
 
   /** uids of pods whose last inspection failed */
@@ -95,203 +77,193 @@ export class GenericPleg {
     return [...this.#podsToReinspect.keys()];
   }
 
-  /** Takes another period and threshold, and relists at once if it runs. Mirrors Stop, Update and Start in a row. */
+  /** Changes period and threshold, and relists at once if it runs. Mirrors Stop, Update and Start in a row. */
   update(duration: RelistDuration): void {
     this.#duration = duration;
     this.#waker.wake();
   }
 
-  /** Healthy as long as a relist has got a list within the threshold. */
+  /** Healthy while the last successful relist began within the threshold. Mirrors Healthy. */
   healthy(): PlegHealth {
-    return healthOf({
-      nowMs: this.deps.clock.now(),
-      relistTimeMs: this.#relistTimeMs,
-      thresholdMs: this.#duration.relistThresholdMs,
-      pending: [...this.#pending],
-      lastError: this.#lastError,
-    });
+    const nowMs = this.deps.clock.now();
+    const cause = () => causeOf([...this.#pending], this.#lastError, nowMs);
+    if (this.#relistTimeMs === undefined) {
+      return { healthy: false, message: "pleg has yet to be successful", cause: cause() };
+    }
+    const elapsedMs = nowMs - this.#relistTimeMs;
+    const thresholdMs = this.#duration.relistThresholdMs;
+    if (elapsedMs <= thresholdMs) return { healthy: true };
+    const message = `pleg was last seen active ${goDuration(elapsedMs)} ago; threshold is ${goDuration(thresholdMs)}`;
+    return { healthy: false, message, cause: cause() };
   }
 
-  /**
-   * Relists, waits the period, and again. Mirrors Start.
-   * @yields one report per relist, also for one that failed
-   * @throws the signal's reason
-   */
-  async *run(signal: AbortSignal): AsyncGenerator<RelistReport> {
+  /** Relists every period. Mirrors Start. @throws the signal's reason */
+  async run(signal: AbortSignal): Promise<never> {
     const { clock } = this.deps;
     for (;;) {
       this.#waker.forget();
-      const report = await this.relist(signal);
-      yield report;
-      // However often it is wanted soon, at least half of the time is left to others: on a busy node each relist is dear.
-      const restMs = Math.min(report.durationMs, this.#duration.relistPeriodMs);
+      const startMs = clock.now();
+      await this.relist(signal);
+      const { relistPeriodMs } = this.#duration;
+      // Rest as long as the relist took, however often relistSoon is called: on a busy node each relist is expensive.
+      const restMs = Math.min(clock.now() - startMs, relistPeriodMs);
       if (restMs > 0) await clock.sleep(restMs, signal);
-      await this.#waker.wait(clock, clock.now() + this.#duration.relistPeriodMs - restMs, signal);
+      await this.#waker.wait(clock, clock.now() + relistPeriodMs - restMs, signal);
     }
   }
 
   /**
-   * Relists without waiting for the period to end; if a relist is under way, once more after it. For whoever has just
-   * changed something in the runtime, or waits for news.
-   * Differs: upstream has no such thing in v1.25, and finds its own changes up to a period late.
+   * Relists before the period ends; if a relist is under way, once more after it. For callers that have just changed
+   * something in the runtime, or wait for news.
+   * Differs: upstream v1.25 has no such call, and finds its own changes up to a period late.
    */
   relistSoon(): void {
     this.#waker.wake();
   }
 
   /**
-   * Lists all pods, tells what changed since the last time, and brings the cache up to date. One at a time.
-   * Mirrors Relist. @throws the signal's reason, or a bug of ours; what the runtime answers is in the report
+   * Lists all pods, sends events for what changed since the last list, and updates the cache. One at a time.
+   * Mirrors Relist.
+   * @returns the runtime's error, if it did not list its pods
+   * @throws the signal's reason, or a bug of ours
    */
-  relist(signal: AbortSignal): Promise<RelistReport> {
-    return this.#lock.run(async () => {
-      const report = await this.#relist(signal);
-      this.#counts = countReport(this.#counts, report);
-      return report;
-    });
+  relist(signal: AbortSignal): Promise<unknown> {
+    return this.#relistLock.run(() => this.#relist(signal));
   }
 
-  async #relist(signal: AbortSignal): Promise<RelistReport> {
+  async #relist(signal: AbortSignal): Promise<unknown> {
     const { clock, runtime, cache } = this.deps;
-    const startedMs = clock.now();
+    const startMs = clock.now();
+    // Get all the pods.
     let pods: readonly Pod[];
     try {
-      pods = await this.#asking("list its pods", () => runtime.getPods(true, signal));
+      pods = await this.#awaiting("list its pods", () => runtime.getPods(true, signal));
     } catch (error) {
       if (signal.aborted || isOwnBug(error)) throw error;
       this.#lastError = error;
-      this.#narrator.failed(error);
-      return { outcome: "failed", startedMs, durationMs: clock.now() - startedMs, error };
+      this.#observer.failed(error);
+      return error;
     }
-    const listMs = clock.now() - startedMs;
-    this.#relistTimeMs = startedMs;
+    this.#relistTimeMs = startMs;
     this.#lastError = undefined;
-    this.#records.setCurrent(pods);
+    this.#setCurrent(pods);
 
-    const found = this.#compare();
-    this.#narrator.compared(pods, found, this.#podsToReinspect.size);
+    // Compare the old and the current pods, and generate events.
+    const changed = this.#computeEvents();
+    this.#observer.compared(pods, changed, this.#podsToReinspect.size);
+
+    // Inspect each pod that has events, and send them.
     const needsReinspection = new Map<string, Pod>();
-    const changed = await this.#tellChanges(found, startedMs, needsReinspection, signal);
-    const reinspected = cache === undefined ? [] : await this.#reinspect(needsReinspection, signal);
-    this.#narrator.ended(changed);
-    // Only now is everything in the cache as new as the beginning of this relist.
-    cache?.updateTime(startedMs);
+    const listedMs = changed.length >= MANY_PODS ? startMs : undefined;
+    await inParallel(changed, INSPECTIONS_IN_FLIGHT, async (pod) => {
+      const { podUid } = pod;
+      const current = this.#podRecords.get(podUid)?.current;
+      const inspection = await this.#updateCache(podUid, current, listedMs, signal);
+      const isFailed = inspection.kind === "failed";
+      if (!isFailed) this.#podsToReinspect.delete(podUid);
+      else if (current !== undefined) needsReinspection.set(podUid, current);
+      // Otherwise the record stays as it is, so that the next relist finds these changes again.
+      const isSeen = !isFailed && inspection.kind !== "outdated";
+      const discarded = isSeen ? this.#sendEvents(pod, current) : [];
+      this.#observer.sent(pod, inspection, discarded);
+    });
+
+    if (cache !== undefined) {
+      // Reinspect pods whose inspection failed in the last relist.
+      await inParallel([...this.#podsToReinspect.values()], INSPECTIONS_IN_FLIGHT, async (pod) => {
+        const inspection = await this.#updateCache(pod.podUid, pod, undefined, signal);
+        if (inspection.kind === "failed") needsReinspection.set(pod.podUid, pod);
+        this.#observer.reinspected(pod, inspection);
+      });
+      // Everything in the cache is now at least as new as the start of this relist.
+      cache.updateTime(startMs);
+    }
     this.#podsToReinspect = needsReinspection;
-    const durationMs = clock.now() - startedMs;
-    const { podsToReinspect } = this;
-    return {
-      outcome: "done",
-      startedMs,
-      durationMs,
-      listMs,
-      podCount: pods.length,
-      changed,
-      reinspected,
-      podsToReinspect,
-    };
+    this.#observer.ended();
+    return undefined;
   }
 
-  #compare(): ChangedRecord[] {
-    const found: ChangedRecord[] = [];
-    for (const record of this.#records.values()) {
-      const changes = computeEvents(record.old, record.current);
-      if (changes.length > 0) found.push({ record, pod: refOf(record), changes });
+  /** Mirrors podRecords.setCurrent. Differs: drops pods that vanished before any event was sent; upstream keeps them. */
+  #setCurrent(pods: readonly Pod[]): void {
+    for (const record of this.#podRecords.values()) record.current = undefined;
+    for (const pod of pods) {
+      const record = this.#podRecords.get(pod.podUid);
+      if (record === undefined) this.#podRecords.set(pod.podUid, { old: undefined, current: pod });
+      else record.current = pod;
     }
-    return found;
+    for (const [podUid, { old, current }] of this.#podRecords) {
+      if (old === undefined && current === undefined) this.#podRecords.delete(podUid);
+    }
   }
 
-  /** Inspects the pods with changes and sends their events. */
-  #tellChanges(
-    found: readonly ChangedRecord[],
-    listedMs: number,
-    needsReinspection: Map<string, Pod>,
-    signal: AbortSignal,
-  ): Promise<PodOutcome[]> {
-    const asListedMs = found.length >= MANY_PODS ? listedMs : undefined;
-    return this.#severalAtATime(found, async ({ record, pod, changes }) => {
-      const inspection = await this.#updateCache(record.podUid, record.current, asListedMs, signal);
-      const mayTell = inspection.kind !== "failed" && inspection.kind !== "outdated";
-      if (inspection.kind !== "failed") {
-        // Inspected, so the second round below need not do it again.
-        this.#podsToReinspect.delete(record.podUid);
-      } else if (record.current !== undefined) {
-        needsReinspection.set(record.podUid, record.current);
-      }
-      // Untold, the record stays as it is, so that the next relist finds these changes again.
-      if (mayTell) this.#records.update(record);
-      const events = mayTell ? changes.flatMap((change) => change.events) : [];
-      const outcome = { pod, changes, inspection, ...this.#send(events) };
-      this.#narrator.told(outcome);
-      return outcome;
+  #computeEvents(): ChangedPod[] {
+    return [...this.#podRecords].flatMap(([podUid, { old, current }]) => {
+      const changes = computeEvents(old, current);
+      const { name, namespace } = current ?? old ?? { name: "", namespace: "" };
+      return changes.length === 0 ? [] : [{ podUid, name, namespace, changes }];
     });
   }
 
-  /** Inspects again what failed in the last relist. A pod that failed in this one too is asked for a second time. */
-  #reinspect(needsReinspection: Map<string, Pod>, signal: AbortSignal): Promise<PodOutcome[]> {
-    return this.#severalAtATime([...this.#podsToReinspect.values()], async (pod) => {
-      const inspection = await this.#updateCache(pod.podUid, pod, undefined, signal);
-      if (inspection.kind === "failed") needsReinspection.set(pod.podUid, pod);
-      const outcome = { pod, changes: [], inspection, sent: [], discarded: [] };
-      this.#narrator.reinspected(outcome);
-      return outcome;
-    });
+  /** Updates the record, as podRecords.update, and sends the pod's events. @returns those that did not fit in the channel */
+  #sendEvents({ podUid, changes }: ChangedPod, current: Pod | undefined): PodLifecycleEvent[] {
+    if (current === undefined) this.#podRecords.delete(podUid);
+    else this.#podRecords.set(podUid, { old: current, current: undefined });
+    const events = changes.flatMap((change) => change.events).filter(isSent);
+    return events.filter((event) => !this.deps.events.push(event));
   }
 
-  #send(events: readonly PodLifecycleEvent[]): Pick<PodOutcome, "sent" | "discarded"> {
-    const sent: PodLifecycleEvent[] = [];
-    const discarded: PodLifecycleEvent[] = [];
-    for (const event of events) {
-      if (isSent(event)) (this.deps.events.push(event) ? sent : discarded).push(event);
-    }
-    return { sent, discarded };
-  }
-
+  /** Mirrors updateCache. @param listedMs Unix ms of the list to inspect by, if the runtime can */
   async #updateCache(
     podUid: string,
     pod: Pod | undefined,
-    asListedMs: number | undefined,
+    listedMs: number | undefined,
     signal: AbortSignal,
-  ): Promise<InspectionOutcome> {
+  ): Promise<Inspection> {
     const { cache, runtime, clock } = this.deps;
     if (cache === undefined) return { kind: "skipped" };
     if (pod === undefined) {
-      // Nothing of it is left in the runtime, dead or alive.
+      // Nothing of the pod is left in the runtime, dead or alive.
       cache.delete(podUid);
       return { kind: "forgotten" };
     }
-    return this.#asking(`inspect pod ${pod.namespace}/${pod.name}`, () =>
-      inspectPod({ runtime, cache, clock }, pod, asListedMs, signal),
-    );
-  }
-
-  async #severalAtATime<T, R>(items: readonly T[], body: (item: T) => Promise<R>): Promise<R[]> {
-    const results: R[] = new Array(items.length);
-    let next = 0;
-    const lane = async () => {
-      for (let i = next++; i < items.length; i = next++) results[i] = await body(items[i] as T);
-    };
-    const lanes = Math.min(items.length, this.options.inspectionsInFlight ?? INSPECTIONS_IN_FLIGHT);
-    await Promise.all(Array.from({ length: lanes }, lane));
-    return results;
-  }
-
-  async #asking<T>(what: string, body: () => Promise<T>): Promise<T> {
-    const call: PendingCall = { what, sinceMs: this.deps.clock.now() };
-    this.#pending.add(call);
+    // Taken before the call, not after: a waiter for "newer than" must not miss what happens during the call.
+    const byList = listedMs === undefined ? undefined : runtime.getListedPodStatus?.(pod, signal);
+    const modifiedMs = byList === undefined ? clock.now() : (listedMs ?? 0);
+    let status: PodStatus;
     try {
-      return await body();
+      const what = `inspect pod ${pod.namespace}/${pod.name}`;
+      status = await this.#awaiting(what, () => byList ?? runtime.getPodStatus(pod, signal));
+    } catch (error) {
+      if (signal.aborted || isOwnBug(error)) throw error;
+      cache.set(podUid, undefined, error, modifiedMs);
+      return { kind: "failed", error };
+    }
+    status = { ...status, ips: getPodIps(cache, status) };
+    const isStored = cache.set(podUid, status, undefined, status.timestampMs ?? modifiedMs);
+    return isStored ? { kind: "stored", status } : { kind: "outdated" };
+  }
+
+  async #awaiting<T>(what: string, call: () => Promise<T>): Promise<T> {
+    const pending: PendingCall = { what, sinceMs: this.deps.clock.now() };
+    this.#pending.add(pending);
+    try {
+      return await call();
     } finally {
-      this.#pending.delete(call);
+      this.#pending.delete(pending);
     }
   }
 }
 
-/** A pod with changes, and the record that they are from. */
-interface ChangedRecord extends FoundPod {
-  readonly record: PodRecord;
-}
-
-function refOf({ podUid, old, current }: PodRecord): PodRef {
-  const { name, namespace } = current ?? old ?? { name: "", namespace: "" };
-  return { podUid, name, namespace };
+/**
+ * A dead pod has lost its network, but its status still shows its IP: keeps the cached one, unless a sandbox is ready (a
+ * ready sandbox without an IP has none).
+ *
+ * Mirrors getPodIPs in pkg/kubelet/pleg/generic.go.
+ */
+export function getPodIps(cache: PodCache, status: PodStatus): readonly string[] {
+  if (status.ips.length > 0) return status.ips;
+  const cached = cache.get(status.podUid);
+  const ips = cached.status?.ips ?? [];
+  if (cached.error !== undefined || ips.length === 0) return status.ips;
+  return status.sandboxStatuses.some(({ state }) => state === "ready") ? status.ips : ips;
 }

@@ -4,7 +4,6 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { Pod } from "../container/runtime.js";
-
 import type { MirrorClient } from "../pod/mirror-client.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";

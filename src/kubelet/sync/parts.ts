@@ -2,19 +2,24 @@ import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { Backoff } from "../../client-go/backoff.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, NODES, SERVICES } from "../../client-go/rest/paths.js";
+import { factFor } from "../../release/facts.js";
 import type { Ctx } from "../../trace/ctx.js";
+import { AsyncQueue } from "../../util/async-queue.js";
 import { PodConfig } from "../config/pod-config.js";
 import { SourcesReady } from "../config/sources.js";
-import type { PodCache } from "../container/cache.js";
+import { PodCache } from "../container/cache.js";
 import type { CriClient } from "../cri/create-cri-client.js";
 import type { ServiceObject } from "../envvars/service-env.js";
 import { ApiPodEventRecorder } from "../events/pod-recorder.js";
 import { CONTAINER_BACK_OFF } from "../kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
+import { KubeRuntime } from "../kuberuntime/kube-runtime.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
 import type { NodeObject } from "../nodestatus/node.js";
 import type { NodeResources } from "../nodestatus/resources.js";
-import { Pleg } from "../pleg/pleg.js";
+import type { PodLifecycleEvent } from "../pleg/events.js";
+import { GenericPleg } from "../pleg/generic.js";
+import { genericRelistDuration } from "../pleg/health.js";
 import { MirrorClient } from "../pod/mirror-client.js";
 import { PodManager } from "../pod/pod-manager.js";
 import { PodWorkers } from "../podworkers/pod-workers.js";
@@ -104,8 +109,9 @@ export class KubeletParts {
   readonly podDirs: PodDirs;
   readonly nodes: Informer<NodeObject>;
   readonly services: Informer<ServiceObject>;
-  readonly pleg: Pleg;
-  readonly podCache: PodCache;
+  readonly pleg: GenericPleg;
+  readonly plegEvents: AsyncQueue<PodLifecycleEvent>;
+  readonly podCache = new PodCache();
   readonly runtimeState: RuntimeState;
   readonly modules: Modules;
   readonly runtimeUp: RuntimeUp;
@@ -139,9 +145,10 @@ export class KubeletParts {
       onChanged: (node) => this.#podCidrOf(node),
     });
     this.services = new Informer(deps, { path: collectionPath(SERVICES), waiting: "Containers wait for services." });
-    const service = new RemotePodReader((deps.polling ?? cri).runtime);
-    this.pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented: false });
-    this.podCache = this.pleg.cache;
+    const plegRuntime = new KubeRuntime({ service: new RemotePodReader((deps.polling ?? cri).runtime) });
+    this.plegEvents = new AsyncQueue(factFor("plegChannelCapacity", kubeVersion));
+    const plegDeps = { runtime: plegRuntime, clock, trace, cache: this.podCache, events: this.plegEvents };
+    this.pleg = new GenericPleg(plegDeps, genericRelistDuration(kubeVersion));
     this.runtimeState = new RuntimeState(clock);
     this.runtimeState.addHealthCheck("PLEG", () => this.pleg.healthy());
     this.modules = createModules(this);
@@ -174,7 +181,7 @@ export class KubeletParts {
     void this.#podCidr.update(node, this.signal).catch(() => undefined);
   }
 
-  readonly #relistSoon = () => this.pleg.generic.relistSoon();
+  readonly #relistSoon = () => this.pleg.relistSoon();
 
   /** What most parts want. */
   #common() {
@@ -211,7 +218,7 @@ export class KubeletParts {
   }
 
   #makeLoop(): SyncLoop {
-    const { handlers, modules, podConfig, pleg, podDeletionSafety } = this;
+    const { handlers, modules, podConfig, plegEvents, podDeletionSafety } = this;
     const common = this.#common();
     const housekeeping = { ...common, mirrorClient: this.#mirrorClient, handlers, backOff: this.#backOff };
     const reclaimed = new ReclaimedPods({ ...common, podDeletionSafety }, this.signal);
@@ -228,7 +235,7 @@ export class KubeletParts {
       channels: {
         ...modules.probeUpdates,
         configCh: (signal) => podConfig.updates(signal),
-        plegCh: (signal) => pleg.events.iterate(signal),
+        plegCh: (signal) => plegEvents.iterate(signal),
       },
       podsToSync: () => this.#podsToSync(),
       // Differs: ours lists as soon as a pod is killed, and so hears of the deaths before the worker that notes them does;

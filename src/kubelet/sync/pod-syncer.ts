@@ -8,7 +8,6 @@ import type { Pod } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
-
 import type { MirrorClient } from "../pod/mirror-client.js";
 import {
   NETWORK_NOT_READY_ERROR_MSG,

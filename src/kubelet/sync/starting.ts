@@ -6,7 +6,6 @@ import type { CriClient } from "../cri/create-cri-client.js";
 import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "../logs/container-log-manager.js";
 import type { NodeAgent } from "../node.js";
 import type { NodeResources } from "../nodestatus/resources.js";
-
 import { KUBELET_PORT } from "../server/server.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { podLogsDir } from "../volumes/paths.js";
@@ -111,7 +110,7 @@ export class StartingKubelet {
     const loops: ((signal: AbortSignal) => Promise<void>)[] = [
       (inner) => parts.runtimeUp.run(inner),
       (inner) => parts.statusManager.run(inner),
-      (inner) => parts.pleg.generate(inner),
+      (inner) => parts.pleg.run(inner),
       (inner) => parts.nodes.run(inner),
       (inner) => parts.services.run(inner),
       (inner) => parts.modules.objectManagers.run(inner),

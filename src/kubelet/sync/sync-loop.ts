@@ -4,9 +4,7 @@ import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { Channel } from "../config/channel.js";
-import type { PodLifecycleEvent } from "../pleg/events.js";
-
-import { isSyncPodWorthy } from "../pleg/sync-loop.js";
+import { isSyncPodWorthy, type PodLifecycleEvent } from "../pleg/events.js";
 import type { ProbeUpdate } from "../prober/results.js";
 import { type PodUpdate, podText } from "../types/pod-update.js";
 import { aggregateText } from "./runtime-state.js";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Pleg } from "../../../src/commands/pleg/pleg.js";
 import { ContainerEventResponse } from "../../../src/cri/messages/container-calls.js";
 import { ContainerEventType, PodSandboxState } from "../../../src/cri/messages/enums.js";
 import { RpcError } from "../../../src/cri/status.js";
@@ -7,7 +8,6 @@ import { KubeRuntime } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import { EventedPleg } from "../../../src/kubelet/pleg/evented.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
-import { Pleg } from "../../../src/kubelet/pleg/pleg.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
@@ -191,7 +191,9 @@ describe("events", () => {
     lab.service.send(ContainerEventResponse.create({ containerId: "c1", containerEventType: STOPPED }));
     await lab.clock.advance(0);
     expect([lab.told(), lab.evented.counts.received]).toEqual([[], 1]);
-    expect(only(lab.facts, "error").map(({ message }) => message)).toEqual([expect.stringContaining("of which pod")]);
+    expect(only(lab.facts, "error").map(({ message }) => message)).toEqual([
+      expect.stringContaining("does not name its pod"),
+    ]);
     await end(lab);
   });
 

@@ -6,8 +6,8 @@ import {
   isSent,
   type PlegContainerState,
   type PodLifecycleEventType,
-  reasonOf,
 } from "../../../src/kubelet/pleg/events.js";
+import { reasonOf } from "../../../src/kubelet/pleg/relist-observer.js";
 
 const ref = { podUid: "p1", containerId: "c1" };
 
@@ -134,21 +134,21 @@ describe("reasonOf", () => {
       "non-existent",
       true,
       "ContainerRemoved",
-      "the sandbox is gone from the list, and its death is told just before this",
+      "the sandbox is gone from the list, and its death was reported just before this",
     ],
     [
       "exited",
       "non-existent",
       false,
       "ContainerRemoved",
-      "the container is gone from the list; its death has been told before",
+      "the container is gone from the list; its death was reported before",
     ],
     [
       "running",
       "unknown",
       false,
       "ContainerChanged",
-      "the container was running and is created or unknown now: the pod is inspected, but nobody is told",
+      "the container was running and is created or unknown now: the pod is inspected, but no event is sent",
     ],
   ];
   for (const [before, after, isSandbox, type, want] of table) {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { Pleg } from "../../../src/commands/pleg/pleg.js";
 import { createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
 import { RemotePodReader } from "../../../src/kubelet/kuberuntime/remote-pod-reader.js";
-import { Pleg } from "../../../src/kubelet/pleg/pleg.js";
 import { startLabRuntime } from "../../../src/testbed/runtime/embedded-lab.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -25,8 +25,8 @@ async function setUp() {
   const service = new RemotePodReader(client.runtime);
   const pleg = new Pleg({ service, clock, trace }, { kubeVersion: "1.25", evented: false });
   const relist = async () => {
-    const report = await pleg.generic.relist(signal);
-    if (report.outcome === "failed") return [String(report.error)];
+    const error = await pleg.generic.relist(signal);
+    if (error !== undefined) return [String(error)];
     return pleg.events
       .takeAll()
       .map(({ type, containerId }) => `${type} ${containerId.slice(0, 13)}`)

@@ -1,8 +1,8 @@
-import type { Pleg } from "../../../kubelet/pleg/pleg.js";
 import type { LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../window/page-server.js";
+import type { Pleg } from "../pleg.js";
 import { PLEG_PAGE } from "./page.js";
 import { pageState } from "./state.js";
 

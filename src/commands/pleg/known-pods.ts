@@ -1,15 +1,15 @@
-import type { PodCache } from "../container/cache.js";
-import type { Container, PodRef, PodStatus } from "../container/runtime.js";
+import type { PodCache } from "../../kubelet/container/cache.js";
+import type { Container, PodRef, PodStatus } from "../../kubelet/container/runtime.js";
 
-/** A pod with its containers, as far as PLEG has heard. */
+/** A pod with its containers, as PLEG knows them. */
 export interface KnownPod extends PodRef {
   readonly containers: readonly Container[];
   readonly sandboxes: readonly Container[];
 }
 
 /**
- * The pods that a cache has which events keep up to date: what the last list showed may be minutes old.
- * @param listed of pods whose inspection failed the cache has an error only, and the list the rest
+ * The pods of a cache that events keep up to date, while the last list may be minutes old.
+ * @param listed for pods whose inspection failed: the cache has only their error
  */
 export function cachedPods(cache: PodCache, listed: Iterable<KnownPod>): readonly KnownPod[] {
   const listedPods = new Map(Array.from(listed, (pod) => [pod.podUid, pod]));

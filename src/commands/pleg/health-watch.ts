@@ -1,15 +1,15 @@
+import type { PlegHealth, RelistDuration } from "../../kubelet/pleg/health.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import type { PlegHealth, RelistDuration } from "./health.js";
 
-/** How often the kubelet looks whether its runtime is in order: pkg/kubelet/kubelet.go (syncLoop's ticker). */
+/** How often the kubelet checks its runtime: pkg/kubelet/kubelet.go (syncLoop's ticker). */
 const CHECK_PERIOD_MS = 1000;
 
 /**
- * Tells when PLEG turns unhealthy, with whose fault that is, and when it is well again. Until `signal` aborts.
+ * Reports when PLEG turns unhealthy, with the cause, and when it is healthy again, until `signal` aborts.
  *
- * Mirrors the use of Healthy by runtimeState.runtimeErrors in pkg/kubelet/runtime.go: what it finds makes the node NotReady.
- * Differs: "has yet to be successful" is told only once it has lasted for the threshold, as each start begins with it.
+ * Mirrors the use of Healthy by runtimeState.runtimeErrors in pkg/kubelet/runtime.go, which makes the node NotReady.
+ * Differs: "has yet to be successful" is reported only after the threshold, as every start begins with it.
  * @throws the signal's reason
  */
 export async function watchHealth(
@@ -27,13 +27,13 @@ export async function watchHealth(
     const counts = hasBeenHealthy || clock.now() - startMs > relistThresholdMs;
     if (health.healthy !== wasHealthy && counts) {
       wasHealthy = health.healthy;
-      tell(trace, health);
+      report(trace, health);
     }
     await clock.sleep(CHECK_PERIOD_MS, signal);
   }
 }
 
-function tell(trace: Trace, health: PlegHealth): void {
+function report(trace: Trace, health: PlegHealth): void {
   const upstream = { file: "pkg/kubelet/pleg/generic.go", func: "Healthy" };
   const [from, to] = health.healthy ? ["unhealthy", "healthy"] : ["healthy", "unhealthy"];
   trace.emit({ kind: "state", subject: "PLEG", what: "", from, to, upstream }, { actor: "kubelet" });

@@ -1,0 +1,124 @@
+import { PodCache } from "../../kubelet/container/cache.js";
+import { KubeRuntime } from "../../kubelet/kuberuntime/kube-runtime.js";
+import type { PodReader } from "../../kubelet/kuberuntime/runtime-service.js";
+import { EventedPleg } from "../../kubelet/pleg/evented.js";
+import { isSyncPodWorthy, type PodLifecycleEvent, type PodLifecycleEventType } from "../../kubelet/pleg/events.js";
+import { GenericPleg } from "../../kubelet/pleg/generic.js";
+import { genericRelistDuration, type PlegHealth, type RelistDuration } from "../../kubelet/pleg/health.js";
+import { factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import { AsyncQueue } from "../../util/async-queue.js";
+import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
+import { watchHealth } from "./health-watch.js";
+import { cachedPods, type KnownPod } from "./known-pods.js";
+
+export interface PlegOptions {
+  readonly kubeVersion: string;
+  /** take events from the runtime, and relist rarely */
+  readonly evented: boolean;
+  /** ms between relists; default: the kubelet's */
+  readonly relistPeriodMs?: number;
+}
+
+/** Totals since the start. */
+export interface PlegSummary {
+  readonly relists: number;
+  readonly failedRelists: number;
+  /** pods inspected one by one */
+  readonly inspections: number;
+  readonly events: Readonly<Partial<Record<PodLifecycleEventType, number>>>;
+  readonly discardedEvents: number;
+  readonly evented?: EventedPleg["counts"];
+}
+
+/**
+ * PLEG without the rest of a kubelet: the generic one, optionally the evented one, their cache and channel.
+ *
+ * Mirrors pkg/kubelet/kubelet.go (NewMainKubelet and Run, as far as they concern PLEG).
+ */
+export class Pleg {
+  readonly cache: PodCache;
+  readonly events: AsyncQueue<PodLifecycleEvent>;
+  readonly generic: GenericPleg;
+  readonly evented: EventedPleg | undefined;
+  readonly #read: Partial<Record<PodLifecycleEventType, number>> = {};
+
+  constructor(
+    readonly deps: { readonly service: PodReader; readonly clock: Clock; readonly trace: Trace },
+    options: PlegOptions,
+  ) {
+    const { service } = deps;
+    const { kubeVersion, evented } = options;
+    const runtime = new KubeRuntime({ service });
+    this.cache = new PodCache({ isEvented: evented });
+    this.events = new AsyncQueue(factFor("plegChannelCapacity", kubeVersion));
+    const genericDeps = { ...deps, runtime, cache: this.cache, events: this.events };
+    const usual = genericRelistDuration(kubeVersion, options.relistPeriodMs);
+    this.generic = new GenericPleg(genericDeps, evented ? eventedDuration(kubeVersion) : usual);
+    if (!evented) return;
+    this.evented = new EventedPleg({ ...genericDeps, generic: this.generic }, { kubeVersion, fallback: usual });
+  }
+
+  get summary(): PlegSummary {
+    const { discarded, ...counts } = this.generic.counts;
+    const evented = this.evented && { ...this.evented.counts };
+    const discardedEvents = discarded + (evented?.discarded ?? 0);
+    return { ...counts, events: { ...this.#read }, discardedEvents, ...defined({ evented }) };
+  }
+
+  /** The pods of the last list; with events, those of the cache, which is newer. */
+  knownPods(): readonly KnownPod[] {
+    const { evented, generic, cache } = this;
+    const listed = generic.listedPods();
+    return evented === undefined || evented.hasFallenBack ? [...listed] : cachedPods(cache, listed);
+  }
+
+  /** Both must be healthy, as for the node's Ready condition. */
+  healthy(): PlegHealth {
+    const generic = this.generic.healthy();
+    return generic.healthy && this.evented?.isInUse === true ? this.evented.healthy() : generic;
+  }
+
+  /** Runs PLEG alone, with a reader of the channel in the sync loop's place. @throws the signal's reason */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, trace } = this.deps;
+    await allUntilOneEnds(signal, [
+      (inner) => this.generic.run(inner),
+      (inner) => this.#takeEvents(inner),
+      (inner) => this.#readEvents(inner),
+      (inner) => watchHealth({ clock, trace, healthy: () => this.healthy() }, this.generic.duration, inner),
+    ]);
+    signal.throwIfAborted();
+  }
+
+  async #takeEvents(signal: AbortSignal): Promise<void> {
+    await this.evented?.run(signal);
+    // After a fall-back the generic PLEG goes on alone.
+    await untilAborted(signal);
+  }
+
+  /** Reports for each event what the sync loop would do. Mirrors syncLoopIteration (plegCh) in pkg/kubelet/kubelet.go. */
+  async #readEvents(signal: AbortSignal): Promise<void> {
+    for await (const event of this.events.iterate(signal)) {
+      const { type, podUid } = event;
+      const isWorthy = isSyncPodWorthy(event);
+      const what = `${isWorthy ? "sync" : "do not sync"} pod ${podUid} for ${type}`;
+      const why = isWorthy
+        ? "its worker reads the status from the cache, newer than its last sync"
+        : "a removal does not change the pod's state; a death was reported by ContainerDied";
+      const upstream = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
+      this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+      this.#read[type] = (this.#read[type] ?? 0) + 1;
+    }
+  }
+}
+
+/** While events arrive, relists are only a safety net. Mirrors eventedPlegRelistPeriod and eventedPlegRelistThreshold. */
+function eventedDuration(kubeVersion: string): RelistDuration {
+  return {
+    relistPeriodMs: factFor("eventedPlegRelistPeriod", kubeVersion),
+    relistThresholdMs: factFor("eventedPlegRelistThreshold", kubeVersion),
+  };
+}
