@@ -2,7 +2,8 @@
  * What differs between two runs of one and the same server, beyond what the recordings' normaliser replaces, and
  * managedFields where it does not see them: each rule is applied to both sides, and says why.
  */
-import { type Item, isFields } from "./compare.js";
+import { isRecord } from "../../src/util/records.js";
+import type { Item } from "./item.js";
 import { comparableTimeline } from "./timeline.js";
 
 type Fields = Record<string, unknown>;
@@ -69,19 +70,19 @@ const BUILD_FIELD = /"(major|minor|git\w+|buildDate|goVersion|compiler|platform)
 
 /** Which fields there are, and in which order, stays compared. */
 function buildInfo(value: unknown): unknown {
-  if (!isFields(value) || typeof value["gitVersion"] !== "string") return value;
+  if (!isRecord(value) || typeof value["gitVersion"] !== "string") return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, text]) => [name, BUILD_FIELDS.test(name) ? "<build>" : text]),
   );
 }
 
 function generatedName(value: unknown): unknown {
-  if (!isFields(value) || typeof value["generateName"] !== "string") return value;
+  if (!isRecord(value) || typeof value["generateName"] !== "string") return value;
   return { ...value, name: `${value["generateName"]}<5>` };
 }
 
 function seededVersion(value: unknown): unknown {
-  if (!isFields(value) || !/^\d+$/.test(String(value["resourceVersion"])) || !("uid" in value)) return value;
+  if (!isRecord(value) || !/^\d+$/.test(String(value["resourceVersion"])) || !("uid" in value)) return value;
   return { ...value, resourceVersion: "<rv>" };
 }
 
@@ -121,10 +122,10 @@ function withoutFramingOfObjects(item: Item): Item {
   const response = fieldsOf(item["response"]);
   const { body, headers } = response;
   const holdsObject =
-    isFields(body) && body["kind"] === "Status"
+    isRecord(body) && body["kind"] === "Status"
       ? EMBEDDED_OBJECT.test(String(body["message"]))
       : isResource(String(path));
-  if (!holdsObject || !isFields(headers)) return item;
+  if (!holdsObject || !isRecord(headers)) return item;
   const { "transfer-encoding": _framing, ...others } = headers;
   return { ...item, response: { ...response, headers: others } };
 }
@@ -169,7 +170,7 @@ function withoutJsonManagedFields(text: string): string {
 
 /** Protobuf as the recorder shows it: the bytes again in base64, uid, resourceVersion and time among numbered fields. */
 function protobufObject(value: unknown): unknown {
-  if (!isFields(value) || !("protobufAfterMagic" in value)) return value;
+  if (!isRecord(value) || !("protobufAfterMagic" in value)) return value;
   const { base64: _same, ...rest } = value;
   return deep(rest, (one) => {
     if (!Array.isArray(one)) return one;
@@ -189,14 +190,14 @@ function isManagedFieldsEntry(field: unknown): boolean {
 }
 
 function withoutControllersTaints(value: unknown): unknown {
-  if (!isFields(value) || !Array.isArray(value["taints"])) return value;
+  if (!isRecord(value) || !Array.isArray(value["taints"])) return value;
   const taints = value["taints"].filter((taint) => !("timeAdded" in fieldsOf(taint)));
   const { taints: _all, ...rest } = value;
   return taints.length === 0 ? rest : { ...rest, taints };
 }
 
 function clockDigits(value: unknown): unknown {
-  if (!isFields(value) || !isFields(value["data"])) return value;
+  if (!isRecord(value) || !isRecord(value["data"])) return value;
   const { k } = value["data"];
   return /^\d{4}$/.test(String(k)) ? { ...value, data: { ...value["data"], k: "<clock>" } } : value;
 }
@@ -211,7 +212,7 @@ function sequenceFromZero(item: Item): Item {
 /** Applies `change` to every value, the innermost first. */
 function deep(value: unknown, change: (value: unknown) => unknown): unknown {
   if (Array.isArray(value)) return change(value.map((one) => deep(one, change)));
-  if (!isFields(value)) return change(value);
+  if (!isRecord(value)) return change(value);
   return change(Object.fromEntries(Object.entries(value).map(([key, one]) => [key, deep(one, change)])));
 }
 
@@ -220,5 +221,5 @@ function texts(item: Item, change: (text: string) => string): Item {
 }
 
 function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compareItems, type Item, isSevere } from "./compare.js";
+import { compareItems, isSevere } from "./compare.js";
+import type { Item } from "./item.js";
 
 const POD = "/api/v1/namespaces/default/pods/p";
 

@@ -1,16 +1,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { isRecord } from "../../src/util/records.js";
 import { withoutChance } from "./chance.js";
+import type { Item } from "./item.js";
 import { isProse } from "./prose.js";
 import { isMoment, isSameMoment } from "./timeline.js";
 
 const run = promisify(execFile);
-
-/** One exchange or note of a recording, after the normaliser. */
-export interface Item {
-  readonly name: string;
-  readonly [field: string]: unknown;
-}
 
 /** One item that differs: its name, and a line for every place where it does. */
 export interface Difference {
@@ -87,7 +83,7 @@ export function isSevere(difference: Difference): boolean {
 function placesOf(a: unknown, b: unknown, path: string): Place[] {
   if (a === b || (isMoment(a) && isMoment(b) && isSameMoment(a, b))) return [];
   if (Array.isArray(a) && Array.isArray(b)) return placesOfLists(a, b, path);
-  if (isFields(a) && isFields(b)) {
+  if (isRecord(a) && isRecord(b)) {
     return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => {
       const below = `${path}/${key}`;
       if (!(key in a)) return [{ path: below, line: `only here: ${shown(b[key])}` }];
@@ -104,10 +100,6 @@ function placesOfLists(a: readonly unknown[], b: readonly unknown[], path: strin
   const places = a.flatMap((value, i) => (i < b.length ? placesOf(value, b[i], `${path}/${i}`) : []));
   if (a.length !== b.length) places.unshift({ path, line: `recorded ${a.length} entries, here ${b.length}` });
   return places;
-}
-
-export function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Where two long texts part, with a few words before. */

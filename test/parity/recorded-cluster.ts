@@ -8,7 +8,7 @@ import { generatePrivateKey } from "../../src/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
-import type { Item } from "./compare.js";
+import type { Item } from "./item.js";
 import { WebSocketKubelet } from "./websocket-kubelet.js";
 
 const TOKEN = { id: "abcdef", secret: "0123456789abcdef" };

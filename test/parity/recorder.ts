@@ -4,7 +4,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { compareTopic, type Item, type TopicResult } from "./compare.js";
+import { compareTopic, type TopicResult } from "./compare.js";
+import type { Item } from "./item.js";
 import { RecordedCluster } from "./recorded-cluster.js";
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@
  * Timelines of the recorder (node-lifecycle.json), as they can be compared: what several controllers and several watches
  * did in the same instant has no order that a second run would repeat.
  */
-import { isFields } from "./compare.js";
+import { isRecord } from "../../src/util/records.js";
 
 interface Entry {
   /** seconds since the last mark that begins with `T0:` */
@@ -24,7 +24,7 @@ export interface Moment {
 }
 
 export function isMoment(value: unknown): value is Moment {
-  return isFields(value) && "within" in value;
+  return isRecord(value) && "within" in value;
 }
 
 export function isSameMoment(a: Moment, b: Moment): boolean {
