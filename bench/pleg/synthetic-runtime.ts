@@ -14,8 +14,6 @@ import {
 
 const CREATED_NS = 1_760_000_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;
-/** A runtime in Go gives the entries of a map in another order each time: so many orders are made beforehand. */
-const ORDERS = 7;
 
 /** A number as an ID of 64 hexadecimal digits that looks like a real one. */
 function idOf(seed: number): string {
@@ -31,8 +29,7 @@ interface Listing {
 
 /** Everything that a runtime with so many running pods of two containers each answers, encoded beforehand. */
 export interface SyntheticAnswers {
-  /** one after the other, they differ in the order of labels and annotations */
-  readonly all: readonly Listing[];
+  readonly all: Listing;
   /** by pod uid */
   readonly listings: ReadonlyMap<string, Listing>;
   /** by sandbox ID */
@@ -68,42 +65,21 @@ export function syntheticAnswers(podCount: number): SyntheticAnswers {
       containerStatuses.set(container.id, ContainerStatusResponse.encoded({ status }));
     }
   }
-  const all = Array.from({ length: ORDERS }, (_, turn) => ({
-    sandboxes: ListPodSandboxResponse.encoded({ items: sandboxes.map(turned(turn)) }),
-    containers: ListContainersResponse.encoded({ containers: containers.map(turned(turn)) }),
-  }));
-  return { all, listings, sandboxStatuses, containerStatuses };
-}
-
-interface Mapped {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-/** The same item, its maps begun at another entry. */
-function turned(turn: number) {
-  return <T extends Mapped>(item: T, index: number): T => {
-    const from = (map: Readonly<Record<string, string>>) => {
-      const entries = Object.entries(map);
-      const first = (turn + index) % Math.max(1, entries.length);
-      return Object.fromEntries([...entries.slice(first), ...entries.slice(0, first)]);
-    };
-    return { ...item, labels: from(item.labels), annotations: from(item.annotations) };
+  const all = {
+    sandboxes: ListPodSandboxResponse.encoded({ items: sandboxes }),
+    containers: ListContainersResponse.encoded({ containers }),
   };
+  return { all, listings, sandboxStatuses, containerStatuses };
 }
 
 /** Serves them on a socket. */
 export function serveSynthetic(podCount: number, path: string): Promise<CriServer> {
   const { all, listings: ofPods, sandboxStatuses, containerStatuses } = syntheticAnswers(podCount);
   type Filtered = { readonly filter: { readonly labelSelector: Readonly<Record<string, string>> } | undefined };
-  const listings = () => {
-    let calls = 0;
-    return ({ filter }: Filtered) => {
-      const uid = filter?.labelSelector[POD_UID_LABEL];
-      return uid === undefined ? all[calls++ % ORDERS] : ofPods.get(uid);
-    };
+  const listing = ({ filter }: Filtered) => {
+    const uid = filter?.labelSelector[POD_UID_LABEL];
+    return uid === undefined ? all : ofPods.get(uid);
   };
-  const [sandboxes, containers] = [listings(), listings()];
   const statusOf = (statuses: ReadonlyMap<string, Encoded>, id: string) => {
     const status = statuses.get(id);
     if (status === undefined) throw new RpcError("NotFound", `no container ${id}`);
@@ -113,8 +89,8 @@ export function serveSynthetic(podCount: number, path: string): Promise<CriServe
   const runtime = {
     version: () => ({ version: "0.1.0", runtimeName: "synthetic", runtimeVersion: "1", runtimeApiVersion: "v1" }),
     status: () => ({ status: { conditions } }),
-    listPodSandbox: (request: Filtered) => sandboxes(request)?.sandboxes ?? {},
-    listContainers: (request: Filtered) => containers(request)?.containers ?? {},
+    listPodSandbox: (request: Filtered) => listing(request)?.sandboxes ?? {},
+    listContainers: (request: Filtered) => listing(request)?.containers ?? {},
     podSandboxStatus: ({ podSandboxId }: { podSandboxId: string }) => statusOf(sandboxStatuses, podSandboxId),
     containerStatus: ({ containerId }: { containerId: string }) => statusOf(containerStatuses, containerId),
     getContainerEvents: (_request: unknown, { signal }: CallContext) => silence(signal),

@@ -1,7 +1,4 @@
-import type { Encoded } from "../../apimachinery/protobuf/fields.js";
-import { ListContainersResponse } from "../../cri/messages/container-calls.js";
 import { CgroupDriver } from "../../cri/messages/enums.js";
-import { ListPodSandboxResponse } from "../../cri/messages/sandbox.js";
 import type { Handlers } from "../../cri/server.js";
 import type { RUNTIME_SERVICE } from "../../cri/services.js";
 import { RpcError } from "../../cri/status.js";
@@ -76,8 +73,6 @@ function runtimeItself({ core, version }: CallDeps) {
 }
 
 function sandboxCalls({ core, sandboxes }: CallDeps) {
-  // A full list is encoded once per change, because the kubelet requests it every second.
-  const cache: ListCache = {};
   return {
     runPodSandbox: ({ config, runtimeHandler }) => ({ podSandboxId: sandboxes.run(config, runtimeHandler).sandboxId }),
     stopPodSandbox: async ({ podSandboxId }, { signal }) => {
@@ -96,12 +91,7 @@ function sandboxCalls({ core, sandboxes }: CallDeps) {
       const status = podStatus(sandbox, core.images, core.time.now());
       return verbose ? { ...status, info: sandboxInfo(sandbox) } : status;
     },
-    listPodSandbox: ({ filter }) =>
-      filter === undefined
-        ? cached(cache, core, () =>
-            ListPodSandboxResponse.encoded({ items: Array.from(core.sandboxes.values(), sandboxItem) }),
-          )
-        : { items: Array.from(selectSandboxes(core, filter), sandboxItem) },
+    listPodSandbox: ({ filter }) => ({ items: Array.from(selectSandboxes(core, filter), sandboxItem) }),
     streamPodSandboxes: ({ filter }) =>
       inPieces(selectSandboxes(core, filter), (items) => ({ podSandboxes: items.map(sandboxItem) })),
     updatePodSandboxResources: ({ podSandboxId }) => {
@@ -112,7 +102,6 @@ function sandboxCalls({ core, sandboxes }: CallDeps) {
 }
 
 function containerCalls({ core, containers }: CallDeps) {
-  const cache: ListCache = {};
   return {
     createContainer: ({ podSandboxId, config, sandboxConfig }) => {
       const container = containers.create(core.sandbox(podSandboxId), config, sandboxConfig);
@@ -137,12 +126,7 @@ function containerCalls({ core, containers }: CallDeps) {
       const status = containerStatus(container, core.images);
       return { status, info: verbose ? containerInfo(container) : {} };
     },
-    listContainers: ({ filter }) =>
-      filter === undefined
-        ? cached(cache, core, () =>
-            ListContainersResponse.encoded({ containers: Array.from(core.containers.values(), containerItem) }),
-          )
-        : { containers: Array.from(selectContainers(core, filter), containerItem) },
+    listContainers: ({ filter }) => ({ containers: Array.from(selectContainers(core, filter), containerItem) }),
     streamContainers: ({ filter }) =>
       inPieces(selectContainers(core, filter), (items) => ({ containers: items.map(containerItem) })),
     updateContainerResources: ({ containerId, linux }) => {
@@ -210,19 +194,6 @@ function statsCalls({ core }: CallDeps) {
         podSandboxMetrics: items.map((sandbox) => sandboxMetrics(sandbox, core)),
       })),
   } satisfies Handlers<typeof RUNTIME_SERVICE>;
-}
-
-interface ListCache {
-  version?: number;
-  response?: Encoded;
-}
-
-function cached(cache: ListCache, { version }: RuntimeCore, make: () => Encoded): Encoded {
-  if (cache.response === undefined || cache.version !== version) {
-    cache.response = make();
-    cache.version = version;
-  }
-  return cache.response;
 }
 
 /** The number of items in one message of a streamed list. */

@@ -64,7 +64,6 @@ export class Containers {
     core.containers.add(containerId, container);
     sandbox.containers.add(container);
     containerItem(container);
-    core.version++;
     core.changes.container(container, "none", "created");
     this.#publish("CONTAINER_CREATED_EVENT", container);
     return container;
@@ -129,7 +128,6 @@ export class Containers {
     container.become(phase);
     // Encoded now, so that a list of ten thousand does not encode all items at once.
     containerItem(container);
-    this.core.version++;
     this.core.changes.container(container, from, phaseText(phase));
   }
 
@@ -184,7 +182,6 @@ export class Containers {
     container.sandbox.containers.delete(container);
     container.running?.signal(SIGKILL);
     container.running = undefined;
-    core.version++;
     core.changes.container(container, phaseText(container.phase), "gone");
     this.#publish("CONTAINER_DELETED_EVENT", container);
   }

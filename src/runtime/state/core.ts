@@ -57,8 +57,6 @@ export class RuntimeCore {
   readonly events = new EventHub();
   readonly changes: Changes;
   readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
-  /** counts changes to lists */
-  version = 0;
 
   constructor(
     deps: CoreDeps,

@@ -51,7 +51,6 @@ export class Sandboxes {
     const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ip, ports);
     core.sandboxes.add(sandboxId, sandbox);
     sandboxItem(sandbox);
-    core.version++;
     core.changes.sandbox(sandbox, "none", "ready");
     this.#publish("CONTAINER_CREATED_EVENT", sandbox);
     this.#publish("CONTAINER_STARTED_EVENT", sandbox);
@@ -81,7 +80,6 @@ export class Sandboxes {
     sandbox.state = "not-ready";
     sandbox.encoded = undefined;
     this.#releaseAddress(sandbox);
-    this.core.version++;
     this.core.changes.sandbox(sandbox, "ready", "not ready");
     this.#publish("CONTAINER_STOPPED_EVENT", sandbox);
   }
@@ -108,7 +106,6 @@ export class Sandboxes {
     this.becomeNotReady(sandbox);
     core.sandboxes.delete(sandbox.sandboxId);
     core.sandboxNames.release(sandbox.name);
-    core.version++;
     core.changes.sandbox(sandbox, "not ready", "gone");
     this.#publish("CONTAINER_DELETED_EVENT", sandbox);
   }
