@@ -11,6 +11,35 @@ export const BANNER = {
 /** What packages load only for features that are not used: tar's compressions (just-bash), gRPC's channelz (grpc-js). */
 const UNUSED = ["@mongodb-js/zstd", "node-liblzma", "@grpc/proto-loader"];
 
+/**
+ * Keeps of @kubernetes/client-node what its KubeConfig needs: not the generated API, which has no effects of its own, and not
+ * the URL parser with Unicode's tables, which Node has built in. The SOCKS agent is evaluated when a kubeconfig needs it.
+ */
+const CLIENT_NODE = {
+  name: "client-node",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^\.\.?\// }, ({ path, importer, resolveDir }) =>
+      importer.includes("/@kubernetes/client-node/dist/")
+        ? { path: join(resolveDir, path), sideEffects: false }
+        : undefined,
+    );
+    bundler.onResolve({ filter: /^(whatwg-url|socks-proxy-agent)$/ }, ({ path, kind, resolveDir }) =>
+      path === "whatwg-url" || kind === "import-statement"
+        ? { path, namespace: "client-node", pluginData: resolveDir }
+        : undefined,
+    );
+    bundler.onLoad({ filter: /^whatwg-url$/, namespace: "client-node" }, () => ({
+      contents: "module.exports = { URL };",
+    }));
+    bundler.onLoad({ filter: /^socks-proxy-agent$/, namespace: "client-node" }, ({ path, pluginData }) => ({
+      contents: `export function SocksProxyAgent(...options) {
+        return new (require(${JSON.stringify(path)}).SocksProxyAgent)(...options);
+      }`,
+      resolveDir: pluginData,
+    }));
+  },
+};
+
 /** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
 /**
@@ -25,6 +54,7 @@ export function programOptions(version) {
     splitting: true,
     define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
     external: UNUSED,
+    plugins: [CLIENT_NODE],
   };
 }
 

@@ -1,4 +1,10 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  Agent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { connectTcp } from "../util/connect-tcp.js";
@@ -12,8 +18,8 @@ export interface DialOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** the protocol: `SPDY/3.1`, `websocket` */
   readonly protocol: string;
-  /** for https; create it once for repeated connections */
-  readonly tls?: TlsSessions | TlsIdentity;
+  /** for https; create it once for repeated connections; an agent connects through a proxy */
+  readonly tls?: TlsSessions | TlsIdentity | Agent;
 }
 
 /** The server has switched: the socket now speaks the other protocol. */
@@ -91,8 +97,9 @@ export async function dialUpgrade(
   });
 }
 
-/** A connection without an agent, because an upgraded one is never reused. */
-function overTls(tls: TlsSessions | TlsIdentity): RequestOptions {
+/** A connection without an agent unless there is a proxy, because an upgraded one is never reused. */
+function overTls(tls: TlsSessions | TlsIdentity | Agent): RequestOptions {
+  if (tls instanceof Agent) return { agent: tls };
   const sessions = tls instanceof TlsSessions ? tls : new TlsSessions(tls);
   return { defaultPort: 443, createConnection: (server: TlsServer) => sessions.connect(server) };
 }

@@ -2,22 +2,22 @@ import type { AskingHeaders, RestConfig } from "../rest/client.js";
 import { damaged, type NamedEntry } from "./document.js";
 
 /**
- * Asks as somebody else where a kubeconfig's user says so: `as`, `as-uid`, `as-groups`, `as-user-extra`.
+ * Adds the impersonation headers for the fields `as`, `as-uid`, `as-groups` and `as-user-extra` of a kubeconfig's user.
  *
- * Mirrors k8s.io/client-go/transport/round_trippers.go (NewImpersonatingRoundTripper).
+ * Mirrors k8s.io/client-go/transport/round_trippers.go (NewImpersonatingRoundTripper). client-node sends `as` alone.
  * @param path of the kubeconfig
- * @throws LabError BAD_FILE when there are groups, a UID or more for nobody
+ * @throws LabError BAD_FILE for groups, a UID or extra fields without a user
  */
 export function withImpersonation(config: RestConfig, { name, fields }: NamedEntry, path: string): RestConfig {
-  const asked = impersonationHeaders(fields);
-  if (Object.keys(asked).length === 0) return config;
-  const user = asked["Impersonate-User"];
+  const impersonation = impersonationHeaders(fields);
+  if (Object.keys(impersonation).length === 0) return config;
+  const user = impersonation["Impersonate-User"];
   if (typeof user !== "string") {
-    throw damaged(path, `has groups, a UID or more to ask with for user "${name}", but not as whom (as)`);
+    throw damaged(path, `has user "${name}" with as-groups, as-uid or as-user-extra but without as`);
   }
   const authorize = async (headers: AskingHeaders) => {
     await config.authorize?.(headers);
-    Object.assign(headers, asked);
+    Object.assign(headers, impersonation);
   };
   return { ...config, authorize, impersonatedUser: user };
 }
@@ -38,7 +38,7 @@ function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** What cannot stand in a header's name goes as `%xx`. Mirrors headerKeyEscape. */
+/** Escapes characters that a header's name cannot hold as `%XX`. Mirrors headerKeyEscape. */
 function escapeKey(key: string): string {
   return [...Buffer.from(key)]
     .map((byte) => {

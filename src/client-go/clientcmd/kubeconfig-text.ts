@@ -6,14 +6,14 @@ export interface KubeconfigNames {
   readonly context: string;
 }
 
-/** Paths that stand in the file instead of the credentials themselves; relative ones are meant from the file's folder. */
+/** Files that the kubeconfig names instead of holding the credentials; relative to the kubeconfig's folder. */
 export interface CredentialFiles {
   readonly clientCertificate: string;
   readonly clientKey: string;
 }
 
 /**
- * A kubeconfig with one context, as YAML. Nothing in it needs a YAML library to be written: JSON strings are YAML.
+ * Writes a kubeconfig with one context as YAML, without a YAML library: JSON strings are YAML.
  *
  * Mirrors k8s.io/client-go/tools/clientcmd (WriteToFile).
  */
@@ -64,7 +64,7 @@ function block(key: string, fields: readonly [string, string | boolean | undefin
   return lines.length === 0 ? [`  ${key}: {}`] : [`  ${key}:`, ...lines];
 }
 
-/** Plain where YAML cannot misread it, else in JSON's quotes. */
+/** Plain where YAML cannot misread it, otherwise in JSON's quotes. */
 function scalar(value: string | boolean | undefined): string {
   if (typeof value !== "string") return String(value);
   const isPlain =

@@ -1,18 +1,20 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import type { Cluster, User } from "@kubernetes/client-node";
 import { LabError } from "../../util/errors.js";
 import type { AskingHeaders, RestConfig } from "../rest/client.js";
 import {
-  type ChosenContext,
   chooseContext,
   damaged,
-  type KubeconfigDocument,
+  type Kubeconfig,
   mergeKubeconfigs,
   type NamedEntry,
   parseKubeconfig,
+  readKubeconfig,
 } from "./document.js";
 import { withImpersonation } from "./impersonation.js";
+import { needsLogin, withLogin } from "./login.js";
 
 export interface LoadedKubeconfig {
   readonly config: RestConfig;
@@ -20,68 +22,61 @@ export interface LoadedKubeconfig {
 }
 
 /**
- * Reads one kubeconfig file.
+ * Loads one kubeconfig file.
  * @param options.context default: the file's current-context
- * @throws LabError BAD_FILE when the file, or one it names, is missing, unreadable or half-written
+ * @throws LabError BAD_FILE when the file, or a file that it names, is missing, unreadable or incomplete
  */
 export async function loadKubeconfig(
   path: string,
   options: { readonly context?: string } = {},
 ): Promise<LoadedKubeconfig> {
-  return toConfig(chooseContext(await readDocument(path), path, options.context), path);
+  return toConfig(await readFileAt(path), options.context);
 }
 
 /**
- * A kubeconfig that is no file, such as that of cluster-info.
- * @param what for error texts: `of cluster-info`
- * @throws LabError BAD_FILE
- */
-export async function loadKubeconfigText(text: string, what: string): Promise<LoadedKubeconfig> {
-  const document = await parseKubeconfig(text, what, ".");
-  // That of cluster-info has a cluster and nothing else.
-  const cluster = document.clusters[0];
-  if (document["current-context"] === undefined && cluster !== undefined) {
-    return toConfig({ name: "", cluster, user: undefined }, what);
-  }
-  return toConfig(chooseContext(document, what), what);
-}
-
-/**
- * The cluster that kubectl would use: `--kubeconfig`, else every file of $KUBECONFIG, else ~/.kube/config.
+ * Loads the cluster that kubectl would use: `--kubeconfig`, else all files of $KUBECONFIG, else ~/.kube/config.
  *
- * Mirrors k8s.io/client-go/tools/clientcmd/loader.go (ClientConfigLoadingRules): files of the list that do not exist are
- * skipped, a file named by a flag must exist.
+ * Mirrors k8s.io/client-go/tools/clientcmd/loader.go (ClientConfigLoadingRules): missing files of $KUBECONFIG are skipped, a
+ * file named by a flag must exist.
  * @throws LabError BAD_FILE
  */
 export async function loadRealKubeconfig(
   env: Readonly<Record<string, string | undefined>>,
   options: { readonly kubeconfig?: string; readonly context?: string },
 ): Promise<LoadedKubeconfig> {
-  if (options.kubeconfig !== undefined) {
-    return loadKubeconfig(options.kubeconfig, options.context === undefined ? {} : { context: options.context });
-  }
+  if (options.kubeconfig !== undefined) return toConfig(await readFileAt(options.kubeconfig), options.context);
   const listed = (env["KUBECONFIG"] ?? "").split(":").filter((path) => path !== "");
   const paths = listed.length > 0 ? listed : [join(env["HOME"] ?? ".", ".kube", "config")];
-  const documents: KubeconfigDocument[] = [];
+  const found: Kubeconfig[] = [];
   for (const path of paths) {
-    const document = await readDocument(path).catch((error: unknown) => {
-      if (isMissing(error)) return undefined;
-      throw error;
-    });
-    if (document !== undefined) documents.push(document);
+    try {
+      found.push(await readFileAt(path));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
   }
-  if (documents.length === 0) {
-    throw new LabError(
-      "BAD_FILE",
-      `there is no kubeconfig: ${paths.join(", ")} does not exist`,
-      "Name one with --kubeconfig, or leave out --real and --context to use the embedded cluster.",
-    );
-  }
-  return toConfig(chooseContext(mergeKubeconfigs(documents), paths.join(":"), options.context), paths.join(":"));
+  const [first, ...others] = found;
+  if (first !== undefined) return toConfig(mergeKubeconfigs(first, ...others), options.context);
+  throw new LabError(
+    "BAD_FILE",
+    `there is no kubeconfig: ${paths.join(", ")} does not exist`,
+    "Choose one with --kubeconfig, or leave out --real and --context to use the embedded cluster.",
+  );
 }
 
-async function readDocument(path: string): Promise<KubeconfigDocument> {
-  return parseKubeconfig(await readText(path, `kubeconfig ${path}`), path, dirname(resolve(path)));
+/**
+ * The CA (PEM) of the first cluster in a kubeconfig that a server sent, such as that of cluster-info; undefined if it has none.
+ * File names in it are ignored.
+ * @param what for error messages: `of cluster-info`
+ * @throws LabError BAD_FILE
+ */
+export async function certificateAuthorityOf(text: string, what: string): Promise<string | undefined> {
+  const { clusters } = await parseKubeconfig(text, what);
+  return pem("certificate-authority", clusters[0]?.fields["certificate-authority-data"], undefined, what);
+}
+
+async function readFileAt(path: string): Promise<Kubeconfig> {
+  return readKubeconfig(await readText(path, `kubeconfig ${path}`), path, dirname(resolve(path)));
 }
 
 async function readText(path: string, what: string): Promise<string> {
@@ -98,98 +93,100 @@ function isMissing(error: unknown): boolean {
   return error instanceof LabError && (error.cause as { code?: unknown } | undefined)?.code === "ENOENT";
 }
 
-async function toConfig(chosen: ChosenContext, path: string): Promise<LoadedKubeconfig> {
-  const { cluster, user, name } = chosen;
-  const server = text(cluster, "server");
-  if (server === undefined) throw damaged(path, `has no server in cluster "${cluster.name}"`);
-  if (text(cluster, "proxy-url") !== undefined)
-    throw damaged(path, "asks for a proxy (proxy-url), which is not supported");
-  const caPem = await pem(cluster, "certificate-authority", path);
-  const tlsServerName = text(cluster, "tls-server-name");
-  const config: RestConfig = {
+async function toConfig(kubeconfig: Kubeconfig, context: string | undefined): Promise<LoadedKubeconfig> {
+  const contextName = chooseContext(kubeconfig, context);
+  const { kubeConfig, document, path } = kubeconfig;
+  const cluster = kubeConfig.getCurrentCluster();
+  if (cluster === null) throw new TypeError("chooseContext has checked the cluster");
+  const user = kubeConfig.getCurrentUser() ?? undefined;
+  const entryOf = (entries: readonly NamedEntry[], name: string | undefined) =>
+    entries.find((one) => one.name === name);
+  const userEntry = entryOf(document.users, user?.name);
+  const known = { ...(await clusterConfig(cluster, path)), ...(await credentials(user, userEntry, path)) };
+  const chosen = { cluster, user, clusterEntry: entryOf(document.clusters, cluster.name), path };
+  const config = needsLogin(chosen) ? await withLogin(known, chosen) : known;
+  return { config: userEntry === undefined ? config : withImpersonation(config, userEntry, path), contextName };
+}
+
+async function clusterConfig(cluster: Cluster, path: string): Promise<RestConfig> {
+  const { server, caData, caFile, tlsServerName, skipTLSVerify } = cluster;
+  const caPem = await pem("certificate-authority", caData, caFile, path);
+  return {
     server: server.replace(/\/+$/, ""),
     ...(caPem === undefined ? {} : { caPem }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
-    ...(cluster.fields["insecure-skip-tls-verify"] === true ? { insecureSkipTlsVerify: true } : {}),
-    ...(user === undefined ? {} : await credentials(user, path)),
+    ...(isText(tlsServerName) ? { tlsServerName } : {}),
+    ...(skipTLSVerify ? { insecureSkipTlsVerify: true } : {}),
   };
-  if (user === undefined) return { config, contextName: name };
-  const known = needsLogin(user) ? await (await import("./login.js")).withLogin(config, chosen, path) : config;
-  return { config: withImpersonation(known, user, path), contextName: name };
 }
 
-function needsLogin(user: NamedEntry): boolean {
-  return user.fields["exec"] !== undefined || user.fields["auth-provider"] !== undefined;
-}
-
-async function credentials(user: NamedEntry, path: string): Promise<Partial<RestConfig>> {
-  const clientCertificatePem = await pem(user, "client-certificate", path);
-  const clientKeyPem = await pem(user, "client-key", path);
+async function credentials(
+  user: User | undefined,
+  entry: NamedEntry | undefined,
+  path: string,
+): Promise<Partial<RestConfig>> {
+  if (user === undefined) return {};
+  const clientCertificatePem = await pem("client-certificate", user.certData, user.certFile, path);
+  const clientKeyPem = await pem("client-key", user.keyData, user.keyFile, path);
   if ((clientCertificatePem === undefined) !== (clientKeyPem === undefined)) {
     throw damaged(path, `has only one of client-certificate and client-key for user "${user.name}"`);
   }
   if (clientCertificatePem !== undefined && clientKeyPem !== undefined) {
     checkPair(clientCertificatePem, clientKeyPem, user, path);
   }
-  const tokenFile = text(user, "tokenFile");
-  const token =
-    text(user, "token") ??
-    (tokenFile === undefined
-      ? undefined
-      : (await readText(resolveIn(user, tokenFile), `token file ${tokenFile}`)).trim());
-  const username = text(user, "username");
-  const basic = Buffer.from(`${username}:${text(user, "password") ?? ""}`).toString("base64");
+  const token = (await readTokenFile(entry)) ?? user.token;
   return {
     ...(clientCertificatePem === undefined ? {} : { clientCertificatePem }),
     ...(clientKeyPem === undefined ? {} : { clientKeyPem }),
-    ...(token === undefined ? {} : { token }),
-    ...(username === undefined
-      ? {}
-      : {
-          authorize: async (headers: AskingHeaders) => {
-            headers["Authorization"] = `Basic ${basic}`;
-          },
-        }),
+    ...(isText(token) ? { token } : {}),
+    ...(isText(user.username) ? { authorize: basicAuthentication(user.username, user.password ?? "") } : {}),
   };
 }
 
-/** Found here, where the file's name is known; the connection would only say that something does not fit. */
-function checkPair(certificatePem: string, keyPem: string, user: NamedEntry, path: string): void {
+/** `tokenFile` wins over `token`, as in client-go. client-node looks for `token-file`, which kubeconfigs do not have. */
+async function readTokenFile(entry: NamedEntry | undefined): Promise<string | undefined> {
+  const tokenFile = entry?.fields["tokenFile"];
+  return isText(tokenFile) ? (await readText(tokenFile, `token file ${tokenFile}`)).trim() : undefined;
+}
+
+function basicAuthentication(username: string, password: string): NonNullable<RestConfig["authorize"]> {
+  const basic = Buffer.from(`${username}:${password}`).toString("base64");
+  return async (headers: AskingHeaders) => {
+    headers["Authorization"] = `Basic ${basic}`;
+  };
+}
+
+/** Checked here, where the file's name is known. */
+function checkPair(certificatePem: string, keyPem: string, user: User, path: string): void {
   let isPair: boolean;
   try {
     isPair = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
   } catch {
-    return; // One of them cannot be read: the connection says so, in its own sentence.
+    return; // One of them is unreadable, which the connection reports.
   }
   if (isPair) return;
   throw new LabError(
     "BAD_FILE",
     `the client key of user "${user.name}" in kubeconfig ${path} does not belong to its client certificate`,
-    "Take key and certificate from the same place, or get the whole kubeconfig anew.",
+    "Take key and certificate from the same place, or get a new kubeconfig.",
   );
 }
 
-function text(entry: NamedEntry, key: string): string | undefined {
-  const value = entry.fields[key];
-  return typeof value === "string" && value !== "" ? value : undefined;
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
-function resolveIn(entry: NamedEntry, file: string): string {
-  return isAbsolute(file) ? file : join(entry.folder, file);
-}
-
-/** A PEM text that is inline (`<key>-data`, base64) or in a file (`<key>`); inline wins, as in client-go. */
-async function pem(entry: NamedEntry, key: string, path: string): Promise<string | undefined> {
-  const inline = text(entry, `${key}-data`);
-  const file = text(entry, key);
-  if (inline === undefined && file === undefined) return undefined;
-  const place = inline === undefined ? `${key} ${file}` : `${key}-data`;
-  const content =
-    inline === undefined
-      ? await readText(resolveIn(entry, file ?? ""), `${place} of kubeconfig ${path}`)
-      : Buffer.from(inline, "base64").toString("utf8");
+/**
+ * PEM from the file itself (`<key>-data`, base64) or from another file (`<key>`).
+ * Inline data wins, as in client-go; KubeConfig would take the file.
+ */
+async function pem(key: string, data: unknown, file: unknown, path: string): Promise<string | undefined> {
+  if (!isText(data) && !isText(file)) return undefined;
+  const place = isText(data) ? `${key}-data` : `${key} ${file}`;
+  const content = isText(data)
+    ? Buffer.from(data, "base64").toString("utf8")
+    : await readText(String(file), `${place} of kubeconfig ${path}`);
   if (!/-----BEGIN [^-]+-----[\s\S]+-----END [^-]+-----/.test(content)) {
-    throw damaged(path, `has a ${place} that is cut off or no PEM`);
+    throw damaged(path, `has a ${place} that is cut off or not PEM`);
   }
   return content;
 }

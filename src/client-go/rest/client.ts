@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import type { KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
 
 /**
@@ -16,10 +17,12 @@ export interface RestConfig {
   readonly clientCertificatePem?: string;
   /** never printed */
   readonly clientKeyPem?: string;
-  /** Fills in headers before each request: for users of exec plugins or other login providers, and to ask as somebody else. */
+  /** Adds headers before each request: for exec plugins, auth providers and impersonation. */
   readonly authorize?: (headers: AskingHeaders) => Promise<void>;
-  /** as whom `authorize` asks, when that is not who the credentials are of: for words only */
+  /** the user that `authorize` impersonates: for messages only */
   readonly impersonatedUser?: string;
+  /** connects through the kubeconfig's proxy with the credentials and the CA of this config */
+  readonly proxyAgent?: Agent;
 }
 
 /** Headers of a request; a name with several values is sent as several headers. */

@@ -184,7 +184,8 @@ class TracedClient implements KubeClient {
   #context(request: KubeRequest) {
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const what = `${request.method} ${request.path}`;
-    return { server: this.#transport.origin, what, nowMs: this.#deps.clock.now(), timeoutMs };
+    const viaProxy = this.config.proxyAgent !== undefined;
+    return { server: this.#transport.origin, what, nowMs: this.#deps.clock.now(), timeoutMs, viaProxy };
   }
 
   /** Starts the report of one exchange: exactly one of `answered` and `failed` makes a fact of it. */

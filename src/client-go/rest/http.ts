@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { LabError } from "../../util/errors.js";
@@ -30,8 +30,8 @@ const MAX_CONNECTIONS = 32;
  * never sees a token. (With TLS 1.3 the client certificate, too, goes out only after the server's was verified.)
  */
 export class HttpTransport {
-  readonly #agent: Agent;
-  readonly #watchAgent: Agent;
+  readonly #agent: HttpAgent;
+  readonly #watchAgent: HttpAgent;
   readonly #options: RequestOptions;
   readonly #basePath: string;
   /** `https://host:port` */
@@ -43,8 +43,9 @@ export class HttpTransport {
     this.origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
     const tls = tlsOf(config);
-    this.#agent = new KeepingAgent(tls, { keepAlive: true, maxSockets: MAX_CONNECTIONS });
-    this.#watchAgent = new KeepingAgent(tls, { keepAlive: true });
+    const { proxyAgent } = config;
+    this.#agent = proxyAgent ?? new KeepingAgent(tls, { keepAlive: true, maxSockets: MAX_CONNECTIONS });
+    this.#watchAgent = proxyAgent ?? new KeepingAgent(tls, { keepAlive: true });
     this.#options = {
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: url.port === "" ? 443 : Number(url.port),
@@ -86,9 +87,9 @@ export class HttpTransport {
     });
   }
 
+  /** The proxy's agent stays: other transports with the same config use it. */
   close(): void {
-    this.#agent.destroy();
-    this.#watchAgent.destroy();
+    for (const agent of [this.#agent, this.#watchAgent]) if (agent instanceof KeepingAgent) agent.destroy();
   }
 }
 

@@ -1,6 +1,6 @@
-import { LabError, type LabErrorCode } from "../../util/errors.js";
+import { isAbortError, LabError, type LabErrorCode } from "../../util/errors.js";
 
-/** What is known about the connection that failed. */
+/** The circumstances of a failed connection. */
 export interface ConnectionContext {
   /** `https://host:port` */
   readonly server: string;
@@ -9,6 +9,8 @@ export interface ConnectionContext {
   /** Unix ms: what this machine believes the time is */
   readonly nowMs: number;
   readonly timeoutMs: number;
+  /** true for a connection through the kubeconfig's proxy */
+  readonly viaProxy?: boolean;
 }
 
 interface Explanation {
@@ -18,12 +20,12 @@ interface Explanation {
 }
 
 /**
- * Turns what Node says about a connection that brought no answer into one sentence and one thing to do.
- * Aborts pass unchanged: they are somebody's wish.
+ * Turns Node's error for a connection without an answer into a LabError with a hint.
+ * Aborts are returned unchanged.
  */
 export function explainTransportError(error: unknown, context: ConnectionContext): unknown {
-  if (!(error instanceof Error) || error instanceof LabError) return error;
-  const explanation = explain(error, context);
+  if (!(error instanceof Error) || error instanceof LabError || isAbortError(error)) return error;
+  const explanation = (context.viaProxy ? explainProxy(error, context) : undefined) ?? explain(error, context);
   if (explanation === undefined) return error;
   return new LabError(explanation.code, explanation.message, explanation.hint, { cause: error });
 }
@@ -35,6 +37,19 @@ export function timeoutError(context: ConnectionContext): LabError {
     `${context.server} did not answer ${context.what} within ${context.timeoutMs / 1000} s`,
     "Check that the address leads to an API server and that no firewall drops packets on the way.",
   );
+}
+
+/** Errors of TLS are the server's: the tunnel through the proxy stood by then. */
+function explainProxy(error: Error, { server }: ConnectionContext): Explanation | undefined {
+  const code = errorCode(error);
+  if (code !== "" && CONNECTION_ERRORS[code] === undefined) return undefined;
+  const status = /^Bad response: (\d+)$/.exec(error.message)?.[1];
+  const why = status === undefined ? code || error.message : `it answered ${status}`;
+  return {
+    code: "CLUSTER_UNREACHABLE",
+    message: `${server} cannot be reached through the proxy of the kubeconfig: ${why}`,
+    hint: "Check proxy-url in the kubeconfig, and that the proxy is running.",
+  };
 }
 
 function explain(error: Error, { server, nowMs }: ConnectionContext): Explanation | undefined {

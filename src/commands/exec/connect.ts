@@ -54,7 +54,7 @@ export async function connectStreams<T>(
   const dial: StreamDial = {
     url: `${config.server}${path}`,
     headers: await streamHeaders(config, auditId),
-    tls: tlsOf(config),
+    tls: config.proxyAgent ?? tlsOf(config),
   };
   let last: RefusedUpgrade | undefined;
   for (const [index, attempt] of attempts.entries()) {
@@ -62,7 +62,7 @@ export async function connectStreams<T>(
     const report = (rest: Partial<RequestFact>) => reportAttempt(client, attempt.method, path, auditId, startMs, rest);
     const answer = await attempt.connect(dial).catch((error: unknown) => {
       signal.throwIfAborted();
-      const failure = explained(error, config.server, path, clock.now());
+      const failure = explained(error, config, path, clock.now());
       report({ failure: messageOf(failure) });
       throw failure;
     });
@@ -122,9 +122,10 @@ function reportAttempt(
   trace.emit(fact, { actor: "user", level: 1 });
 }
 
-function explained(error: unknown, server: string, path: string, nowMs: number): unknown {
+function explained(error: unknown, { server, proxyAgent }: RestConfig, path: string, nowMs: number): unknown {
   if (!(error instanceof StreamError)) return error;
-  const context = { server, what: path.split("?")[0] ?? path, nowMs, timeoutMs: 0 };
+  const what = path.split("?")[0] ?? path;
+  const context = { server, what, nowMs, timeoutMs: 0, viaProxy: proxyAgent !== undefined };
   const explanation = explainTransportError(error.cause ?? error, context);
   if (explanation instanceof LabError) return explanation;
   const hint = "The server answered with something else than was asked for: -v 2 --frames shows what.";

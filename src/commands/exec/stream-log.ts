@@ -54,6 +54,7 @@ export async function streamLog(
       what: `GET ${path}`,
       nowMs: clock.now(),
       timeoutMs: 0,
+      viaProxy: config.proxyAgent !== undefined,
     });
   } finally {
     transport.close();

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { loadKubeconfigText } from "../../client-go/clientcmd/kubeconfig.js";
+import { certificateAuthorityOf } from "../../client-go/clientcmd/kubeconfig.js";
 import { refusal } from "../../client-go/rest/answers.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
 import { type ClientDeps, createClient } from "../../client-go/rest/create-client.js";
@@ -57,9 +57,8 @@ export async function discoverCluster(
   );
   const caPem = await step("Check the token's signature and the CA's hash", "validateClusterCA", async () => {
     const kubeconfig = validateSignature(first, options.token);
-    const { config } = await loadKubeconfigText(kubeconfig, "of cluster-info");
-    if (config.caPem === undefined)
-      throw notTrusted("cluster-info of this cluster holds no CA", "Join it by kubeconfig.");
+    const caPem = await certificateAuthorityOf(kubeconfig, "of cluster-info");
+    if (caPem === undefined) throw notTrusted("cluster-info of this cluster holds no CA", "Join it by kubeconfig.");
     const why = "its token-signed cluster-info is whole";
     if (pins.length === 0) {
       const what = "trust the CA of cluster-info without a hash";
@@ -68,13 +67,13 @@ export async function discoverCluster(
         { actor: "kubelet" },
       );
     } else {
-      const hash = pinnedHash(config.caPem, pins, options.server);
+      const hash = pinnedHash(caPem, pins, options.server);
       trace.emit(
         { kind: "decision", what: "trust the CA of cluster-info", why: `${why}, and its public key has ${hash}` },
         { actor: "kubelet" },
       );
     }
-    return config.caPem;
+    return caPem;
   });
   const secure: RestConfig = { server: options.server, caPem };
   await step("Ask again, now verified with this CA", "retrieveValidatedConfigInfo", async () => {

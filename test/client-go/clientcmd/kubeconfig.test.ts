@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { beforeAll, describe, test } from "vitest";
 import { parse } from "yaml";
 import { loadKubeconfig, loadRealKubeconfig } from "../../../src/client-go/clientcmd/kubeconfig.js";
 import { kubeconfigText } from "../../../src/client-go/clientcmd/kubeconfig-text.js";
+import type { AskingHeaders, RestConfig } from "../../../src/client-go/rest/client.js";
 import { identityInWords } from "../../../src/client-go/rest/identity.js";
 import type { LabError } from "../../../src/util/errors.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
@@ -91,7 +93,7 @@ describe("files that cannot be used say why, before any request", () => {
     ],
     ["a user that is missing", () => entry("a", "https://h").replace("user: a}", "user: b}"), /has no user "b"/],
     ["no server", () => entry("a", "https://h").replace('{server: "https://h"}', "{}"), /has no server/],
-    ["clusters that are no list", () => "clusters: x\ncontexts: []", /has no list of clusters/],
+    ["clusters that are not a list", () => "clusters: x\ncontexts: []", /has no list of clusters/],
     [
       "half a certificate",
       () =>
@@ -112,8 +114,31 @@ describe("files that cannot be used say why, before any request", () => {
       () => entry("a", "https://h", "client-certificate: gone.pem, client-key: node.key"),
       /gone\.pem .* does not exist/,
     ],
-    ["groups for nobody", () => entry("a", "https://h", "token: t, as-groups: [g]"), /groups.*but not as whom \(as\)/],
-    ["a proxy", () => entry("a", "https://h").replace("{server:", '{proxy-url: "http://p", server:'), /proxy/],
+    [
+      "groups for nobody",
+      () => entry("a", "https://h", "token: t, as-groups: [g]"),
+      /with as-groups, as-uid or as-user-extra but without as/,
+    ],
+    [
+      "a proxy of another kind",
+      () => entry("a", "https://h").replace("{server:", '{proxy-url: "ftp://me:secret@p", server:'),
+      /proxy-url in cluster "a" that is not an http, https or socks5 URL$/,
+    ],
+    [
+      "an auth-provider that client-node does not know",
+      () => entry("a", "https://h", "auth-provider: {name: openstack}"),
+      /user "a" with the auth-provider "openstack", which is not supported/,
+    ],
+    [
+      "an auth-provider with an expired token",
+      () => entry("a", "https://h", "auth-provider: {name: gcp, config: {access-token: secret, expiry: 2020-01-01}}"),
+      /user "a" with the auth-provider "gcp", which failed: Token is expired!/,
+    ],
+    [
+      "an auth-provider without a token",
+      () => entry("a", "https://h", "auth-provider: {name: oidc, config: {client-id: c}}"),
+      /auth-provider "oidc", which returned neither a token/,
+    ],
   ];
   for (const [what, text, sentence] of table) {
     test(`${what}: ${sentence.source}`, async () => {
@@ -175,24 +200,135 @@ describe("the cluster that kubectl would use", () => {
     assert.equal(headers["Authorization"], `Basic ${b64("me:pw")}`);
   });
 
-  test("an exec plugin is run, and its token used", async () => {
-    const credential = JSON.stringify({
-      apiVersion: "client.authentication.k8s.io/v1",
-      kind: "ExecCredential",
-      status: { token: "from-plugin" },
-    });
-    const exec = `exec: {apiVersion: client.authentication.k8s.io/v1, command: echo, args: ['${credential}'], interactiveMode: Never}`;
-    const path = await file("exec", entry("a", "https://h", exec));
-    const { config } = await loadKubeconfig(path);
-    const headers: Record<string, string> = {};
-    await config.authorize?.(headers);
-    assert.equal(headers["Authorization"], "Bearer from-plugin");
+  test("files may be parts: contexts here, credentials there", async () => {
+    const whole = entry("a", "https://a1");
+    const users = await file("users", `users:${whole.split("users:")[1]?.split("contexts:")[0]}`);
+    const rest = await file("rest", `${whole.split("users:")[0]}contexts:${whole.split("contexts:")[1]}`);
+    const { config } = await loadRealKubeconfig({ KUBECONFIG: `${rest}:${users}` }, {});
+    assert.deepEqual(config, { server: "https://a1", token: "t" });
   });
 
-  test("an exec plugin that fails is named", async () => {
-    const exec = "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}";
+  test("paths are relative to the file that holds them", async () => {
+    const sub = join(folder, "sub");
+    await mkdir(sub);
+    await writeFile(join(sub, "token"), "from-file\n");
+    await writeFile(join(sub, "ca.pem"), caPem);
+    const here = await file("here", entry("a", "https://a1"));
+    const text = entry("b", "https://b2", "token: not-this, tokenFile: token");
+    const there = join(sub, "there");
+    await writeFile(there, text.replace("{server:", "{certificate-authority: ca.pem, server:"));
+    const { config } = await loadRealKubeconfig({ KUBECONFIG: `${here}:${there}` }, { context: "b" });
+    assert.deepEqual(config, { server: "https://b2", caPem, token: "from-file" });
+  });
+
+  test("an incomplete cluster matters only to its own context", async () => {
+    const path = await file("partly", entry("a", "https://a1").replace("users:", "- name: z\n  cluster: {}\nusers:"));
+    assert.equal((await loadKubeconfig(path)).config.server, "https://a1");
+  });
+});
+
+const authorization = async (config: RestConfig): Promise<unknown> => {
+  const headers: AskingHeaders = {};
+  await config.authorize?.(headers);
+  return headers["Authorization"];
+};
+
+describe("auth providers", () => {
+  test("the token of the provider goes into each request", async () => {
+    const provider = "auth-provider: {name: azure, config: {access-token: from-provider}}";
+    const { config } = await loadKubeconfig(await file("azure", entry("a", "https://h", provider)));
+    assert.equal(await authorization(config), "Bearer from-provider");
+    assert.equal(identityInWords(config), "login provider of the kubeconfig");
+  });
+});
+
+describe("exec plugins", () => {
+  /** A kubeconfig whose plugin is this shell script. */
+  async function withPlugin(script: string, more = "interactiveMode: IfAvailable"): Promise<string> {
+    await writeFile(join(folder, "plugin.sh"), `#!/bin/sh\n${script}\n`);
+    await chmod(join(folder, "plugin.sh"), 0o755);
+    const exec = `exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin.sh, ${more}}`;
+    return file(
+      "exec",
+      entry("a", "https://h", exec).replace("{server:", `{certificate-authority-data: ${b64(caPem)}, server:`),
+    );
+  }
+  const credential = (status: object) =>
+    `cat <<'EOF'\n${JSON.stringify({ apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status })}\nEOF`;
+
+  test("its token is used; a command with a slash is relative to the kubeconfig", async () => {
+    const { config } = await loadKubeconfig(await withPlugin(credential({ token: "from-plugin" })));
+    assert.equal(await authorization(config), "Bearer from-plugin");
+  });
+
+  test("its client certificate is used", async () => {
+    const status = { clientCertificateData: pair.certificatePem, clientKeyData: pair.keyPem };
+    const { config } = await loadKubeconfig(await withPlugin(credential(status)));
+    assert.equal(config.clientCertificatePem, pair.certificatePem);
+    assert.equal(config.clientKeyPem, pair.keyPem);
+    assert.equal(config.authorize, undefined);
+  });
+
+  for (const [what, more, cluster] of [
+    ["without cluster info", "interactiveMode: Never", undefined],
+    ["with cluster info", "provideClusterInfo: true, env: [{name: A, value: b}]", { server: "https://h" }],
+  ] as const) {
+    test(`it learns ${what} that there is no terminal`, async () => {
+      const save = `printf %s "$KUBERNETES_EXEC_INFO" > ${join(folder, "info")}; printf %s "$A" > ${join(folder, "env")}`;
+      await loadKubeconfig(await withPlugin(`${save}\n${credential({ token: "t" })}`, more));
+      const info = JSON.parse(await readFile(join(folder, "info"), "utf8"));
+      assert.deepEqual(info, {
+        apiVersion: "client.authentication.k8s.io/v1",
+        kind: "ExecCredential",
+        spec: {
+          interactive: false,
+          ...(cluster && {
+            cluster: { ...cluster, "certificate-authority-data": b64(caPem) },
+          }),
+        },
+      });
+      assert.equal(await readFile(join(folder, "env"), "utf8"), cluster ? "b" : "");
+    });
+  }
+
+  const plugin = `kubeconfig \\S*exec has user "a" with the exec plugin "\\S*plugin.sh", which`;
+  for (const [what, script, more, why] of [
+    ["fails", "echo first >&2; echo no session >&2; exit 1", "", "failed: no session$"],
+    ["fails silently", "exit 1", "", "failed: no error message$"],
+    ["shows a token in its error", "echo Bearer abcdefgh >&2; exit 1", "", "failed: Bearer \\*{4}$"],
+    ["prints something else", "echo super-secret-token", "", "printed no ExecCredential$"],
+    ["prints no status", 'echo \'{"token": "super-secret-token"}\'', "", "printed no ExecCredential$"],
+    ["prints no credential", credential({}), "", "returned neither a token nor a client certificate$"],
+    ["needs a terminal", "exit 1", "interactiveMode: Always", "needs a terminal \\(interactiveMode: Always\\)"],
+  ] as const) {
+    test(`a plugin that ${what}`, async () => {
+      const path = await withPlugin(script, more || undefined);
+      await assert.rejects(loadKubeconfig(path), (error: LabError) => {
+        assert.equal(error.code, "BAD_FILE");
+        assert.match(error.message, new RegExp(`${plugin} ${why}`));
+        assert.doesNotMatch(inspect(error), /secret|abcdefgh/);
+        return true;
+      });
+    });
+  }
+
+  test("a plugin that is not installed: its hint is shown", async () => {
+    const exec = "exec: {apiVersion: v1, command: no-such-plugin, installHint: get it from there}";
     const path = await file("exec-bad", entry("a", "https://h", exec));
-    await assert.rejects(loadKubeconfig(path), { code: "BAD_FILE", message: /login \(exec plugin\)/ });
+    await assert.rejects(loadKubeconfig(path), {
+      code: "BAD_FILE",
+      message: /exec plugin "no-such-plugin", which was not found$/,
+      hint: "get it from there",
+    });
+  });
+});
+
+test("a file that is not YAML: no error quotes its text", async () => {
+  const path = await file("bad-yaml", 'users:\n- name: a\n  user: {token: "super-secret\n');
+  await assert.rejects(loadKubeconfig(path), (error: LabError) => {
+    assert.match(error.message, /is not readable YAML \(line \d+\)$/);
+    assert.doesNotMatch(inspect(error), /super-secret/);
+    return true;
   });
 });
 
