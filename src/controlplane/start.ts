@@ -5,6 +5,7 @@ import {
   createClientCertificate,
   type KeyPair,
 } from "../pki/authority.js";
+import type { UserInfo } from "../server/authentication/user.js";
 import { LabError, messageOf } from "../util/errors.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
@@ -13,7 +14,6 @@ import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
 import { traceAdmission } from "./apiserver/trace-admission.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
-import type { UserInfo } from "./auth/user.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { type RunningControllers, startControllers } from "./controllers/create-controllers.js";
 import { createRegistry } from "./registry/create-registry.js";

@@ -1,4 +1,4 @@
-import type { UserInfo } from "../../src/controlplane/auth/user.js";
+import type { UserInfo } from "../../src/server/authentication/user.js";
 
 /** Who may do everything: the API server itself. */
 export const SYSTEM_APISERVER: UserInfo = {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { UserInfo } from "../../server/authentication/user.js";
 import type { Clock } from "../../util/clock.js";
-import type { UserInfo } from "../auth/user.js";
 import type { RequestContext } from "../registry/registry.js";
 import { isPretty } from "./media-types.js";
 import type { RequestInfo } from "./request-info.js";

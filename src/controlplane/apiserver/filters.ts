@@ -5,10 +5,10 @@
  */
 import type { TLSSocket } from "node:tls";
 import { unauthorized } from "../../apimachinery/errors.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import type { Trace } from "../../trace/trace.js";
 import { forbiddenRequest } from "../auth/authorization/forbidden.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer, Credentials } from "../auth/contracts.js";
-import type { UserInfo } from "../auth/user.js";
 import type { Exchange } from "./exchange.js";
 import { impersonate, isImpersonating } from "./impersonation.js";
 

@@ -1,13 +1,9 @@
-import { messageOf } from "../../util/errors.js";
+import { type HealthCheck, runCheck, runChecks } from "../../server/healthz.js";
 import { writeBody, writePageNotFound, writeText } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
-/** One check behind /healthz, /livez and /readyz. */
-export interface HealthCheck {
-  readonly name: string;
-  /** absent: nothing can be wrong with it here. Rejects when it is. */
-  readonly check?: () => Promise<void>;
-  /** only /readyz asks it */
+interface ServerCheck extends HealthCheck {
+  /** only /readyz runs it */
   readonly readyOnly?: boolean;
 }
 
@@ -33,12 +29,12 @@ const HOOKS_OF_SERVER = [
 const HOOKS_AFTER_REGISTRATION = ["apiservice-openapi-controller", "apiservice-openapiv3-controller"];
 
 /**
- * The checks of a kube-apiserver v1.25, under their names and in their order, for the sake of what reads them.
+ * The checks of a kube-apiserver v1.25, with their names and in their order, for clients that read them.
  *
  * Differs: `etcd` asks the storage that stands in for etcd and `shutdown` fails while the server closes; the hooks are of
  * parts that do not exist here or are done before the server listens, so they always pass.
  */
-export function healthChecks(checks: { storage(): Promise<void>; shutdown(): Promise<void> }): HealthCheck[] {
+export function healthChecks(checks: { storage(): Promise<void>; shutdown(): Promise<void> }): ServerCheck[] {
   return [
     { name: "ping" },
     { name: "log" },
@@ -55,11 +51,11 @@ export function healthChecks(checks: { storage(): Promise<void>; shutdown(): Pro
 const ENDPOINTS = ["healthz", "livez", "readyz"] as const;
 type Endpoint = (typeof ENDPOINTS)[number];
 
-/** Mirrors k8s.io/apiserver/pkg/server/healthz/healthz.go (handleRootHealth, adaptCheckToHandler). */
+/** Serves /healthz, /livez and /readyz. */
 export class Health {
-  readonly #checks: Readonly<Record<Endpoint, readonly HealthCheck[]>>;
+  readonly #checks: Readonly<Record<Endpoint, readonly ServerCheck[]>>;
 
-  constructor(checks: readonly HealthCheck[]) {
+  constructor(checks: readonly ServerCheck[]) {
     const always = checks.filter((one) => one.readyOnly !== true);
     this.#checks = { healthz: always, livez: always, readyz: checks };
   }
@@ -71,7 +67,7 @@ export class Health {
     ]);
   }
 
-  /** @returns false when the path is none of health */
+  /** @returns false when the path belongs to no health endpoint */
   async answer(exchange: Exchange): Promise<boolean> {
     const [, name = "", ...rest] = exchange.info.path.split("/");
     const endpoint = ENDPOINTS.find((one) => one === name);
@@ -84,39 +80,13 @@ export class Health {
   async #single(exchange: Exchange, endpoint: Endpoint, name: string): Promise<void> {
     const found = this.#checks[endpoint].find((check) => check.name === name);
     if (found === undefined) return writePageNotFound(exchange);
-    const failure = await failureOf(found);
-    if (failure !== undefined) return writeText(exchange, 500, `internal server error: ${failure}\n`);
-    await writeBody(exchange, 200, "ok", "text/plain; charset=utf-8");
+    const { isHealthy, text } = await runCheck(found);
+    if (!isHealthy) return writeText(exchange, 500, text);
+    await writeBody(exchange, 200, text, "text/plain; charset=utf-8");
   }
 
   async #all(exchange: Exchange, endpoint: Endpoint): Promise<void> {
-    const excluded = new Set(exchange.query.getAll("exclude"));
-    const lines: string[] = [];
-    let failed = false;
-    for (const check of this.#checks[endpoint]) {
-      if (excluded.delete(check.name)) {
-        lines.push(`[+]${check.name} excluded: ok`);
-        continue;
-      }
-      const failure = await failureOf(check);
-      failed ||= failure !== undefined;
-      lines.push(failure === undefined ? `[+]${check.name} ok` : `[-]${check.name} failed: reason withheld`);
-    }
-    if (excluded.size > 0) {
-      const unknown = [...excluded].map((name) => JSON.stringify(name)).join(", ");
-      lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown}`);
-    }
-    if (failed) return writeText(exchange, 500, `${lines.join("\n")}\n${endpoint} check failed\n`);
-    if (!exchange.query.has("verbose")) return writeText(exchange, 200, "ok");
-    await writeText(exchange, 200, `${lines.join("\n")}\n${endpoint} check passed\n`);
-  }
-}
-
-async function failureOf(check: HealthCheck): Promise<string | undefined> {
-  try {
-    await check.check?.();
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
+    const { isHealthy, text } = await runChecks(this.#checks[endpoint], endpoint, exchange.query);
+    await writeText(exchange, isHealthy ? 200 : 500, text);
   }
 }

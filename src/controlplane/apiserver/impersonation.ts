@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { internalError } from "../../apimachinery/errors.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import { forbiddenRequest } from "../auth/authorization/forbidden.js";
 import type { AuthorizationAttributes, Authorizer } from "../auth/contracts.js";
-import type { UserInfo } from "../auth/user.js";
 
 const SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:";
 const AUTHENTICATED = "system:authenticated";

@@ -1,13 +1,12 @@
-import { createServer as createPlainServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { methodNotAllowed } from "../../apimachinery/errors.js";
-import { answerPlainHttp } from "../../util/plain-http-on-tls.js";
+import { createServer, listen, openSockets, portOf, type ServerOptions, upgradeResponse } from "../../server/serve.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 
 /** Where to listen without TLS. */
 export interface PlainListenOptions {
-  /** an address of this machine only: whoever comes there may do everything */
+  /** a loopback address: every client there may do everything */
   readonly host: "127.0.0.1";
   readonly port: number;
   readonly timeouts?: Partial<Timeouts>;
@@ -19,7 +18,7 @@ export interface ListenOptions {
   /** PEM; the certificate is for `host` */
   readonly servingCertificatePem: string;
   readonly servingKeyPem: string;
-  /** clients are told that certificates of this CA are welcome */
+  /** the CA that the server names to clients */
   readonly clientCaPem: string;
   readonly timeouts?: Partial<Timeouts>;
 }
@@ -35,10 +34,9 @@ export interface Timeouts {
 
 /** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout). */
 const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 90_000, idleMs: 90_000 };
-const CHECK_INTERVAL_MS = 1000;
 /** Mirrors DefaultMaxHeaderBytes of Go's net/http, with the slack that it gives. */
 const MAX_HEADER_BYTES = 1024 * 1024 + 4096;
-/** Turns of the event loop that answers get to be finished in, once the server closes: they wait for no network. */
+/** Turns of the event loop in which answers may finish once the server closes. */
 const CLOSING_ROUNDS = 100;
 
 /** The API server's socket. */
@@ -48,36 +46,22 @@ export class HttpsFace {
   private constructor(
     readonly server: Server,
     readonly answering: ReadonlySet<ServerResponse>,
-    /** through the handshake */
+    /** after the handshake */
     readonly sockets: ReadonlySet<Socket>,
-    /** those of TCP below them */
+    /** the TCP connections below them */
     readonly connections: ReadonlySet<Socket>,
   ) {}
 
-  /**
-   * Listens. Any client certificate passes TLS: whether it is good is decided per request, and said with a 401. It is known
-   * also when a client resumes a session: OpenSSL's tickets carry it.
-   */
+  /** Listens with TLS. */
   static listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
-    const timeouts = { ...TIMEOUTS, ...options.timeouts };
-    const server = createServer({
-      key: options.servingKeyPem,
-      cert: options.servingCertificatePem,
-      ca: options.clientCaPem,
-      requestCert: true,
-      rejectUnauthorized: false,
-      minVersion: "TLSv1.2",
-      handshakeTimeout: timeouts.headersMs,
-      ...httpOptions(timeouts),
-    });
-    answerPlainHttp(server);
+    const { servingCertificatePem: certificatePem, servingKeyPem: keyPem, clientCaPem, timeouts } = options;
+    const server = createServer({ tls: { pair: { certificatePem, keyPem }, clientCaPem }, ...limits(timeouts) });
     return HttpsFace.#listen(server, deps, options);
   }
 
-  /** Listens without TLS, where nobody can show who they are. */
+  /** Listens without TLS and therefore without authentication. */
   static listenPlain(deps: RequestHandlerDeps, options: PlainListenOptions): Promise<HttpsFace> {
-    const timeouts = { ...TIMEOUTS, ...options.timeouts };
-    return HttpsFace.#listen(createPlainServer(httpOptions(timeouts)), deps, options);
+    return HttpsFace.#listen(createServer({ tls: "none", ...limits(options.timeouts) }), deps, options);
   }
 
   static async #listen(
@@ -86,10 +70,9 @@ export class HttpsFace {
     options: Pick<ListenOptions, "host" | "port">,
   ): Promise<HttpsFace> {
     const answering = new Set<ServerResponse>();
-    const sockets = new Set<Socket>();
-    const connections = new Set<Socket>();
-    // Headers are limited by bytes, as Go does: Node 20 would forget those behind the 2,000th, newer ones refuse.
-    server.maxHeadersCount = 0;
+    const sockets = openSockets(server, "secureConnection");
+    // Clients that never finish the handshake hold a connection too.
+    const connections = openSockets(server, "connection");
     server.on("request", (request, response) => {
       answering.add(response);
       response.once("close", () => answering.delete(response));
@@ -97,26 +80,17 @@ export class HttpsFace {
     });
     server.on("upgrade", (request, socket: Socket, head) => answerUpgrade(deps, request, socket, head));
     server.on("clientError", answerBrokenRequest);
-    // A tunnel is nothing that an API server makes.
+    // An API server makes no tunnels.
     server.on("connect", (_request, socket: Socket) => answerMethodNotAllowed(socket));
-    server.on("secureConnection", (socket: Socket) => remember(sockets, socket));
-    // Also who never gets through the handshake holds a connection.
-    server.on("connection", (socket: Socket) => remember(connections, socket));
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(options.port, options.host, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    await listen(server, options.host, options.port);
     return new HttpsFace(server, answering, sockets, connections);
   }
 
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return portOf(this.server);
   }
 
-  /** Takes no new connections, lets answers that are being written end, closes the rest. */
+  /** Accepts no new connections, finishes the answers under way, closes the rest. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -125,7 +99,7 @@ export class HttpsFace {
   async #close(): Promise<void> {
     const ended = new Promise<void>((resolve) => this.server.close(() => resolve()));
     await untilEmpty(this.answering);
-    // What was written is still on its way through TLS: the sockets end once it is out.
+    // TLS may still hold written bytes: the sockets end once they are out.
     for (const socket of this.sockets) socket.destroySoon();
     await untilEmpty(this.sockets);
     this.server.closeAllConnections();
@@ -134,44 +108,25 @@ export class HttpsFace {
   }
 }
 
-function httpOptions(timeouts: Timeouts) {
-  return {
-    headersTimeout: timeouts.headersMs,
-    requestTimeout: timeouts.requestMs,
-    keepAliveTimeout: timeouts.idleMs,
-    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, timeouts.headersMs),
-    maxHeaderSize: MAX_HEADER_BYTES,
-    noDelay: true,
-  };
+function limits(timeouts: Partial<Timeouts> | undefined): Omit<ServerOptions, "tls"> {
+  return { ...TIMEOUTS, ...timeouts, maxHeaderBytes: MAX_HEADER_BYTES };
 }
 
-/**
- * A request that wants to speak something else afterwards. Until what it asks for is known it is one like any other, with
- * an answer like any other, after which the connection ends.
- */
 function answerUpgrade(deps: RequestHandlerDeps, request: IncomingMessage, socket: Socket, head: Buffer): void {
-  // What breaks it shows to whoever writes or reads.
+  // Readers and writers of the socket see its errors.
   socket.on("error", () => socket.destroy());
   if (hasBody(request)) {
     socket.resume();
     socket.once("finish", () => socket.destroy());
-    // Differs: Node gives up reading HTTP here, and no client sends both.
+    // Differs: Node stops reading HTTP here, and no client sends both.
     endWith(socket, 400, "Bad Request", "text/plain; charset=utf-8", "400 Bad Request: an upgrade with a body");
     return;
   }
-  const response = new ServerResponse(request);
-  response.assignSocket(socket);
-  response.once("finish", () => socket.destroySoon());
-  void handleRequest(deps, request, response, { socket, head });
+  void handleRequest(deps, request, upgradeResponse(request, socket), { socket, head });
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-}
-
-function remember(all: Set<Socket>, socket: Socket): void {
-  all.add(socket);
-  socket.once("close", () => all.delete(socket));
 }
 
 async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
@@ -180,7 +135,7 @@ async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
   }
 }
 
-/** What is said to requests that Node's parser refuses, by its error code. Such requests never reach the handler. */
+/** The answers to requests that Node's parser refuses, by its error code. Such requests never reach the handler. */
 const REFUSALS: Readonly<Record<string, readonly [code: number, phrase: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout"],
   HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large"],
@@ -192,7 +147,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException & { readonly rawPacket
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
   } else if (error.code === "HPE_INVALID_METHOD" && REQUEST_LINE.test(String(error.rawPacket))) {
-    // A method that HTTP does not know is one that no path takes.
+    // No path accepts a method that HTTP does not know.
     answerMethodNotAllowed(socket);
   } else {
     const [code, phrase] = REFUSALS[error.code ?? ""] ?? [400, "Bad Request"];

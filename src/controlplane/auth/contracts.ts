@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { UserInfo } from "./user.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 
 /** What a connection and a request show of their sender. */
 export interface Credentials {

@@ -1,5 +1,6 @@
 import type { CertificateAuthority } from "../../pki/authority.js";
 import { factFor, OLDEST_RELEASE } from "../../release/facts.js";
+import { ClientCertificateAuthenticator } from "../../server/authentication/client-certificates.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { SpecialHandlers } from "../apiserver/special.js";
@@ -8,7 +9,6 @@ import { certificateApproval, certificateSigning, certificateSubjectRestriction 
 import { NodeRestriction } from "./admission/node-restriction.js";
 import { rbacEscalationCheck } from "./admission/rbac-escalation.js";
 import { BootstrapTokenAuthenticator } from "./authentication/bootstrap-tokens.js";
-import { ClientCertificateAuthenticator } from "./authentication/client-certificates.js";
 import { RequestAuthenticator } from "./authentication/request-authenticator.js";
 import { ServiceAccountTokens } from "./authentication/service-account-tokens.js";
 import { TokenCache } from "./authentication/token-cache.js";

@@ -1,11 +1,11 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { badRequest, type FieldError, statusError } from "../../apimachinery/errors.js";
 import { goQuote } from "../../apimachinery/scheme/go-text.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import { isRecord } from "../../util/records.js";
 import type { SpecialHandler, SpecialHandlers, SpecialRequest } from "../apiserver/special.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
 import { fieldOf, stringsOf, textOf } from "./reading.js";
-import type { UserInfo } from "./user.js";
 
 const AUTHORIZATION = "authorization.k8s.io";
 const AUTHENTICATION = "authentication.k8s.io";

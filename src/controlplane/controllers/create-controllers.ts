@@ -1,4 +1,4 @@
-import type { UserInfo } from "../auth/user.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import type { LocalClient } from "../registry/registry.js";
 import type { Binder } from "../scheduler/binder.js";

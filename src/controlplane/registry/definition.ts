@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { FieldError } from "../../apimachinery/errors.js";
-import type { UserInfo } from "../auth/user.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 
 /**
  * One row of the resource table: all that the generic store, discovery, tables and the validators need to know of a

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
-import type { UserInfo } from "../auth/user.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import { reflectObjects } from "./reflect.js";
 import type { LocalClient, Registry, RequestContext } from "./registry.js";
 

@@ -1,5 +1,5 @@
 import type { KubeList, KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
-import type { UserInfo } from "../auth/user.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import type { ResourceDefinition } from "./definition.js";
 
 /** Everything that can be stored, by resource. The API server's handlers, the authorizers and the controllers' client stand on it. */

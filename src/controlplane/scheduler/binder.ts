@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import type { SpecialHandler } from "../apiserver/special.js";
-import type { UserInfo } from "../auth/user.js";
 import type { Registry } from "../registry/registry.js";
 
 /** Says to the API server on which node a pod shall run. @throws StatusError */

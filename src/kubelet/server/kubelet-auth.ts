@@ -1,14 +1,15 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { KubeClient } from "../../client-go/rest/client.js";
+import type { UserInfo } from "../../server/authentication/user.js";
+import { ExpiringCache } from "../../server/expiring-cache.js";
 import type { Constant } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { getRequestAttributes, type NodeAttributes } from "./attributes.js";
 import { Authenticator } from "./authenticate.js";
-import { ExpiringCache } from "./expiring-cache.js";
-import { type AccessDecision, ReviewError, reviewAccess, reviewToken, type UserInfo } from "./reviews.js";
+import { type AccessDecision, ReviewError, reviewAccess, reviewToken } from "./reviews.js";
 
 /** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers hold */
 const WEBHOOK_TOKEN_TTL_MS = 2 * 60_000;

@@ -1,21 +1,24 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions, type ServerResponse } from "node:http";
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Duplex } from "node:stream";
+import { answerTo, type BackendAnswer, BackendUnreachable, headText } from "../../server/proxy/backend.js";
+import { answerHeaders, streamHeaders } from "../../server/proxy/forward-headers.js";
+import { goConnectError } from "../../server/proxy/go-errors.js";
 import { joinSockets } from "../../streaming/join.js";
+import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { connectTcp } from "../../util/connect-tcp.js";
 import { httpError } from "./answers.js";
 import { isUpgradeRequest } from "./stream-options.js";
 
-/** A request whose connection is to be handed on. */
+/** A request whose connection is passed on. */
 export interface UpgradeExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** what came behind the request's head */
+  /** the bytes after the request's head */
   readonly head: Buffer;
 }
 
-/** How it went. */
+/** The result of a proxied stream. */
 export type ProxiedStream =
   | {
       readonly outcome: "ended";
@@ -32,8 +35,8 @@ export type ProxiedStream =
 export type UpgradeObserver = (protocol: string, subprotocol: string) => void;
 
 /**
- * Sends a request on to the runtime's streaming server as it came, and then every byte in both directions, until one side
- * ends: then so does the other.
+ * Passes a request unchanged to the runtime's streaming server, then every byte in both directions. When one side ends, the
+ * other is ended too.
  *
  * Mirrors proxyStream in pkg/kubelet/server/server.go and k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go
  * (UpgradeAwareHandler.ServeHTTP, tryUpgrade) with UpgradeRequired: a request without an upgrade is answered with 500.
@@ -54,128 +57,68 @@ export async function proxyStream(
   };
   if (!isUpgradeRequest(request.headers)) return fail("Upgrade request required");
   const client = request.socket;
-  const answer = await askRuntime(request, location, signal);
-  if ("problem" in answer) return fail(answer.problem);
-  const { message, upgraded } = answer;
-  const status = message.statusCode ?? 0;
-  if (upgraded === undefined) {
-    if (status < 400) {
+  let answer: BackendAnswer;
+  try {
+    answer = await askRuntime(request, location, signal);
+  } catch (error) {
+    if (!(error instanceof BackendUnreachable)) throw error;
+    return fail(`error dialing backend: ${error.message}`);
+  }
+  const message = answer.response;
+  const { statusCode = 0, statusMessage = "", headers } = message;
+  if (answer.type === "response") {
+    if (statusCode < 400) {
       message.destroy();
-      return fail(`invalid upgrade response: status code ${status}`);
+      return fail(`invalid upgrade response: status code ${statusCode}`);
     }
     await relay(message, response);
-    return { outcome: "refused", status };
+    return { outcome: "refused", status: statusCode };
   }
-  const { headers } = message;
   const protocol = headers.upgrade ?? "";
   onUpgrade(protocol, headers["sec-websocket-protocol"] ?? String(headers["x-stream-protocol-version"] ?? ""));
   response.detachSocket(client);
-  client.write(headOf(message));
-  const heads = { client: exchange.head, server: upgraded.head };
-  const { fromClient, toClient } = await joinSockets(client, upgraded.socket, heads, clock, signal);
+  client.write(headText(statusCode, statusMessage, message.rawHeaders), "latin1");
+  const heads = { client: exchange.head, server: answer.head };
+  const { fromClient, toClient } = await joinSockets(client, answer.socket, heads, clock, signal);
   return { outcome: "ended", protocol, toRuntime: fromClient, fromRuntime: toClient };
 }
 
-interface RuntimeAnswer {
-  readonly message: IncomingMessage;
-  /** undefined: it did not change the protocol */
-  readonly upgraded: { readonly socket: Duplex; readonly head: Buffer } | undefined;
-}
-
-/** Asks until the client is gone or the kubelet closes; once upgraded, the connection is whose it was given to. */
-function askRuntime(
-  request: IncomingMessage,
-  location: URL,
-  signal: AbortSignal,
-): Promise<RuntimeAnswer | { readonly problem: string }> {
-  const open = location.protocol === "https:" ? httpsRequest : httpRequest;
-  return new Promise((resolve) => {
-    const options: RequestOptions = {
-      host: location.hostname.replace(/^\[|\]$/g, ""),
-      port: location.port === "" ? (location.protocol === "https:" ? 443 : 80) : Number(location.port),
-      method: request.method ?? "GET",
-      path: location.pathname + location.search,
-      headers: forwardedHeaders(request),
-      setHost: false,
-      ...(location.protocol === "https:" ? { agent: false } : { createConnection: connectTcp }),
-    };
-    const client = request.socket;
-    const sent = open(options);
-    const cancel = () => sent.destroy(new Error("the client is gone"));
-    const release = () => {
-      client.off("close", cancel);
-      signal.removeEventListener("abort", cancel);
-    };
-    client.once("close", cancel);
-    signal.addEventListener("abort", cancel, { once: true });
-    sent.once("close", release);
-    sent.once("upgrade", (message, socket, head) => {
-      release();
-      resolve({ message, upgraded: { socket, head } });
-    });
-    sent.once("response", (message) => resolve({ message, upgraded: undefined }));
-    // Also after an answer: a connection that breaks then ends the streams by itself.
-    sent.on("error", (error) => resolve({ problem: `error dialing backend: ${dialProblem(error)}` }));
-    if (signal.aborted || client.destroyed) cancel();
-    else sent.end();
-  });
-}
-
-/** In Go's words: `dial tcp 127.0.0.1:1: connect: connection refused`. */
-function dialProblem(error: Error): string {
-  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
-  const words: Readonly<Record<string, string>> = {
-    ECONNREFUSED: "connection refused",
-    EHOSTUNREACH: "no route to host",
-    ETIMEDOUT: "connection timed out",
-  };
-  const known = words[code ?? ""];
-  if (known !== undefined) return `dial tcp ${address}:${port}: connect: ${known}`;
-  return code === "ECONNRESET" ? "EOF" : error.message;
-}
-
 /**
- * The client's headers, with its address added. Names and values in turn.
- *
- * Mirrors AppendForwardedForHeader in k8s.io/apimachinery/pkg/util/net/http.go.
+ * Waits until the client is gone or the kubelet closes; after an upgrade the connection belongs to the caller.
+ * @throws BackendUnreachable
  */
-function forwardedHeaders(request: IncomingMessage): string[] {
-  const headers: string[] = [];
-  const hops: string[] = [];
-  let hasLength = false;
-  for (let i = 0; i < request.rawHeaders.length; i += 2) {
-    const name = request.rawHeaders[i] ?? "";
-    const value = request.rawHeaders[i + 1] ?? "";
-    const lower = name.toLowerCase();
-    if (lower === "x-forwarded-for") hops.push(value);
-    else headers.push(name, value);
-    if (lower === "content-length" || lower === "transfer-encoding") hasLength = true;
-  }
-  hops.push((request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
-  headers.push("X-Forwarded-For", hops.join(", "));
+async function askRuntime(request: IncomingMessage, location: URL, signal: AbortSignal): Promise<BackendAnswer> {
+  const isHttps = location.protocol === "https:";
+  const host = location.hostname.replace(/^\[|\]$/g, "");
+  const port = location.port === "" ? (isHttps ? 443 : 80) : Number(location.port);
+  const headers = streamHeaders(request);
   // As Go's client writes a POST without a body; Node would announce chunks.
-  if (!hasLength && request.method === "POST") headers.push("Content-Length", "0");
-  return headers;
-}
-
-/** The head of an answer as it came. */
-function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): Buffer {
-  let head = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`;
-  for (let i = 0; i < rawHeaders.length; i += 2) head += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
-  return Buffer.from(`${head}\r\n`, "latin1");
-}
-
-/** Headers that belong to one connection. */
-const HOP_HEADERS = new Set(["connection", "keep-alive", "transfer-encoding", "upgrade"]);
-
-/** Hands a refusal on, and closes. */
-async function relay(message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const headers: string[] = [];
-  for (let i = 0; i < message.rawHeaders.length; i += 2) {
-    const name = message.rawHeaders[i] ?? "";
-    if (!HOP_HEADERS.has(name.toLowerCase())) headers.push(name, message.rawHeaders[i + 1] ?? "");
+  const hasLength = "Content-Length" in headers || "Transfer-Encoding" in headers;
+  if (!hasLength && request.method === "POST") headers["Content-Length"] = "0";
+  const sent = (isHttps ? httpsRequest : httpRequest)({
+    host,
+    port,
+    method: request.method ?? "GET",
+    path: location.pathname + location.search,
+    headers,
+    setHost: false,
+    ...(isHttps ? { agent: false } : { createConnection: connectTcp }),
+  });
+  const client = request.socket;
+  using waiting = new ChildAbort(signal);
+  const leave = () => waiting.abort();
+  client.once("close", leave);
+  if (client.destroyed) leave();
+  try {
+    return await answerTo(sent, undefined, (error) => goConnectError(error, `${host}:${port}`), waiting.signal);
+  } finally {
+    client.off("close", leave);
   }
-  headers.push("Connection", "close");
+}
+
+/** Passes a refusal on and closes. */
+async function relay(message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const headers = [...answerHeaders(message.rawHeaders), "Connection", "close"];
   response.sendDate = false;
   response.writeHead(message.statusCode ?? 500, headers);
   try {
@@ -184,7 +127,7 @@ async function relay(message: IncomingMessage, response: ServerResponse): Promis
         await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
     }
   } catch {
-    // The runtime broke off: what came of its answer is all there is.
+    // The runtime broke the connection: the client gets the part that came.
   }
   response.end();
 }

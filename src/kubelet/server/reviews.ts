@@ -1,18 +1,11 @@
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath } from "../../client-go/rest/paths.js";
+import type { UserInfo } from "../../server/authentication/user.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import type { NodeAttributes } from "./attributes.js";
-
-/** Who somebody is. Mirrors k8s.io/apiserver/pkg/authentication/user (Info). */
-export interface UserInfo {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
 
 export interface ReviewDeps {
   /** asks as the node */

@@ -1,22 +1,23 @@
 import { setMaxListeners } from "node:events";
-import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
-import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import type { SecureContextOptions } from "node:tls";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { Socket } from "node:net";
+import {
+  createServer,
+  listen,
+  openSockets,
+  portOf,
+  type ServingPair,
+  upgradeResponse,
+  useCertificate,
+} from "../../server/serve.js";
 import { LabError, messageOf } from "../../util/errors.js";
-import { answerPlainHttp } from "../../util/plain-http-on-tls.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
 
 /** --port: pkg/cluster/ports/ports.go (KubeletPort) */
 export const KUBELET_PORT = 10_250;
-
-export interface ServingPair {
-  /** PEM, the server's own certificate first */
-  readonly certificatePem: string;
-  readonly keyPem: string;
-}
 
 export interface KubeletServerDeps extends HandlerDeps {
   /** undefined: everybody may do everything; only for a server that nobody else can reach */
@@ -36,9 +37,7 @@ export interface KubeletServerOptions {
 }
 
 /** Mirrors the http.Server of ListenAndServeKubeletServer: IdleTimeout, MaxHeaderBytes. */
-const IDLE_TIMEOUT_MS = 90_000;
-const MAX_HEADER_BYTES = 1024 * 1024;
-const HEADERS_TIMEOUT_MS = 60_000;
+const LIMITS = { headersMs: 60_000, requestMs: 0, idleMs: 90_000, maxHeaderBytes: 1024 * 1024 };
 
 /**
  * The kubelet's server: pods, logs, health, and the way to the runtime's streams.
@@ -67,34 +66,25 @@ export class KubeletServer implements AsyncDisposable {
     // Each request under way listens to it.
     setMaxListeners(0, closing.signal);
     const handler = new RequestHandler(deps, closing.signal);
-    const server = createServer(transport);
-    const sockets = new Set<Socket>();
-    // Headers are limited by bytes, as Go does: Node 20 would forget those behind the 2,000th, newer ones refuse.
-    server.maxHeadersCount = 0;
-    server.on("connection", (socket: Socket) => remember(sockets, socket));
-    server.on("secureConnection", (socket: Socket) => remember(sockets, socket));
+    const tls = transport === "http" ? "none" : transport;
+    const server = withPair(() => createServer({ tls, ...LIMITS }));
+    const sockets = openSockets(server, "connection", "secureConnection");
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
       void handler.handle(request, response, Buffer.alloc(0));
     });
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      // Node hands the bare connection over: what is no stream still gets an ordinary answer.
       socket.on("error", () => socket.destroy());
-      const response = new ServerResponse(request);
+      const response = upgradeResponse(request, socket);
       response.shouldKeepAlive = false;
-      response.assignSocket(socket);
-      response.once("finish", () => {
-        response.detachSocket(socket);
-        socket.destroySoon();
-      });
       void handler.handle(request, response, head);
     });
     // Nothing that a request begins belongs to the step that started the server.
-    await deps.trace.detached(() => listen(server, address, port));
+    await deps.trace.detached(() => listenAt(server, address, port));
     return new KubeletServer(server, address, transport === "http" ? "http" : "https", sockets, closing);
   }
 
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return portOf(this.server);
   }
 
   get url(): string {
@@ -104,12 +94,7 @@ export class KubeletServer implements AsyncDisposable {
 
   /** From now on new connections see this certificate. @throws LabError BAD_FILE */
   useCertificate(pair: ServingPair): void {
-    if (!("setSecureContext" in this.server)) return;
-    try {
-      this.server.setSecureContext(secureContext(pair));
-    } catch (cause) {
-      throw badPair(cause);
-    }
+    withPair(() => useCertificate(this.server, pair));
   }
 
   /** Ends all connections, streams too. */
@@ -130,39 +115,6 @@ export class KubeletServer implements AsyncDisposable {
   }
 }
 
-function createServer(transport: KubeletServerOptions["transport"]): Server | HttpsServer {
-  const options = {
-    keepAliveTimeout: IDLE_TIMEOUT_MS,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: 0,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    noDelay: true,
-  };
-  if (transport === "http") return createHttpServer(options);
-  const { pair } = transport;
-  try {
-    const server = createHttpsServer({
-      ...options,
-      ...secureContext(pair),
-      // Any certificate passes TLS: whose it is, and whether it counts, is decided per request, and said with a 401.
-      // It is known also when the API server resumes a session: OpenSSL's tickets carry it.
-      requestCert: true,
-      rejectUnauthorized: false,
-    });
-    answerPlainHttp(server);
-    return server;
-  } catch (cause) {
-    throw badPair(cause);
-  }
-}
-
-function secureContext(pair: ServingPair | undefined): SecureContextOptions {
-  return {
-    minVersion: "TLSv1.2",
-    ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
-  };
-}
-
 function badPair(cause: unknown): LabError {
   const why = messageOf(cause);
   return new LabError(
@@ -173,27 +125,26 @@ function badPair(cause: unknown): LabError {
   );
 }
 
-function remember(all: Set<Socket>, socket: Socket): void {
-  all.add(socket);
-  socket.once("close", () => all.delete(socket));
+/** @throws LabError USAGE */
+async function listenAt(server: Server | HttpsServer, address: string, port: number): Promise<void> {
+  try {
+    await listen(server, address, port);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new LabError(
+      "USAGE",
+      `the kubelet's server cannot listen at ${address}:${port}: ${code === "EADDRINUSE" ? "the port is taken" : message}`,
+      "Choose another port, or 0 for one that is free.",
+      { cause },
+    );
+  }
 }
 
-function listen(server: Server | HttpsServer, address: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
-      reject(
-        new LabError(
-          "USAGE",
-          `the kubelet's server cannot listen at ${address}:${port}: ${why}`,
-          "Choose another port, or 0 for one that is free.",
-          { cause },
-        ),
-      );
-    });
-    server.listen(port, address, () => {
-      server.removeAllListeners("error");
-      resolve();
-    });
-  });
+/** @throws LabError BAD_FILE */
+function withPair<T>(use: () => T): T {
+  try {
+    return use();
+  } catch (cause) {
+    throw badPair(cause);
+  }
 }

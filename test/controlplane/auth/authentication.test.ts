@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { bearerToken } from "../../../src/controlplane/auth/authentication/request-authenticator.js";
 import { createAuthority } from "../../../src/pki/authority.js";
+import { bearerToken } from "../../../src/server/authentication/bearer-token.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { type AuthLab, bootstrapTokenSecret, clientCertificate, START_MS, startAuth } from "./fixtures.js";
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { StatusError } from "../../../src/apimachinery/errors.js";
 import { binding, role } from "../../../src/controlplane/auth/policy/notation.js";
-import type { UserInfo } from "../../../src/controlplane/auth/user.js";
+import type { UserInfo } from "../../../src/server/authentication/user.js";
 import { type AuthLab, startAuth, user } from "./fixtures.js";
 
 const GROUP = "rbac.authorization.k8s.io";

@@ -6,8 +6,8 @@ import { impersonate } from "../../../src/controlplane/apiserver/impersonation.j
 import { type RequestInfo, requestInfo, splitTarget } from "../../../src/controlplane/apiserver/request-info.js";
 import { forbiddenRequest } from "../../../src/controlplane/auth/authorization/forbidden.js";
 import type { AdmissionAttributes, Credentials } from "../../../src/controlplane/auth/contracts.js";
-import type { UserInfo } from "../../../src/controlplane/auth/user.js";
 import { createAuthority } from "../../../src/pki/authority.js";
+import type { UserInfo } from "../../../src/server/authentication/user.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { type AuthLab, bootstrapTokenSecret, clientCertificate, startAuth } from "./fixtures.js";
 import { type RecordedItem, recordedAuth } from "./recorded-auth.js";

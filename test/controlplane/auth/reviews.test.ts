@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { StatusError } from "../../../src/apimachinery/errors.js";
-import type { UserInfo } from "../../../src/controlplane/auth/user.js";
+import type { UserInfo } from "../../../src/server/authentication/user.js";
 import { type AuthLab, bootstrapTokenSecret, startAuth, user } from "./fixtures.js";
 import { type RecordedItem, recordedAuth } from "./recorded-auth.js";
 

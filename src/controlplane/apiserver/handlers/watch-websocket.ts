@@ -1,11 +1,12 @@
 import type { WatchEvent } from "../../../apimachinery/api/meta.js";
+import { headText } from "../../../server/proxy/backend.js";
 import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
 import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
 import { UNNAMED } from "../../../streaming/websocket/subprotocols.js";
 import type { Clock } from "../../../util/clock.js";
 import { asStatusError } from "../answer.js";
 import type { Exchange, Upgrade } from "../exchange.js";
-import { headText, hijack } from "../proxy/hijack.js";
+import { hijack } from "../proxy/hijack.js";
 
 /**
  * A watch in the messages of a WebSocket, one event each; it ends with a close. A client that does not say where it comes

@@ -1,13 +1,13 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { badRequest } from "../../../apimachinery/errors.js";
 import { factFor } from "../../../release/facts.js";
+import { connectionRefused } from "../../../server/proxy/go-errors.js";
 import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
 import { isLoopback } from "../../../util/own-address.js";
 import { fields, items, text } from "../../registry/resources/access.js";
 import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
 import type { Connecter, Connecters, ConnectRequest } from "../connect.js";
 import type { ProxyDeps } from "./deps.js";
-import { connectionRefused } from "./go-errors.js";
 import { joinHostPort, type SchemeNamePort, splitSchemeNamePort } from "./go-url.js";
 import { logConnecter } from "./log.js";
 import { requireUpgrade, tunnelledProtocols } from "./offered.js";

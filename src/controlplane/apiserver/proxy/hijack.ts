@@ -35,10 +35,3 @@ export function hijack({ response }: Exchange, { socket }: Upgrade): Duplex {
   response.detachSocket(socket as Socket);
   return socket;
 }
-
-/** The first lines of an answer on a connection that HTTP does not own any more. */
-export function headText(statusCode: number, statusText: string, headers: readonly string[]): string {
-  let text = `HTTP/1.1 ${statusCode} ${statusText}\r\n`;
-  for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
-  return `${text}\r\n`;
-}

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { internalError, invalid } from "../../../apimachinery/errors.js";
+import type { BackendAnswer } from "../../../server/proxy/backend.js";
+import { BackendUnreachable } from "../../../server/proxy/backend.js";
 import { nodeNameOf, requireContainer, validateLogOptions } from "../../registry/resources/pods/streams.js";
 import { commonHeaders, writeBody } from "../answer.js";
 import type { Connecter } from "../connect.js";
@@ -8,7 +10,7 @@ import type { Exchange } from "../exchange.js";
 import { isTrue } from "../request-info.js";
 import type { ProxyDeps } from "./deps.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
-import { askKubelet, type KubeletAnswer, KubeletUnreachable } from "./kubelet-request.js";
+import { askKubelet } from "./kubelet-request.js";
 import { logPath } from "./pod-locations.js";
 import { responseError } from "./refusal.js";
 import { reportAsked } from "./report.js";
@@ -52,14 +54,14 @@ async function ask(
   info: KubeletInfo,
   path: string,
   signal: AbortSignal,
-): Promise<KubeletAnswer> {
+): Promise<BackendAnswer> {
   reportAsked(trace, exchange, info, "GET", path);
   const skipVerify = isTrue(exchange.query, "insecureSkipTLSVerifyBackend");
   const request = { method: "GET", path, headers: { "User-Agent": USER_AGENT }, skipVerify };
   try {
     return await askKubelet(connections, info, request, signal);
   } catch (error) {
-    if (!(error instanceof KubeletUnreachable)) throw error;
+    if (!(error instanceof BackendUnreachable)) throw error;
     throw internalError(`Get "${info.scheme}://${info.address}${path}": ${error.message}`);
   }
 }

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { statusError } from "../../../apimachinery/errors.js";
+import type { BackendAnswer } from "../../../server/proxy/backend.js";
+import { BackendUnreachable } from "../../../server/proxy/backend.js";
+import { answerHeaders, forwardedHeaders } from "../../../server/proxy/forward-headers.js";
 import { commonHeaders } from "../answer.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
-import { answerHeaders, forwardedHeaders } from "./forward-headers.js";
-import { type KubeletAnswer, KubeletUnreachable } from "./kubelet-request.js";
 import { reportAsked } from "./report.js";
 import { askTarget, type UpgradeTarget } from "./upgrade.js";
 
@@ -29,12 +30,12 @@ export async function proxyPlain(
   const headers = { ...forwardedHeaders(request), "X-Forwarded-Uri": exchange.info.path };
   reportAsked(deps.trace, exchange, info, method, path, pod?.url);
   const hasBody = method !== "GET" && method !== "HEAD";
-  let answer: KubeletAnswer;
+  let answer: BackendAnswer;
   try {
     const asked = { method, path, headers, ...(hasBody ? { body: request } : {}) };
     answer = await askTarget(deps, target, asked, signal);
   } catch (error) {
-    if (!(error instanceof KubeletUnreachable)) throw error;
+    if (!(error instanceof BackendUnreachable)) throw error;
     throw unreachable(error.message);
   }
   if (answer.type === "response") return passOn(exchange, answer.response);

@@ -2,21 +2,17 @@ import { request as httpRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { BackendAnswer } from "../../../server/proxy/backend.js";
+import { answerTo, BackendUnreachable } from "../../../server/proxy/backend.js";
+import { connectionRefused, goConnectError } from "../../../server/proxy/go-errors.js";
 import { connectionStream } from "../../../streaming/port-forward/connection-stream.js";
 import { spdyPortForward } from "../../../streaming/port-forward/spdy-client.js";
 import { messageOf } from "../../../util/errors.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
-import { connectionRefused, goConnectError } from "./go-errors.js";
 import { joinHostPort } from "./go-url.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
-import {
-  answerTo,
-  askKubelet,
-  type KubeletAnswer,
-  type KubeletRequest,
-  KubeletUnreachable,
-} from "./kubelet-request.js";
+import { askKubelet, type KubeletRequest } from "./kubelet-request.js";
 import { portForwardPath } from "./pod-locations.js";
 import type { PodWay } from "./upgrade.js";
 
@@ -53,7 +49,7 @@ export function podWay(deps: ProxyDeps, exchange: Exchange, place: PodPlace): Po
   };
 }
 
-/** A connection to the pod's port. @throws KubeletUnreachable */
+/** A connection to the pod's port. @throws BackendUnreachable */
 async function forwardedStream(deps: ProxyDeps, place: PodPlace, signal: AbortSignal): Promise<Duplex> {
   const { info, pod } = place;
   const port = portNumber(place.port);
@@ -63,24 +59,24 @@ async function forwardedStream(deps: ProxyDeps, place: PodPlace, signal: AbortSi
   if (answer.type === "response") {
     answer.response.destroy();
     const { statusCode, statusMessage } = answer.response;
-    throw new KubeletUnreachable(`the kubelet refused the port-forward: ${statusCode} ${statusMessage}`);
+    throw new BackendUnreachable(`the kubelet refused the port-forward: ${statusCode} ${statusMessage}`);
   }
   const session = spdyPortForward(answer.socket, answer.head, { clock: deps.clock });
   try {
-    const stream = connectionStream(await session.connect(port), (why) => new KubeletUnreachable(problem(why, place)));
+    const stream = connectionStream(await session.connect(port), (why) => new BackendUnreachable(problem(why, place)));
     stream.once("close", () => void session.close());
     return stream;
   } catch (cause) {
     await session.close();
-    throw new KubeletUnreachable(messageOf(cause), { cause });
+    throw new BackendUnreachable(messageOf(cause), { cause });
   }
 }
 
-/** As Go's dialer takes it. @throws KubeletUnreachable */
+/** As Go's dialer takes it. @throws BackendUnreachable */
 function portNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new KubeletUnreachable(`dial tcp: lookup tcp/${text}: unknown port`);
+  if (!/^\d+$/.test(text)) throw new BackendUnreachable(`dial tcp: lookup tcp/${text}: unknown port`);
   const port = Number(text);
-  if (port < 1 || port > 65_535) throw new KubeletUnreachable(`dial tcp: address ${text}: invalid port`);
+  if (port < 1 || port > 65_535) throw new BackendUnreachable(`dial tcp: address ${text}: invalid port`);
   return port;
 }
 
@@ -94,7 +90,7 @@ function ask(
   { method, path, headers, body }: KubeletRequest,
   { ip, port }: PodPlace,
   signal: AbortSignal,
-): Promise<KubeletAnswer> {
+): Promise<BackendAnswer> {
   const request = httpRequest({ createConnection: () => stream, method, path, headers });
   let isUpgraded = false;
   request.once("upgrade", () => {
@@ -105,6 +101,6 @@ function ask(
     if (!isUpgraded) stream.destroy();
   });
   const why = (error: Error) =>
-    error instanceof KubeletUnreachable ? error.message : goConnectError(error, joinHostPort(ip, port));
+    error instanceof BackendUnreachable ? error.message : goConnectError(error, joinHostPort(ip, port));
   return answerTo(request, body, why, signal);
 }

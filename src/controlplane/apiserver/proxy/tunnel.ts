@@ -1,11 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { upgradeHeaders } from "../../../server/proxy/forward-headers.js";
 import { StreamError } from "../../../streaming/bytes.js";
 import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
 import { TUNNEL_PREFIX } from "../../../streaming/websocket/subprotocols.js";
 import { webSocketTunnel } from "../../../streaming/websocket/tunnel.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
-import { upgradeHeaders } from "./forward-headers.js";
 import { hijack } from "./hijack.js";
 import { requireUpgrade, tunnelledProtocols } from "./offered.js";
 import { agreedText, ask, join, passRefusal, type UpgradeTarget } from "./upgrade.js";

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { internalError } from "../../../apimachinery/errors.js";
+import type { BackendAnswer } from "../../../server/proxy/backend.js";
+import { BackendUnreachable, headText } from "../../../server/proxy/backend.js";
+import { answerHeaders, upgradeHeaders } from "../../../server/proxy/forward-headers.js";
 import { joinSockets } from "../../../streaming/join.js";
 import type { Exchange, Upgrade } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
-import { answerHeaders, upgradeHeaders } from "./forward-headers.js";
-import { headText, hijack, watchWaiting } from "./hijack.js";
+import { hijack, watchWaiting } from "./hijack.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
-import { askKubelet, type KubeletAnswer, type KubeletRequest, KubeletUnreachable } from "./kubelet-request.js";
+import { askKubelet, type KubeletRequest } from "./kubelet-request.js";
 import { requireUpgrade } from "./offered.js";
 import { joinedText, reportAnswered, reportAsked, reportEnded } from "./report.js";
 
@@ -23,17 +25,17 @@ export interface UpgradeTarget {
 export interface PodWay {
   /** `http://10.244.0.9:80` */
   readonly url: string;
-  /** @throws KubeletUnreachable */
-  ask(request: KubeletRequest, signal: AbortSignal): Promise<KubeletAnswer>;
+  /** @throws BackendUnreachable */
+  ask(request: KubeletRequest, signal: AbortSignal): Promise<BackendAnswer>;
 }
 
-/** @throws KubeletUnreachable */
+/** @throws BackendUnreachable */
 export function askTarget(
   { connections }: ProxyDeps,
   { info, pod }: UpgradeTarget,
   request: KubeletRequest,
   signal: AbortSignal,
-): Promise<KubeletAnswer> {
+): Promise<BackendAnswer> {
   return pod === undefined ? askKubelet(connections, info, request, signal) : pod.ask(request, signal);
 }
 
@@ -74,7 +76,7 @@ export async function ask(
   target: UpgradeTarget,
   request: KubeletRequest,
   signal: AbortSignal,
-): Promise<{ readonly answer: KubeletAnswer; readonly head: Buffer }> {
+): Promise<{ readonly answer: BackendAnswer; readonly head: Buffer }> {
   reportAsked(deps.trace, exchange, target.info, request.method, request.path, target.pod?.url);
   const release = watchWaiting(requireUpgrade(exchange), () => exchange.clientLeft());
   try {
@@ -82,7 +84,7 @@ export async function ask(
     return { answer, head: release() };
   } catch (error) {
     release();
-    if (!(error instanceof KubeletUnreachable)) throw error;
+    if (!(error instanceof BackendUnreachable)) throw error;
     const message = `error dialing backend: ${error.message}`;
     reportAnswered(deps.trace, exchange, "500 Internal Server Error", message);
     throw internalError(message);
@@ -93,7 +95,7 @@ export async function join(
   deps: ProxyDeps,
   exchange: Exchange,
   { client, head }: { readonly client: Duplex; readonly head: Buffer },
-  answer: KubeletAnswer & { readonly type: "upgrade" },
+  answer: BackendAnswer & { readonly type: "upgrade" },
   agreed: string,
   signal: AbortSignal,
 ): Promise<void> {

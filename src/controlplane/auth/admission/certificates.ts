@@ -3,9 +3,9 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
+import type { UserInfo } from "../../../server/authentication/user.js";
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject, Authorizer } from "../contracts.js";
 import { fieldOf, textOf } from "../reading.js";
-import type { UserInfo } from "../user.js";
 import { admissionForbidden } from "./refuse.js";
 
 const CERTIFICATES_GROUP = "certificates.k8s.io";

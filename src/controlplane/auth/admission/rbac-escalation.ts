@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { forbidden, notFound } from "../../../apimachinery/errors.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import type { UserInfo } from "../../../server/authentication/user.js";
 import type { RbacAuthorizer } from "../authorization/rbac.js";
 import { type PolicyRule, RBAC_GROUP, type RoleRef, roleRefOf, rulesOf } from "../authorization/rbac-types.js";
 import { compactRules, uncovered } from "../authorization/rule-matching.js";
 import { PRIVILEGED_GROUP } from "../authorization/union.js";
 import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
 import { quoteList } from "../reading.js";
-import type { UserInfo } from "../user.js";
 
 export interface EscalationDeps {
   /** answers `escalate` and `bind` */

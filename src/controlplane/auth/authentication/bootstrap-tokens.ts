@@ -10,9 +10,9 @@ import {
   tokenSecretName,
 } from "../../../cluster-bootstrap/secret.js";
 import { TOKEN_PATTERN } from "../../../cluster-bootstrap/token.js";
+import { asAuthenticated } from "../../../server/authentication/user.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Registry } from "../../registry/registry.js";
-import { asAuthenticated } from "./groups.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
 const BOOTSTRAP_GROUP = "system:bootstrappers";

@@ -1,6 +1,7 @@
+import { bearerToken } from "../../../server/authentication/bearer-token.js";
+import type { ClientCertificateAuthenticator } from "../../../server/authentication/client-certificates.js";
+import { ANONYMOUS, type UserInfo } from "../../../server/authentication/user.js";
 import type { AuthenticationResult, Authenticator, Credentials } from "../contracts.js";
-import { ANONYMOUS, type UserInfo } from "../user.js";
-import type { ClientCertificateAuthenticator } from "./client-certificates.js";
 import type { TokenAuthenticator } from "./token-authenticator.js";
 
 const INVALID_BEARER_TOKEN = "invalid bearer token";
@@ -48,14 +49,4 @@ export class RequestAuthenticator implements Authenticator {
     // What a bootstrap token lacks is not told to those who guess.
     return { error: result.outcome === "rejected" ? `[${INVALID_BEARER_TOKEN}, ${result.why}]` : INVALID_BEARER_TOKEN };
   }
-}
-
-/**
- * @returns undefined when the header shows no bearer token: another scheme, or nothing after `Bearer`
- * Mirrors k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go (AuthenticateRequest).
- */
-export function bearerToken(authorization: string | undefined): string | undefined {
-  const [scheme, token] = (authorization ?? "").trim().split(" ", 3);
-  if (scheme?.toLowerCase() !== "bearer" || token === undefined || token === "") return undefined;
-  return token;
 }

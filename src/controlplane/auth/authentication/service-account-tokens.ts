@@ -3,11 +3,11 @@ import { StatusError } from "../../../apimachinery/errors.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import { factFor } from "../../../release/facts.js";
+import { asAuthenticated } from "../../../server/authentication/user.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import type { Registry } from "../../registry/registry.js";
 import { fieldOf, quoteList, stringsOf, textOf } from "../reading.js";
-import { asAuthenticated } from "./groups.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 

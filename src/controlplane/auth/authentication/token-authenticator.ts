@@ -1,4 +1,4 @@
-import type { UserInfo } from "../user.js";
+import type { UserInfo } from "../../../server/authentication/user.js";
 
 export type TokenResult =
   | {

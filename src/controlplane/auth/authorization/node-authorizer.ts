@@ -1,6 +1,6 @@
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import type { UserInfo } from "../../../server/authentication/user.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
-import type { UserInfo } from "../user.js";
 import type { NodeGraph, ReachableKind } from "./node-graph.js";
 import { nodeNameOf } from "./node-identity.js";
 import type { PolicyRule } from "./rbac-types.js";

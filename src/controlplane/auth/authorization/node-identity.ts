@@ -1,4 +1,4 @@
-import type { UserInfo } from "../user.js";
+import type { UserInfo } from "../../../server/authentication/user.js";
 
 const NODES_GROUP = "system:nodes";
 const NODE_USER_PREFIX = "system:node:";

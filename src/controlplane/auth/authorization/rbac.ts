@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import type { UserInfo } from "../../../server/authentication/user.js";
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,
@@ -8,7 +9,6 @@ import type {
   ResourceRule,
 } from "../contracts.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
-import type { UserInfo } from "../user.js";
 import {
   type PolicyRule,
   RBAC_GROUP,

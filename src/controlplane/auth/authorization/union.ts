@@ -1,5 +1,5 @@
+import type { UserInfo } from "../../../server/authentication/user.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
-import type { UserInfo } from "../user.js";
 
 /** Members may do everything, before any other authorizer is asked. */
 export const PRIVILEGED_GROUP = "system:masters";

@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { alreadyExists, conflict, notFound } from "../../../../src/apimachinery/errors.js";
 import { rfc3339 } from "../../../../src/apimachinery/time.js";
-import type { UserInfo } from "../../../../src/controlplane/auth/user.js";
 import { keyOf } from "../../../../src/controlplane/controllers/support/objects.js";
 import type { DeleteOptions, LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";
+import type { UserInfo } from "../../../../src/server/authentication/user.js";
 import { AsyncQueue } from "../../../../src/util/async-queue.js";
 import type { Clock } from "../../../../src/util/clock.js";
 

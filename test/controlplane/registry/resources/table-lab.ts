@@ -4,13 +4,13 @@ import { StatusError } from "../../../../src/apimachinery/errors.js";
 import { decodeRequestBody } from "../../../../src/apimachinery/scheme/request.js";
 import { createAdmission } from "../../../../src/controlplane/admission/create-admission.js";
 import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
-import type { UserInfo } from "../../../../src/controlplane/auth/user.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../../src/controlplane/registry/registry.js";
 import { defaultNamespaceObjects, systemObjects } from "../../../../src/controlplane/registry/resources/seed.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
+import type { UserInfo } from "../../../../src/server/authentication/user.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 
 export const ADMIN: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };

@@ -1,4 +1,4 @@
-import type { Clock } from "../../util/clock.js";
+import type { Clock } from "../util/clock.js";
 
 interface Entry<T> {
   readonly value: T;
@@ -6,14 +6,14 @@ interface Entry<T> {
   readonly expiresMs: number;
 }
 
-/** What was asked of somebody before, for a while. Who asks while the same question is under way gets its answer too. */
+/** Caches answers for a while. Concurrent calls with the same key share one question. */
 export class ExpiringCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #asking = new Map<string, Promise<T>>();
 
   /**
-   * @param ttlMs how long an answer holds; 0: not at all
-   * @param maxEntries beyond it the oldest goes
+   * @param ttlMs how long an answer is kept; 0: not at all
+   * @param maxEntries the oldest entry is dropped beyond it
    */
   constructor(
     readonly clock: Clock,
@@ -21,7 +21,7 @@ export class ExpiringCache<T> {
     readonly maxEntries = 8192,
   ) {}
 
-  /** @returns what `ask` answered, now or before. @throws what `ask` throws, which is not kept */
+  /** @returns the cached answer, or that of `ask`. @throws what `ask` throws, which is not cached */
   async get(key: string, ask: () => Promise<T>): Promise<{ readonly value: T; readonly isRemembered: boolean }> {
     const known = this.#entries.get(key);
     if (known !== undefined && known.expiresMs > this.clock.now()) return { value: known.value, isRemembered: true };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** What the API server has judged itself, and keeps to itself. Mirrors WithAuthentication and WithImpersonation. */
+/** Headers that the API server evaluates and does not pass on. Mirrors WithAuthentication and WithImpersonation. */
 const OURS = /^(authorization|host|impersonate-.*)$/i;
 /** About one connection only. Mirrors hopHeaders of net/http/httputil. */
 const HOP_BY_HOP = new Set([
@@ -19,7 +19,15 @@ type Forwarded = Pick<IncomingMessage, "rawHeaders"> & {
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
 
-/** All headers of a request for an upgrade, and who sent it. Mirrors AppendForwardedForHeader in util/net/http.go. */
+/** All headers of a request for an exec stream, with the client's address. Mirrors AppendForwardedForHeader. */
+export function streamHeaders(request: Forwarded): Record<string, string | string[]> {
+  return withForwardedFor(
+    collect(request.rawHeaders, () => true),
+    request,
+  );
+}
+
+/** The same without the headers that are the API server's own. Mirrors AppendForwardedForHeader in util/net/http.go. */
 export function upgradeHeaders(request: Forwarded): OutgoingHttpHeaders {
   return withForwardedFor(
     collect(request.rawHeaders, (name) => !OURS.test(name)),
@@ -33,7 +41,7 @@ export function forwardedHeaders(request: Forwarded): OutgoingHttpHeaders {
   return withForwardedFor(collect(request.rawHeaders, isForwarded), request);
 }
 
-/** The headers of an answer that a reverse proxy passes on, as a flat list. CORS is the API server's own business. */
+/** The headers of an answer that a reverse proxy passes on: names and values in turn. The proxy itself answers CORS. */
 export function answerHeaders(rawHeaders: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

@@ -5,8 +5,8 @@ import { type AddressInfo, connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, test } from "vitest";
 import { createApiServerCertificate, createAuthority } from "../../src/pki/authority.js";
+import { answerPlainHttp } from "../../src/server/plain-http-on-tls.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { answerPlainHttp } from "../../src/util/plain-http-on-tls.js";
 import { SystemRandom } from "../../src/util/random.js";
 
 let server: Server;

@@ -1,0 +1,49 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Duplex, Readable } from "node:stream";
+
+export type BackendAnswer =
+  | { readonly type: "response"; readonly response: IncomingMessage }
+  | { readonly type: "upgrade"; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
+
+/** The backend did not answer; the message is in Go's words. */
+export class BackendUnreachable extends Error {
+  override readonly name = "BackendUnreachable";
+}
+
+/**
+ * Sends the rest of a request and waits for the answer.
+ *
+ * @param problem why no answer came, in Go's words
+ * @param signal ends the request; after an upgrade the socket belongs to the caller
+ * @throws BackendUnreachable
+ */
+export function answerTo(
+  request: ClientRequest,
+  body: Readable | undefined,
+  problem: (error: Error) => string,
+  signal: AbortSignal,
+): Promise<BackendAnswer> {
+  return new Promise((resolve, reject) => {
+    const abort = () => request.destroy(new Error("context canceled"));
+    const release = () => signal.removeEventListener("abort", abort);
+    signal.addEventListener("abort", abort, { once: true });
+    request.once("close", release);
+    // Stays attached: the answer itself reports what breaks after it began.
+    request.on("error", (error) => reject(new BackendUnreachable(problem(error), { cause: error })));
+    request.once("upgrade", (response, socket, head) => {
+      release();
+      resolve({ type: "upgrade", response, socket, head });
+    });
+    request.once("response", (response) => resolve({ type: "response", response }));
+    if (signal.aborted) abort();
+    if (body === undefined) request.end();
+    else body.pipe(request);
+  });
+}
+
+/** The head of an answer on a connection that HTTP does not own any more. @param headers names and values in turn */
+export function headText(statusCode: number, statusText: string, headers: readonly string[]): string {
+  let text = `HTTP/1.1 ${statusCode} ${statusText}\r\n`;
+  for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return `${text}\r\n`;
+}

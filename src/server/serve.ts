@@ -1,0 +1,120 @@
+import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { SecureContextOptions } from "node:tls";
+import { answerPlainHttp } from "./plain-http-on-tls.js";
+
+/** A serving certificate and its key. */
+export interface ServingPair {
+  /** PEM, the server's own certificate first */
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+export interface SecureServing {
+  /** undefined: handshakes fail until `useCertificate` brings one */
+  readonly pair?: ServingPair;
+  /** the CAs that the server names to clients */
+  readonly clientCaPem?: string;
+}
+
+export interface ServerOptions {
+  readonly tls: "none" | SecureServing;
+  /** Wall-clock ms: for the TLS handshake, and for the head of each request */
+  readonly headersMs: number;
+  /** for a request's head and body; 0: no limit */
+  readonly requestMs: number;
+  readonly idleMs: number;
+  readonly maxHeaderBytes: number;
+}
+
+const CHECK_INTERVAL_MS = 1000;
+
+/**
+ * An HTTP/1.1 server with Go's limits. Mirrors k8s.io/apiserver/pkg/server/secure_serving.go.
+ *
+ * Any client certificate passes TLS: each request is authenticated, and answered with 401 if the certificate is bad. The
+ * certificate is also known when a client resumes a session, because OpenSSL's tickets carry it.
+ * @throws the TLS library's error for a bad pair
+ */
+export function createServer({
+  tls,
+  headersMs,
+  requestMs,
+  idleMs,
+  maxHeaderBytes,
+}: ServerOptions): Server | HttpsServer {
+  const options = {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersMs),
+    maxHeaderSize: maxHeaderBytes,
+    noDelay: true,
+  };
+  const server =
+    tls === "none"
+      ? createHttpServer(options)
+      : createHttpsServer({
+          ...options,
+          ...secureContext(tls.pair),
+          ...(tls.clientCaPem === undefined ? {} : { ca: tls.clientCaPem }),
+          requestCert: true,
+          rejectUnauthorized: false,
+          handshakeTimeout: headersMs,
+        });
+  if (tls !== "none") answerPlainHttp(server as HttpsServer);
+  // Go limits headers by bytes: Node 20 would drop those after the 2,000th, newer versions refuse the request.
+  server.maxHeadersCount = 0;
+  return server;
+}
+
+/** New connections see this certificate. @throws the TLS library's error for a bad pair */
+export function useCertificate(server: Server | HttpsServer, pair: ServingPair): void {
+  if ("setSecureContext" in server) server.setSecureContext(secureContext(pair));
+}
+
+function secureContext(pair: ServingPair | undefined): SecureContextOptions {
+  return { minVersion: "TLSv1.2", ...(pair === undefined ? {} : { cert: pair.certificatePem, key: pair.keyPem }) };
+}
+
+/** Rejects with Node's error, such as EADDRINUSE. */
+export function listen(server: Server | HttpsServer, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+export function portOf(server: Server | HttpsServer): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** The open sockets that `event` reports: `connection` for TCP, `secureConnection` after the handshake. */
+export function openSockets(
+  server: Server | HttpsServer,
+  ...events: readonly ("connection" | "secureConnection")[]
+): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  for (const event of events) {
+    server.on(event, (socket: Socket) => {
+      open.add(socket);
+      socket.once("close", () => open.delete(socket));
+    });
+  }
+  return open;
+}
+
+/**
+ * The response to a request for an upgrade. Node passes its bare connection; until the upgrade is accepted the request is
+ * answered like any other, and then the connection ends.
+ */
+export function upgradeResponse(request: IncomingMessage, socket: Socket): ServerResponse {
+  const response = new ServerResponse(request);
+  response.assignSocket(socket);
+  response.once("finish", () => socket.destroySoon());
+  return response;
+}
