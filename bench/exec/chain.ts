@@ -4,7 +4,7 @@ import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { startRuntime } from "../../src/runtime/start.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
 import type { RemoteCommandClientSession } from "../../src/streaming/remote-command/session.js";
-import { startTwoServers } from "../../src/testbed/runtime-servers.js";
+import { startRuntimeServers } from "../../src/testbed/runtime-servers.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
@@ -26,7 +26,7 @@ export async function startChain(plainHttp: boolean, kubeVersion: string): Promi
   runtime.control.runPod({ name: "tool", namespace: "default", uid: "u1", containers });
   const cri = await createCriClient(runtime.endpoint, { clock, trace, actor: "kubelet" }, {}, never);
   const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp };
-  const servers = await startTwoServers({ clock, random, trace, cri }, options, never);
+  const servers = await startRuntimeServers({ clock, random, trace, cri }, options, never);
   const close = async () => {
     await servers[Symbol.asyncDispose]();
     await cri.close();

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
+import { defined } from "../util/defined.js";
 
 /** Flags of every command: how results and the trace are written. */
 export interface OutputOptions {
@@ -47,14 +48,7 @@ export function addTargetOptions(command: Command): Command {
 export function targetOptions(options: TargetOptions): TargetOptions {
   const { mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed } = options;
   return {
-    ...(mock === undefined ? {} : { mock }),
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(real === undefined ? {} : { real }),
-    ...(cluster === undefined ? {} : { cluster }),
-    ...(yes === undefined ? {} : { yes }),
-    ...(kubeVersion === undefined ? {} : { kubeVersion }),
-    ...(speed === undefined ? {} : { speed }),
+    ...defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed }),
   };
 }
 

@@ -5,9 +5,9 @@ import { targetOptions } from "../cli/options.js";
 import type { RemoteCommandOptions } from "../streaming/remote-command/session.js";
 import { addExamples } from "./examples.js";
 import { explainContainer } from "./exec/container-hint.js";
+import { openStreamEnvironment } from "./exec/environment.js";
 import { hasTerminal } from "./exec/local-terminal.js";
 import { addRemoteOptions, protocolsOf, type RemoteOptions } from "./exec/options.js";
-import { openPlace } from "./exec/place.js";
 import { checkNotCompleted, chooseContainer, containerOf, getPod, parsePodName, podPath } from "./exec/pod.js";
 import { runRemote } from "./exec/remote.js";
 import { passOn, streamQuery } from "./exec/run-exec.js";
@@ -29,12 +29,12 @@ export function addAttachCommand(program: Command, context: CliContext): void {
 
 async function runAttach(context: CliContext, text: string, options: RemoteOptions): Promise<void> {
   const name = parsePodName(text, options.namespace);
-  await using place = await openPlace(context, "attach", targetOptions(options), name);
-  const { client } = place;
+  await using environment = await openStreamEnvironment(context, "attach", targetOptions(options), name);
+  const { client } = environment;
   const { trace } = client;
   const end = await trace.chapter("exec", () =>
     trace.step("user", `Attach to ${name.name}`, { upstream: UPSTREAM }, async () => {
-      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      const pod = await getPod(client, name, environment.unknownPodHint, context.signal);
       checkNotCompleted(pod, "attach");
       const container = chooseContainer(pod, options.container, trace);
       const streams = streamsOf(context, options, pod, container);
@@ -42,12 +42,12 @@ async function runAttach(context: CliContext, text: string, options: RemoteOptio
       const request = {
         path,
         options: streams,
-        protocols: protocolsOf(options.protocol, place.kubeVersion),
+        protocols: protocolsOf(options.protocol, environment.kubeVersion),
         showsFrames: options.frames === true,
       };
       const run = (hint: string | undefined) =>
         runRemote(client, { ...request, hint }, context.streams, context.signal);
-      return explainContainer(pod, container, run, place.isPodStarted);
+      return explainContainer(pod, container, run, environment.isPodStarted);
     }),
   );
   passOn(context, trace, end);

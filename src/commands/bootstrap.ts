@@ -5,9 +5,10 @@ import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOpt
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
 import { type JoinedNode, joinNode, openStore } from "../testbed/join.js";
-import { type JoinOptions, type JoinPlace, type JoinPlan, LAB_TAINT, planJoin } from "../testbed/join-plan.js";
+import { type JoinDefaults, type JoinOptions, type JoinPlan, LAB_TAINT, planJoin } from "../testbed/join-plan.js";
 import { releaseOf } from "../testbed/server-release.js";
 import { stateFolder } from "../testbed/state-folder.js";
+import { defined } from "../util/defined.js";
 import { addExamples } from "./examples.js";
 
 interface BootstrapCommandOptions extends JoinOptions {
@@ -22,7 +23,7 @@ function nodesFolder(env: Readonly<Record<string, string | undefined>>): string 
 }
 
 /** What `planJoin` wants to know of the process. */
-export function joinPlace({ env, cwd, streams }: CliContext): JoinPlace {
+export function joinDefaults({ env, cwd, streams }: CliContext): JoinDefaults {
   return {
     home: nodesFolder(env),
     cwd,
@@ -85,7 +86,7 @@ export function addBootstrapCommand(program: Command, context: CliContext): void
 }
 
 async function runBootstrap(context: CliContext, options: BootstrapCommandOptions): Promise<void> {
-  const plan = planJoin(options, joinPlace(context));
+  const plan = planJoin(options, joinDefaults(context));
   const store = await openStore(plan);
   await using target =
     plan.discovery.kind === "by-target" ? await context.openTarget("bootstrap", targetOptions(options)) : undefined;
@@ -105,7 +106,7 @@ async function runBootstrap(context: CliContext, options: BootstrapCommandOption
     if (options.keep !== true) return;
     trace.emit({ kind: "note", text: "Staying a node until Ctrl-C." }, { actor: "kubelet" });
     const { expirationSeconds } = plan;
-    await node.agent.keep(store, expirationSeconds === undefined ? {} : { expirationSeconds }, context.signal);
+    await node.agent.keep(store, defined({ expirationSeconds }), context.signal);
   });
 }
 

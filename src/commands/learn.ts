@@ -2,13 +2,14 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import type { Language } from "../i18n/catalogue.js";
 import { languageOf, type MessageKey, sayIn } from "../i18n/catalogue.js";
-import { inLanguageOf, SpokenError } from "../i18n/message-error.js";
+import { LocalizedError, localized } from "../i18n/message-error.js";
 import type { Lab } from "../labs/lab.js";
 import { findLab } from "../labs/library.js";
 import type { RealTarget } from "../labs/own/cluster.js";
 import { factorOf } from "../labs/speed.js";
+import { defined } from "../util/defined.js";
 import { nearest } from "../util/nearest.js";
-import { type LearnEnvironment, labNamed, openLearn, parseLanguage } from "./learn/environment.js";
+import { type LearnContext, labNamed, openLearn, parseLanguage } from "./learn/context.js";
 import { LearnHelp } from "./learn/help.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
@@ -63,7 +64,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
   /** @param plays whether what is run begins a lab: nothing else has a use for its speed and its values */
   const open =
-    (run: (env: LearnEnvironment, flags: LearnFlags, word: string) => Promise<void>, plays = false) =>
+    (run: (env: LearnContext, flags: LearnFlags, word: string) => Promise<void>, plays = false) =>
     async (...args: unknown[]) => {
       const word = typeof args[0] === "string" ? args[0] : "";
       const own = args.find((one): one is Partial<LearnFlags> => typeof one === "object" && one !== null);
@@ -75,7 +76,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
         if (!plays) refuseFlagsOfPlay(env, flags);
         await run(env, flags, word);
       } catch (error) {
-        throw inLanguageOf(error, env.say);
+        throw localized(error, env.say);
       } finally {
         const kept = env.store.keptAs;
         if (kept !== undefined) context.streams.stderr.write(`${env.say("progressBroken", { kept })}\n`);
@@ -150,7 +151,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   report.action(
     open(async (env, { json, junit }) => {
       if (json === true && junit === true)
-        throw new SpokenError("USAGE", env.say("twoReports"), env.say("twoReportsHint"));
+        throw new LocalizedError("USAGE", env.say("twoReports"), env.say("twoReportsHint"));
       await (await import("./learn/listing.js")).report(env, junit === true);
     }),
   );
@@ -173,41 +174,41 @@ export function addLearnCommand(program: Command, context: CliContext): void {
 }
 
 /** @throws LabError USAGE for what would be taken and change nothing */
-function refuseFlagsOfPlay({ say }: LearnEnvironment, { speed, seed }: LearnFlags): void {
+function refuseFlagsOfPlay({ say }: LearnContext, { speed, seed }: LearnFlags): void {
   const flag = speed === undefined ? (seed === undefined ? undefined : "--seed") : "--speed";
   if (flag === undefined) return;
-  throw new SpokenError(
+  throw new LocalizedError(
     "USAGE",
     say("flagOfPlay", { flag }),
     say(speed === undefined ? "flagOfPlayHint" : "speedHint"),
   );
 }
 
-function noCommand({ library, say }: LearnEnvironment, word: string, learn: Command): SpokenError {
+function noCommand({ library, say }: LearnContext, word: string, learn: Command): LocalizedError {
   const lab = findLab(library.summaries, word);
   if (lab !== undefined) {
-    return new SpokenError("USAGE", say("noCommandLab", { what: word }), `kubelab learn start ${lab.id}`);
+    return new LocalizedError("USAGE", say("noCommandLab", { what: word }), `kubelab learn start ${lab.id}`);
   }
   const names = learn.commands.map((one) => one.name()).filter((name) => name !== "serve" && name !== "kubectl");
   const like = nearest(names, word);
   const message =
     like === undefined ? say("noCommand", { what: word }) : say("noCommandNearest", { what: word, nearest: like });
-  return new SpokenError("USAGE", message, say("noCommandHint"));
+  return new LocalizedError("USAGE", message, say("noCommandHint"));
 }
 
-async function showMenu(env: LearnEnvironment, flags: LearnFlags): Promise<void> {
+async function showMenu(env: LearnContext, flags: LearnFlags): Promise<void> {
   const { runMenu } = await import("./learn/menu.js");
   await runMenu(env, embeddedOnly(flags));
 }
 
-async function startLab(env: LearnEnvironment, given: LearnFlags, word: string): Promise<void> {
+async function startLab(env: LearnContext, given: LearnFlags, word: string): Promise<void> {
   const lab = labNamed(env, word);
   const others = embeddedOnly(given);
   const target = realTarget(given);
   const flags = target === undefined ? others : { ...others, real: target };
   const onReal = target === undefined ? undefined : { target, lab: await mayBeReal(env, lab.id) };
   if (flags.yes === true && flags.detach === true) {
-    throw new SpokenError("USAGE", env.say("yesOrDetach"), env.say("twoReportsHint"));
+    throw new LocalizedError("USAGE", env.say("yesOrDetach"), env.say("twoReportsHint"));
   }
   if (flags.yes === true) {
     const { runUnattended } = await import("./learn/unattended.js");
@@ -215,7 +216,7 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
     return runUnattended(env, lab, options);
   }
   if (flags.answers !== undefined) {
-    throw new SpokenError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
+    throw new LocalizedError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
   const { canAsk } = await import("./learn/prompt.js");
   if (onReal !== undefined && (flags.detach === true || !canAsk(env))) {
@@ -233,9 +234,9 @@ async function startLab(env: LearnEnvironment, given: LearnFlags, word: string):
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */
-async function mayBeReal({ library, say, language }: LearnEnvironment, id: string): Promise<Lab> {
+async function mayBeReal({ library, say, language }: LearnContext, id: string): Promise<Lab> {
   const lab = await library.load(id);
-  if (lab === undefined) throw new SpokenError("USAGE", say("noLab", { id }), say("noLabHint"));
+  if (lab === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
   if (lab.definition.cluster === "any") return lab;
   throw (await import("../labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
 }
@@ -248,8 +249,6 @@ function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "
 function realTarget({ kubeconfig, context, real, yes }: LearnFlags): RealTarget | undefined {
   if (kubeconfig === undefined && context === undefined && real !== true) return undefined;
   return {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(yes === undefined ? {} : { yes }),
+    ...defined({ kubeconfig, context, yes }),
   };
 }

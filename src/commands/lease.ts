@@ -8,18 +8,18 @@ import { identityInWords } from "../client-go/rest/identity.js";
 import { NODES, objectPath } from "../client-go/rest/paths.js";
 import { NodeObserver } from "../kubelet/nodelease/observer.js";
 import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
-import { setScenery } from "../testbed/eviction-fixture.js";
+import { startEvictionFixture } from "../testbed/eviction-fixture.js";
 import { type JoinSession, openStore, type PreparedNode, prepareNode } from "../testbed/join.js";
 import { type JoinOptions, planJoin } from "../testbed/join-plan.js";
+import { type LapseResult, watchLapse } from "../testbed/lapse.js";
+import { type ReviveResult, revive } from "../testbed/revive.js";
 import { releaseOf } from "../testbed/server-release.js";
 import type { Target } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
 import { allUntilOneEnds } from "../util/loops.js";
-import { addNodeOptions, joinPlace } from "./bootstrap.js";
+import { addNodeOptions, joinDefaults } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
-import { type LapseResult, watchLapse } from "./lease/lapse.js";
-import { type ReviveResult, revive } from "./lease/revive.js";
 
 /** When to fall silent: after so many renewals, or after so long. */
 type StopAfter = { readonly renewals: number } | { readonly ms: number };
@@ -69,7 +69,7 @@ interface LeaseSession extends JoinSession {
 }
 
 async function runLease(context: CliContext, options: LeaseCommandOptions): Promise<void> {
-  const plan = planJoin({ ...options, approve: "auto", timeout: 3_600_000 }, joinPlace(context));
+  const plan = planJoin({ ...options, approve: "auto", timeout: 3_600_000 }, joinDefaults(context));
   const store = await openStore(plan);
   await using target = await context.openTarget("lease", targetOptions(options));
   const { clock, trace } = context.session({});
@@ -136,7 +136,7 @@ async function showLapseAndRevival(
       if (isFresh) {
         const deps = { target, client, clock, trace, random: context.random };
         const until = AbortSignal.any([signal, ending.signal]);
-        ({ neighbour } = await setScenery(deps, node.agent, { nodeName, kubeVersion }, until));
+        ({ neighbour } = await startEvictionFixture(deps, node.agent, { nodeName, kubeVersion }, until));
       }
       await keepFor(session, stopAfter, signal);
       const silentSinceMs = node.agent.lastHeartbeatMs ?? clock.now();

@@ -3,8 +3,8 @@ import type { CliContext } from "../cli/context.js";
 import { parseDuration, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
 import { explainContainer } from "./exec/container-hint.js";
+import { openStreamEnvironment } from "./exec/environment.js";
 import { addContainerOption, addPodOptions, type PodOptions, parseCount, parseCountOrAll } from "./exec/options.js";
-import { openPlace } from "./exec/place.js";
 import { chooseContainer, getPod, parsePodName, podPath } from "./exec/pod.js";
 import { streamLog } from "./exec/stream-log.js";
 
@@ -42,12 +42,12 @@ export function addLogsCommand(program: Command, context: CliContext): void {
 
 async function runLogs(context: CliContext, text: string, options: LogsOptions): Promise<void> {
   const name = parsePodName(text, options.namespace);
-  await using place = await openPlace(context, "logs", targetOptions(options), name, "running");
-  const { client } = place;
+  await using environment = await openStreamEnvironment(context, "logs", targetOptions(options), name, "running");
+  const { client } = environment;
   const { trace } = client;
   await trace.chapter("exec", () =>
     trace.step("user", `Read the log of ${name.name}`, { upstream: UPSTREAM }, async () => {
-      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      const pod = await getPod(client, name, environment.unknownPodHint, context.signal);
       const container = chooseContainer(pod, options.container, trace);
       const path = `${podPath(name, "log")}?${logQuery(container, options)}`;
       const out = context.streams.stdout;

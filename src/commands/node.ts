@@ -22,11 +22,12 @@ import { releaseOf } from "../testbed/server-release.js";
 import type { Target } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import { allUntilOneEnds, untilAborted } from "../util/loops.js";
 import { pathFrom } from "../util/paths.js";
-import { joinPlace } from "./bootstrap.js";
+import { joinDefaults } from "./bootstrap.js";
 import { addExamples } from "./examples.js";
 import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
 import { checkHandlerOptions, endLeftWork, openHandler } from "./node/handler.js";
@@ -111,7 +112,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
 }
 
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
-  const plan = planJoin(toJoinOptions(options), joinPlace(context));
+  const plan = planJoin(toJoinOptions(options), joinDefaults(context));
   checkUrl(options.manifestUrl);
   checkHandlerOptions(options);
   const store = await openStore(plan);
@@ -136,13 +137,15 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         store,
         rotateServerCertificates: options.rotateServerCertificates === true,
         logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
-        ...(options.port === undefined ? {} : { port: options.port }),
-        ...(options.cri === undefined ? {} : { cri: options.cri }),
-        ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isPlayed: true }),
-        ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
-        ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
+        ...defined({
+          port: options.port,
+          cri: options.cri,
+          clusterDns: options.clusterDns,
+          clusterDomain: options.clusterDomain,
+          manifestUrl: options.manifestUrl,
+        }),
+        ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isSimulated: true }),
         ...(options.manifestDir === undefined ? {} : { manifestDir: pathFrom(context.cwd, options.manifestDir) }),
-        ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
       },
     );
     await using kubeconfig = await openKubeconfig(plan, target);

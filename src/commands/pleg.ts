@@ -7,18 +7,19 @@ import { durationText } from "../release/fact-table.js";
 import { constantsFor, parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { isAbortError } from "../util/errors.js";
 import { allUntilOneEnds } from "../util/loops.js";
 import { addExamples } from "./examples.js";
+import { parseHttpAddress } from "./inspector/http-address.js";
+import type { PageServer } from "./inspector/page-server.js";
+import { hasKeys } from "./inspector/terminal-keys.js";
 import { serveKeys } from "./pleg/keys.js";
 import { servePlegPage } from "./pleg/page/server.js";
 import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./pleg/plan.js";
 import { Pleg } from "./pleg/pleg.js";
 import { summaryResult, versionResult } from "./pleg/result.js";
 import { openRuntime, type RuntimeTarget } from "./pleg/runtime-target.js";
-import { parseHttpAddress } from "./window/http-address.js";
-import type { PageServer } from "./window/page-server.js";
-import { hasKeys } from "./window/terminal-keys.js";
 
 /** `kubelab pleg`: how the kubelet finds out what happened to its containers. */
 export function addPlegCommand(program: Command, context: CliContext): void {
@@ -62,7 +63,7 @@ interface Session {
 async function runPleg(context: CliContext, options: PlegCommandOptions): Promise<void> {
   checkOptions(options);
   const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
-  const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
+  const { clock, trace } = context.session(defined({ speed: options.speed }));
   await using target = await openRuntime(context, { clock, trace }, options);
   const deps = { clock, trace, actor: "kubelet" } as const;
   await using client = await createCriClient(target.endpoint, deps, {}, context.signal);
@@ -73,7 +74,7 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   trace.emit({ kind: "note", text: `kubelab pleg on ${target.description}` }, { actor: "user" });
   const service = new RemotePodReader(client.runtime);
   const { evented = false, relistPeriod } = options;
-  const period = relistPeriod === undefined ? {} : { relistPeriodMs: relistPeriod };
+  const period = defined({ relistPeriodMs: relistPeriod });
   const pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented, ...period });
   const startMs = clock.now();
   const session = { context, options, clock, trace, target, client };

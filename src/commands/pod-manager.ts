@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "./examples.js";
+import { addHttpOption, addInspectorOptions, type InspectorOptions } from "./inspector/options.js";
+import { runInspector } from "./inspector/run.js";
 import {
   followTranslations,
   podManagerKeys,
   podManagerResult,
   servePods,
   showsPodManager,
-} from "./pod-manager/window.js";
-import { addHttpOption, addWindowOptions, type WindowOptions } from "./window/options.js";
-import { runWindow } from "./window/run-window.js";
+} from "./pod-manager/inspector.js";
 
 /** `kubelab pod-manager`: the pods that a kubelet should have, and which mirror pod belongs to which static pod. */
 export function addPodManagerCommand(program: Command, context: CliContext): void {
@@ -25,15 +25,15 @@ export function addPodManagerCommand(program: Command, context: CliContext): voi
     "kubelab pod-manager --manifest-dir ./manifests",
     "curl -s http://127.0.0.1:8080/pods | jq '.items[].metadata.name'",
   );
-  addHttpOption(addWindowOptions(command, "manager-node"), "where the page is (a free port of 127.0.0.1)");
-  command.action((options: WindowOptions) =>
-    runWindow(context, {
+  addHttpOption(addInspectorOptions(command, "manager-node"), "where the page is (a free port of 127.0.0.1)");
+  command.action((options: InspectorOptions) =>
+    runInspector(context, {
       command: "pod-manager",
       options,
       levelOf: showsPodManager,
-      loops: (window) => [
-        (signal) => servePods(window, options.http, signal),
-        (signal) => followTranslations(window, signal),
+      loops: (inspector) => [
+        (signal) => servePods(inspector, options.http, signal),
+        (signal) => followTranslations(inspector, signal),
       ],
       keys: podManagerKeys,
       result: podManagerResult,

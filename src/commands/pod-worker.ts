@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "./examples.js";
-import { showsPodWorkers, WorkerWindow } from "./pod-worker/window.js";
-import { addHttpOption, addWindowOptions, type WindowOptions } from "./window/options.js";
-import { runWindow } from "./window/run-window.js";
+import { addHttpOption, addInspectorOptions, type InspectorOptions } from "./inspector/options.js";
+import { runInspector } from "./inspector/run.js";
+import { showsPodWorkers, WorkerInspector } from "./pod-worker/inspector.js";
 
-interface PodWorkerOptions extends WindowOptions {
+interface PodWorkerOptions extends InspectorOptions {
   readonly holdCache?: boolean;
 }
 
@@ -24,23 +24,23 @@ export function addPodWorkerCommand(program: Command, context: CliContext): void
     "curl -X POST 'http://127.0.0.1:8080/setcache?id=UID'",
     "kubelab pod-worker --yes --cri unix:///run/containerd/containerd.sock",
   );
-  addHttpOption(addWindowOptions(command, "worker-node"), "workers as JSON, and POST /setcache, there")
+  addHttpOption(addInspectorOptions(command, "worker-node"), "workers as JSON, and POST /setcache, there")
     .option("--hold-cache", "workers wait for their pod's status until they are released by hand")
     .action((options: PodWorkerOptions) => runPodWorker(context, options));
 }
 
 async function runPodWorker(context: CliContext, { holdCache, ...options }: PodWorkerOptions): Promise<void> {
-  let workers: WorkerWindow | undefined;
-  await runWindow(context, {
+  let workers: WorkerInspector | undefined;
+  await runInspector(context, {
     command: "pod-worker",
     options,
     levelOf: showsPodWorkers,
     hooks: (deps) => {
-      workers = new WorkerWindow(deps, { isHolding: holdCache === true, http: options.http });
+      workers = new WorkerInspector(deps, { isHolding: holdCache === true, http: options.http });
       return workers.hooks;
     },
-    loops: (window) => workers?.loops(window) ?? [],
-    keys: (window) => workers?.keys(window) ?? [],
-    result: (window) => workers?.result(window) ?? { text: "", json: {} },
+    loops: (inspector) => workers?.loops(inspector) ?? [],
+    keys: (inspector) => workers?.keys(inspector) ?? [],
+    result: (inspector) => workers?.result(inspector) ?? { text: "", json: {} },
   });
 }

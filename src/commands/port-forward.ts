@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
+import { openStreamEnvironment } from "./exec/environment.js";
 import { type ForwardFlag, forwardProtocolOption, type OpenForward, portForward } from "./exec/forward.js";
 import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";
-import { openPlace } from "./exec/place.js";
 import { getPod, parsePodName } from "./exec/pod.js";
 import { parseForwards, resolveForwards } from "./exec/ports.js";
 
@@ -50,13 +50,19 @@ async function runPortForward(
 ): Promise<void> {
   const name = parsePodName(text, options.namespace);
   const wanted = parseForwards(ports);
-  await using place = await openPlace(context, "port-forward", targetOptions(options), name, "running");
-  const { client } = place;
+  await using environment = await openStreamEnvironment(
+    context,
+    "port-forward",
+    targetOptions(options),
+    name,
+    "running",
+  );
+  const { client } = environment;
   await client.trace.chapter("exec", () =>
     client.trace.step("user", `Forward ports to ${name.name}`, { upstream: UPSTREAM }, async () => {
-      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      const pod = await getPod(client, name, environment.unknownPodHint, context.signal);
       const { address, protocol, frames = false } = options;
-      const { kubeVersion } = place;
+      const { kubeVersion } = environment;
       const forwards = resolveForwards(wanted, pod);
       const request = { pod, address, forwards, protocol, kubeVersion, showsFrames: frames };
       await portForward(client, request, (opened) => context.print(listeningResult(opened)), context.signal);

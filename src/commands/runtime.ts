@@ -8,12 +8,13 @@ import type { RunningRuntime } from "../runtime/start.js";
 import { parseCidr } from "../runtime/state/cidr.js";
 import { stateFolder } from "../testbed/state-folder.js";
 import type { Trace } from "../trace/trace.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder } from "../util/files.js";
 import { allUntilOneEnds, untilAborted } from "../util/loops.js";
 import { pathFrom } from "../util/paths.js";
+import { hasKeys } from "./inspector/terminal-keys.js";
 import { serveKeys } from "./pleg/keys.js";
-import { hasKeys } from "./window/terminal-keys.js";
 
 interface UpOptions {
   readonly listen?: string;
@@ -99,7 +100,7 @@ function defaultEndpoint(env: CliContext["env"]): string {
 }
 
 async function runUp(context: CliContext, options: UpOptions): Promise<void> {
-  const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
+  const { clock, trace } = context.session(defined({ speed: options.speed }));
   const { startRuntime } = await import("../runtime/start.js");
   const listen = options.listen ?? defaultEndpoint(context.env);
   if (options.listen === undefined) await makeSocketFolder(dirname(listen.slice("unix://".length)));
@@ -111,9 +112,8 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     pullMs: options.pullTime,
     podCidr: options.podCidr,
     images: options.image,
+    ...defined({ streamingAddress: options.streamingAddress, seed: options.seed }),
     ...(options.rootDir === undefined ? {} : { rootDir: pathFrom(context.cwd, options.rootDir) }),
-    ...(options.streamingAddress === undefined ? {} : { streamingAddress: options.streamingAddress }),
-    ...(options.seed === undefined ? {} : { seed: options.seed }),
   });
   await using control = await openControl(runtime, options);
   announce(context, trace, runtime, control?.url);
@@ -152,5 +152,5 @@ function announce(context: CliContext, trace: Trace, { endpoint }: RunningRuntim
   const say = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   say(`the embedded runtime listens; look with:\n  crictl --runtime-endpoint ${endpoint} pods`);
   if (control !== undefined) say(`look: curl ${control}/state; what else can be asked for: curl ${control}/`);
-  context.print({ text: endpoint, json: { endpoint, ...(control === undefined ? {} : { control }) } });
+  context.print({ text: endpoint, json: { endpoint, ...defined({ control }) } });
 }

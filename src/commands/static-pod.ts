@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "./examples.js";
-import { showsStaticPods, staticPodKeys, staticPodResult } from "./static-pod/window.js";
-import { addWindowOptions, type WindowOptions } from "./window/options.js";
-import { runWindow } from "./window/run-window.js";
+import { addInspectorOptions, type InspectorOptions } from "./inspector/options.js";
+import { runInspector } from "./inspector/run.js";
+import { showsStaticPods, staticPodKeys, staticPodResult } from "./static-pod/inspector.js";
 
 /** `kubelab static-pod`: a file becomes a static pod, which gets a mirror pod, which shows its status. */
 export function addStaticPodCommand(program: Command, context: CliContext): void {
@@ -19,8 +19,8 @@ export function addStaticPodCommand(program: Command, context: CliContext): void
     "kubelab static-pod --manifest-dir ./manifests --duration 1m",
     "kubelab static-pod --yes --cri unix:///run/containerd/containerd.sock",
   );
-  addWindowOptions(command, "static-node").action((options: WindowOptions) =>
-    runWindow(context, {
+  addInspectorOptions(command, "static-node").action((options: InspectorOptions) =>
+    runInspector(context, {
       command: "static-pod",
       options,
       levelOf: showsStaticPods,

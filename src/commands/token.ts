@@ -13,6 +13,7 @@ import {
 } from "../cluster-bootstrap/token.js";
 import { publicKeyHash } from "../pki/authority.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { tokenTable } from "./token/table.js";
@@ -81,8 +82,7 @@ async function runCreate(context: CliContext, text: string | undefined, options:
       token,
       usages,
       groups,
-      ...(description === undefined ? {} : { description }),
-      ...(expiration === undefined ? {} : { expiration }),
+      ...defined({ description, expiration }),
     });
     explainFormat(deps, token, expiration);
     await explainRights(deps, groups);

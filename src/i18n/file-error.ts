@@ -1,8 +1,8 @@
 import { describeFileError } from "../util/files.js";
-import type { Words } from "./message-error.js";
+import type { Message } from "./message-error.js";
 
 /** Why a file or folder cannot be read or written, for a learner. */
-export function fileErrorWords(error: unknown): Words {
+export function fileErrorMessage(error: unknown): Message {
   const code = (error as { readonly code?: unknown } | null)?.code;
   switch (code) {
     case "ENOENT":

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { parse } from "../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
@@ -33,8 +34,7 @@ export async function auth(session: Session, line: KubectlLine): Promise<string>
         resource: known.resource,
         group: known.apiVersion.includes("/") ? known.apiVersion.split("/")[0] : "",
         ...(known.isNamespaced ? { namespace: session.namespace } : {}),
-        ...(name === undefined ? {} : { name }),
-        ...(subresource === undefined ? {} : { subresource }),
+        ...defined({ name, subresource }),
       },
     },
   };
@@ -47,7 +47,7 @@ export async function auth(session: Session, line: KubectlLine): Promise<string>
   });
   if (status?.allowed === true) return "yes\n";
   session.context.streams.stdout.write("no\n");
-  throw new SaidError("FAILED", { verbatim: "no" }, ["rightsHint"]);
+  throw new MessageError("FAILED", { verbatim: "no" }, ["rightsHint"]);
 }
 
 async function whoAmI({ client, signal }: Session, line: KubectlLine): Promise<string> {

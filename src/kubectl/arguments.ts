@@ -1,5 +1,5 @@
 import type { MessageKey } from "../i18n/catalogue.js";
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 
 /** A kubectl line, taken apart. */
 export interface KubectlLine {
@@ -90,8 +90,11 @@ export function parseLine(argv: readonly string[]): KubectlLine {
 }
 
 /** @param key what it does not know, where `what` alone does not say it */
-export function unknown(what: string, key: MessageKey = what === "" ? "kubectlNothing" : "kubectlUnknown"): SaidError {
-  return new SaidError("USAGE", [key, { what }], ["kubectlUnknownHint"]);
+export function unknown(
+  what: string,
+  key: MessageKey = what === "" ? "kubectlNothing" : "kubectlUnknown",
+): MessageError {
+  return new MessageError("USAGE", [key, { what }], ["kubectlUnknownHint"]);
 }
 
 export function text(line: KubectlLine, flag: string): string | undefined {

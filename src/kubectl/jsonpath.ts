@@ -1,4 +1,4 @@
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 
 /**
  * A part of kubectl's JSONPath: text, `{.a.b}`, `{.a[0]}`, `{.a[*].b}`, `{.a[?(@.type=="Ready")].status}`, `{.a['b.c']}`, `{"\n"}`,
@@ -65,8 +65,8 @@ const member = (value: unknown, key: string): unknown[] =>
   typeof value === "object" && value !== null ? one((value as Record<string, unknown>)[key]) : [];
 const printed = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
-function unreadable(template: string): SaidError {
-  return new SaidError(
+function unreadable(template: string): MessageError {
+  return new MessageError(
     "USAGE",
     ["jsonPathUnreadable", { template }],
     ["jsonPathHint", { known: '{.a.b}, [0], [*], [?(@.x=="y")], range, end' }],

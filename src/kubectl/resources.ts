@@ -1,6 +1,6 @@
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, type ResourceRef } from "../client-go/rest/paths.js";
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 
 /** A kind that the server has. */
 export interface KnownResource {
@@ -37,7 +37,7 @@ export async function findResource(client: KubeClient, word: string, signal: Abo
       }
     }
   }
-  throw new SaidError("USAGE", { verbatim: `the server doesn't have a resource type "${word}"` }, ["nameAKind"]);
+  throw new MessageError("USAGE", { verbatim: `the server doesn't have a resource type "${word}"` }, ["nameAKind"]);
 }
 
 /** The core group first: most words are of it. */
@@ -63,7 +63,7 @@ export async function resourceOf(
   const { resources = [] } = await client.expect<ResourceList>({ method: "GET", path, signal });
   const found = resources.find((one) => one.kind === kind && !one.name.includes("/"));
   if (found !== undefined) return { apiVersion, resource: found.name, kind, isNamespaced: found.namespaced };
-  throw new SaidError("USAGE", { verbatim: `no matches for kind "${kind}" in version "${apiVersion}"` }, [
+  throw new MessageError("USAGE", { verbatim: `no matches for kind "${kind}" in version "${apiVersion}"` }, [
     "lookAtManifest",
   ]);
 }

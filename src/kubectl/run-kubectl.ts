@@ -3,8 +3,9 @@ import { loadKubeconfig } from "../client-go/clientcmd/kubeconfig.js";
 import type { AskingHeaders, RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { languageOf, sayIn } from "../i18n/catalogue.js";
-import { inLanguageOf, SaidError } from "../i18n/message-error.js";
+import { localized, MessageError } from "../i18n/message-error.js";
 import { Trace } from "../trace/trace.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { auth, config } from "./access.js";
 import { type KubectlLine, parseLine, text, unknown } from "./arguments.js";
@@ -43,7 +44,7 @@ const AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
  */
 export async function runKubectl(context: KubectlContext, argv: readonly string[]): Promise<void> {
   await runLine(context, argv).catch((error: unknown) => {
-    throw inLanguageOf(error, sayIn(languageOf(context.env)));
+    throw localized(error, sayIn(languageOf(context.env)));
   });
 }
 
@@ -59,14 +60,14 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
   const kubeconfig =
     named === undefined ? context.env["KUBECONFIG"] : join(named.startsWith("/") ? "/" : context.cwd, named);
   if (kubeconfig === undefined || kubeconfig === "") {
-    throw new SaidError("USAGE", ["noKubeconfig"], ["noKubeconfigHint"]);
+    throw new MessageError("USAGE", ["noKubeconfig"], ["noKubeconfigHint"]);
   }
   if (line.verb === "config" && line.words[0] !== "view") {
     context.streams.stdout.write(await editConfig(context, line, kubeconfig));
     return;
   }
   const chosen = text(line, "context");
-  const { config: found } = await loadKubeconfig(kubeconfig, chosen === undefined ? {} : { context: chosen });
+  const { config: found } = await loadKubeconfig(kubeconfig, defined({ context: chosen }));
   const token = text(line, "token");
   const asks: RestConfig = token === undefined ? found : { ...found, token };
   const { clock } = context.session({});
@@ -96,7 +97,9 @@ function asKubectl(error: unknown): never {
   const message = isUnknown
     ? "You must be logged in to the server (Unauthorized)"
     : `Error from server: ${error.message}`;
-  throw new SaidError("FAILED", { verbatim: message }, [`hint${error.code}`, { hint: error.hint }], { cause: error });
+  throw new MessageError("FAILED", { verbatim: message }, [`hint${error.code}`, { hint: error.hint }], {
+    cause: error,
+  });
 }
 
 /** By this program's own exec, without its story. */
@@ -121,6 +124,6 @@ async function execInPod(context: KubectlContext, line: KubectlLine): Promise<vo
     signal,
   });
   if (code !== 0) {
-    throw new SaidError("FAILED", { verbatim: `command terminated with exit code ${code}` }, ["seeAbove"]);
+    throw new MessageError("FAILED", { verbatim: `command terminated with exit code ${code}` }, ["seeAbove"]);
   }
 }

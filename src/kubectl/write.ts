@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "../apimachinery/api/meta.js";
 import { CSRS, objectPath, PODS } from "../client-go/rest/paths.js";
-import { fileErrorWords } from "../i18n/file-error.js";
-import { SaidError } from "../i18n/message-error.js";
+import { fileErrorMessage } from "../i18n/file-error.js";
+import { MessageError } from "../i18n/message-error.js";
+import { defined } from "../util/defined.js";
 import { parseAllDocuments } from "../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
 import { objectText } from "./output.js";
@@ -63,7 +64,7 @@ async function readObjects({ context }: Session, files: readonly string[]): Prom
     }
   }
   if (objects.length === 0)
-    throw new SaidError("BAD_FILE", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
+    throw new MessageError("BAD_FILE", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
   return objects;
 }
 
@@ -71,7 +72,7 @@ async function readText(path: string, file: string): Promise<string> {
   try {
     return await readFile(file.startsWith("/") ? file : path, "utf8");
   } catch (cause) {
-    throw new SaidError("BAD_FILE", ["pathUnreadable", { file, why: fileErrorWords(cause) }], ["nameAFile"], {
+    throw new MessageError("BAD_FILE", ["pathUnreadable", { file, why: fileErrorMessage(cause) }], ["nameAFile"], {
       cause,
     });
   }
@@ -118,7 +119,7 @@ export async function remove(session: Session, line: KubectlLine): Promise<strin
     words.push(`${object.kind}/${object.metadata?.name}`);
   }
   const grace = text(line, "grace-period");
-  const query = grace === undefined ? {} : { gracePeriodSeconds: grace };
+  const query = defined({ gracePeriodSeconds: grace });
   const waits = !context.env["KUBELAB_NO_WAIT"] && line.flags["wait"] !== undefined;
   for (const { known, names, namespace } of await namedBy(session, line, words)) {
     const all =
@@ -184,8 +185,7 @@ export async function taint(session: Session, line: KubectlLine): Promise<string
     if (match === null) throw unknown(spec, "kubectlTaintUnknown");
     const [, key = "", value, effect, removes] = match;
     taints = taints.filter((one) => one.key !== key || (effect !== undefined && one.effect !== effect));
-    if (removes === undefined)
-      taints.push({ key, effect: effect ?? "NoSchedule", ...(value === undefined ? {} : { value }) });
+    if (removes === undefined) taints.push({ key, effect: effect ?? "NoSchedule", ...defined({ value }) });
   }
   return patchAll(session, line, [kind, name], { spec: { taints } }, "tainted");
 }

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Say } from "../i18n/catalogue.js";
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 import { isAbortError } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
 import { evaluateWithin, type Waiting } from "./check.js";
-import type { LabPlace } from "./environment.js";
+import type { LabEnvironment } from "./environment.js";
 import type { CheckView, Verdict } from "./leaf-check.js";
 import { findIn } from "./match.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
@@ -29,25 +29,25 @@ export class LabRuns implements AsyncDisposable {
   readonly #kept = new Map<string, KeptCommand>();
 
   constructor(
-    readonly place: LabPlace,
+    readonly environment: LabEnvironment,
     readonly say: Say,
   ) {}
 
   /** For checks. A kept command's output so far. */
   view(): CheckView {
-    const { place, say } = this;
+    const { environment, say } = this;
     return {
-      client: place.client,
-      folder: place.folder,
+      client: environment.client,
+      folder: environment.folder,
       say,
-      output: (name) => this.#kept.get(name)?.result ?? this.#results.get(name) ?? place.output(name),
-      run: (line, signal) => place.runner.run(line, undefined, signal),
+      output: (name) => this.#kept.get(name)?.result ?? this.#results.get(name) ?? environment.output(name),
+      run: (line, signal) => environment.runner.run(line, undefined, signal),
     };
   }
 
   /** @param patience aborts when nobody wants to wait any more */
   check(check: Check, signal: AbortSignal, onWaiting?: Waiting, patience?: AbortSignal): Promise<Verdict> {
-    const { clock, wall, patienceMs } = this.place;
+    const { clock, wall, patienceMs } = this.environment;
     return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting, patience);
   }
 
@@ -58,7 +58,7 @@ export class LabRuns implements AsyncDisposable {
     onOutput: OutputListener | undefined,
     signal: AbortSignal,
   ): Promise<CommandResult> {
-    const result = await this.place.runner.run(line, onOutput, signal);
+    const result = await this.environment.runner.run(line, onOutput, signal);
     this.#results.set(name, result);
     return result;
   }
@@ -76,10 +76,10 @@ export class LabRuns implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     await this.stop(name);
-    const kept = this.place.runner.keep(line, onOutput);
+    const kept = this.environment.runner.keep(line, onOutput);
     this.#kept.set(name, kept);
     if (until === undefined) return;
-    const { wall, patienceMs } = this.place;
+    const { wall, patienceMs } = this.environment;
     const limitMs = wall.now() + BEGIN_LIMIT_MS + patienceMs;
     while (findIn(`${kept.result.stdout}\n${kept.result.stderr}`, until) === undefined) {
       const hasEnded = kept.result.code !== undefined;
@@ -130,8 +130,8 @@ export class LabRuns implements AsyncDisposable {
     signal: AbortSignal,
     onWaiting: Waiting | undefined,
   ): Promise<void> {
-    const { clock, wall } = this.place;
-    if (inject !== "time-passes" || onWaiting === undefined) return this.place.inject(inject, args, signal);
+    const { clock, wall } = this.environment;
+    if (inject !== "time-passes" || onWaiting === undefined) return this.environment.inject(inject, args, signal);
     const untilMs = clock.now() + Number(args["minutes"]) * 60_000;
     const over = new AbortController();
     const countDown = async () => {
@@ -143,14 +143,14 @@ export class LabRuns implements AsyncDisposable {
     const counted = countDown().catch((error: unknown) => {
       if (!isAbortError(error)) throw error;
     });
-    await this.place.inject(inject, args, signal).finally(() => over.abort());
+    await this.environment.inject(inject, args, signal).finally(() => over.abort());
     await counted;
   }
 
   async #write(file: string, text: string, mode = "644"): Promise<void> {
-    const path = join(this.place.folder, file);
-    if (relative(this.place.folder, path).startsWith("..")) {
-      throw new SaidError("USAGE", ["labWrites", { file }], ["labWritesHint"]);
+    const path = join(this.environment.folder, file);
+    if (relative(this.environment.folder, path).startsWith("..")) {
+      throw new MessageError("USAGE", ["labWrites", { file }], ["labWritesHint"]);
     }
     await makeFolder(dirname(path));
     await writeFile(path, text, { mode: Number.parseInt(mode, 8) });

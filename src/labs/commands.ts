@@ -22,7 +22,7 @@ function linesOf(script: string): string[] {
   return [trimmed, ...trimmed.split("\n").map((line) => line.trim())];
 }
 
-/** Command lines in inline code and in fenced blocks, with the line they stand in. Words such as `kubectl` alone are none. */
+/** Command lines in inline code and in fenced blocks, with the line they stand in. Message such as `kubectl` alone are none. */
 export function commandsInText(markdown: string): readonly { readonly line: number; readonly command: string }[] {
   const out: { line: number; command: string }[] = [];
   let isFenced = false;

@@ -1,8 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { LANGUAGES, type Language, type Say, sayIn } from "../i18n/catalogue.js";
-import { fileErrorWords } from "../i18n/file-error.js";
-import { spoken } from "../i18n/message-error.js";
+import { fileErrorMessage } from "../i18n/file-error.js";
+import { formatMessage } from "../i18n/message-error.js";
+import { defined } from "../util/defined.js";
 import { isRecord } from "../util/records.js";
 import { parseDefinition } from "./definition-file.js";
 import type { Lab } from "./lab.js";
@@ -76,7 +77,7 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
     try {
       contents.set(name, await readFile(join(folder, name), "utf8"));
     } catch (error) {
-      problems.push({ file: join(folder, name), message: spoken(fileErrorWords(error), say) });
+      problems.push({ file: join(folder, name), message: formatMessage(fileErrorMessage(error), say) });
     }
   }
   const yaml = contents.get("lab.yaml");
@@ -112,7 +113,7 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
 /** A problem with the line that it gives, or in which what it is about stands first. */
 function located(problem: Omit<LabProblem, "file"> | RuleProblem, content: string, file: string): LabProblem {
   const line = problem.line ?? ("near" in problem ? lineWith(content, problem.near) : undefined);
-  return { file, message: problem.message, ...(line === undefined ? {} : { line }) };
+  return { file, message: problem.message, ...defined({ line }) };
 }
 
 /** The first line that has `part`, counted from 1. */
@@ -154,7 +155,7 @@ function withoutDoubles(compiled: readonly Compiled[], say: Say): readonly Compi
         value,
         other: basename(other.folder),
       });
-      return [located({ message, ...(line === undefined ? {} : { line }) }, "", join(one.folder, "lab.yaml"))];
+      return [located({ message, ...defined({ line }) }, "", join(one.folder, "lab.yaml"))];
     });
     if (doubles.length === 0) return one;
     const { lab: _lab, ...rest } = one;

@@ -15,30 +15,33 @@ import { Trace } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { LabProcess } from "./context.js";
-import type { LabPlace } from "./environment.js";
-import { makePlace, type Reader } from "./make-environment.js";
+import type { LabEnvironment } from "./environment.js";
+import { makeEnvironment, type Reader } from "./make-environment.js";
 import { LabNodes } from "./nodes.js";
 import { labFolderPrefix } from "./process-leftovers.js";
 import type { LabDefinition } from "./schema.js";
 
-export interface EmbeddedPlaceOptions extends Reader {
+export interface EmbeddedEnvironmentOptions extends Reader {
   /** of the running cluster, as `kubelab --cluster` names it */
   readonly clusterName: string;
-  /** of that name; it goes with the place */
+  /** of that name; released with the environment */
   readonly lock?: AsyncDisposable;
   readonly speed: number;
   /** release and nodes of the cluster */
   readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
   /** even where there is one: labs then use the built-in one */
   readonly withoutKubectl?: boolean;
-  /** see LabPlace; default 0 */
+  /** see LabEnvironment; default 0 */
   readonly patienceMs?: number;
 }
 
 /**
  * A cluster for one lab, in this process: control plane, nodes, a folder. Other processes find it as any `kubelab cluster up`.
  */
-export async function openEmbeddedPlace(context: LabProcess, options: EmbeddedPlaceOptions): Promise<LabPlace> {
+export async function openEmbeddedEnvironment(
+  context: LabProcess,
+  options: EmbeddedEnvironmentOptions,
+): Promise<LabEnvironment> {
   const { clusterName, speed, definition, columns } = options;
   const { kubeVersion } = definition;
   const closers: (() => Promise<void>)[] = [async () => options.lock?.[Symbol.asyncDispose]()];
@@ -98,7 +101,7 @@ export async function openEmbeddedPlace(context: LabProcess, options: EmbeddedPl
       setSpeed,
       close,
     };
-    return await makePlace(context, parts, options);
+    return await makeEnvironment(context, parts, options);
   } catch (error) {
     await close();
     throw error;

@@ -6,7 +6,7 @@ import type { Values } from "./variables.js";
 export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
 
 /** Where a lab happens: a cluster, a folder, programs. Only the rooms above know how one is made. */
-export interface LabPlace extends AsyncDisposable {
+export interface LabEnvironment extends AsyncDisposable {
   /** the lab's own: its commands run in it, it goes away with the lab */
   readonly folder: string;
   /** as the cluster's administrator */
@@ -25,7 +25,7 @@ export interface LabPlace extends AsyncDisposable {
   readonly canSetSpeed: boolean;
   /** Time does not jump: it goes on from where it is. @throws LabError USAGE where time is not the lab's */
   setSpeed(factor: number): Promise<void>;
-  /** What something of the place tells by itself: `node-1`. @returns undefined: there is nothing of this name */
+  /** The trace of a part of the environment: `node-1`. @returns undefined: no part has this name */
   output(name: string): CommandResult | undefined;
   /**
    * Does what no command does: see `injection-names.ts`.

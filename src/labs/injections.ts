@@ -1,7 +1,8 @@
 import { GRPC_CODES, type GrpcCode } from "../cri/status.js";
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 import type { ContainerSnapshot, RuntimeControl, SandboxSnapshot } from "../runtime/control/control.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import type { InjectionArguments } from "./environment.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
 
@@ -42,8 +43,7 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
       const signal = text(args, "signal");
       return control.killContainer(containerOf(control, args, "running").containerId, {
         oom: args["oom"] === true,
-        ...(exitCode === undefined ? {} : { exitCode }),
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ exitCode, signal }),
       });
     }
     case "remove-container":
@@ -59,7 +59,7 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
     case "drop-events":
       return control.dropEvents(number(args, "count") ?? true);
     default:
-      throw new SaidError("USAGE", ["injectionUnknown", { name }], ["injectionUnknownHint"]);
+      throw new MessageError("USAGE", ["injectionUnknown", { name }], ["injectionUnknownHint"]);
   }
 }
 
@@ -72,8 +72,7 @@ function setFault(control: RuntimeControl, args: InjectionArguments): void {
   const isFault = hangs === true || delayMs !== undefined || code !== undefined;
   const fault = {
     hangs: hangs === true,
-    ...(delayMs === undefined ? {} : { delayMs }),
-    ...(count === undefined ? {} : { count }),
+    ...defined({ delayMs, count }),
     ...(code === undefined ? {} : { fail: { code, message } }),
   };
   control.setFault(text(args, "rpc") ?? "*", isFault ? fault : undefined);
@@ -88,7 +87,7 @@ function sandboxOf(control: RuntimeControl, args: InjectionArguments): SandboxSn
     .sort((a, b) => Number(b.state === "ready") - Number(a.state === "ready") || b.attempt - a.attempt);
   if (found !== undefined) return found;
   const names = [...new Set(sandboxes.map(({ name }) => name))].join(", ") || "-";
-  throw new SaidError("USAGE", ["runtimeHasNoPod", { pod }], ["itHas", { names }]);
+  throw new MessageError("USAGE", ["runtimeHasNoPod", { pod }], ["itHas", { names }]);
 }
 
 /** The newest container of the pod, of the name that is given. @throws LabError USAGE */
@@ -105,7 +104,7 @@ function containerOf(
   if (found !== undefined) return found;
   const what = [state, wanted].filter((one) => one !== undefined).join(" ") || "-";
   const names = sandbox.containers.map((one) => `${one.name} (${one.state})`).join(", ") || "-";
-  throw new SaidError("USAGE", ["podHasNoContainer", { pod: sandbox.name, what }], ["itHas", { names }]);
+  throw new MessageError("USAGE", ["podHasNoContainer", { pod: sandbox.name, what }], ["itHas", { names }]);
 }
 
 function text(args: InjectionArguments, key: string): string | undefined {
@@ -123,7 +122,10 @@ function oneOf<T extends string>(args: InjectionArguments, key: string, known: I
   const value = text(args, key) ?? "";
   const found = [...known].find((one) => one === value);
   if (found === undefined) {
-    throw new SaidError("USAGE", { verbatim: `${key}: ${value}` }, ["expectedOneOf", { names: [...known].join(", ") }]);
+    throw new MessageError("USAGE", { verbatim: `${key}: ${value}` }, [
+      "expectedOneOf",
+      { names: [...known].join(", ") },
+    ]);
   }
   return found;
 }

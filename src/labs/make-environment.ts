@@ -4,7 +4,7 @@ import type { Language } from "../i18n/catalogue.js";
 import { LANGUAGE_VARIABLE } from "../i18n/catalogue.js";
 import { SystemClock } from "../util/clock.js";
 import type { LabProcess } from "./context.js";
-import type { LabPlace } from "./environment.js";
+import type { LabEnvironment } from "./environment.js";
 import { inject } from "./injections.js";
 import type { LabNodes } from "./nodes.js";
 import { writePrograms } from "./programs.js";
@@ -17,8 +17,8 @@ export interface Reader {
   readonly language: Language;
 }
 
-/** What a place is made of, whoever's the cluster is. */
-export interface PlaceParts {
+/** The parts of an environment, on an embedded cluster or on a real one. */
+export interface EnvironmentParts {
   readonly folder: string;
   /** address of the API server */
   readonly server: string;
@@ -33,15 +33,19 @@ export interface PlaceParts {
   readonly variables: Readonly<Record<string, string>>;
   /** even where there is one: labs then use the built-in one */
   readonly withoutKubectl: boolean;
-  /** see LabPlace */
+  /** see LabEnvironment */
   readonly patienceMs: number;
   readonly canSetSpeed: boolean;
   setSpeed(factor: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A lab's place from its parts: its commands, and a terminal beside it, have the same variables. */
-export async function makePlace(context: LabProcess, parts: PlaceParts, reader: Reader): Promise<LabPlace> {
+/** Makes an environment from its parts. Commands and a second terminal get the same variables. */
+export async function makeEnvironment(
+  context: LabProcess,
+  parts: EnvironmentParts,
+  reader: Reader,
+): Promise<LabEnvironment> {
   const { folder, server, kubeconfig, client, clock, nodes, onNode, patienceMs, canSetSpeed, setSpeed, close } = parts;
   const { env, random, self, program } = context;
   const { columns, isColoured, language } = reader;

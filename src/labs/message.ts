@@ -41,7 +41,7 @@ export type LabMessage =
   | { readonly kind: "answer"; readonly given: string; readonly right: string; readonly text: string }
   | { readonly kind: "look"; readonly line: string }
   /** `pkg/kubelet/pleg/generic.go relist` */
-  | { readonly kind: "upstream"; readonly place: string }
+  | { readonly kind: "upstream"; readonly path: string }
   | {
       readonly kind: "waiting";
       /** "": there is nothing to see of it */

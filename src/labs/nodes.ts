@@ -1,6 +1,6 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 import type { Taint } from "../kubelet/nodestatus/node.js";
 import type { ControlServer } from "../runtime/control/http.js";
 import type { RunningRuntime } from "../runtime/start.js";
@@ -63,7 +63,7 @@ export class LabNodes implements AsyncDisposable {
     const found = name === undefined && machines.length === 1 ? machines[0] : this.#machines.get(name ?? "");
     if (found !== undefined) return found;
     const known = machines.length === 0 ? "-" : [...this.#machines.keys()].join(", ");
-    throw new SaidError("USAGE", name === undefined ? ["noNodeMeant"] : ["noNode", { name }], [
+    throw new MessageError("USAGE", name === undefined ? ["noNodeMeant"] : ["noNode", { name }], [
       "itsNodes",
       { names: known },
     ]);

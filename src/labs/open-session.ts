@@ -1,14 +1,14 @@
-import { SpokenError } from "../i18n/message-error.js";
+import { LocalizedError } from "../i18n/message-error.js";
 import { isRunning, lockCluster, readClusterState } from "../testbed/cluster-state.js";
 import { LabBroken } from "./actions.js";
 import { commandsOf } from "./commands.js";
 import type { LabContext, LabProcess } from "./context.js";
-import { type EmbeddedPlaceOptions, openEmbeddedPlace } from "./embedded-environment.js";
-import type { LabPlace } from "./environment.js";
+import { type EmbeddedEnvironmentOptions, openEmbeddedEnvironment } from "./embedded-environment.js";
+import type { LabEnvironment } from "./environment.js";
 import type { LabSummary } from "./library.js";
 import type { LabMessage } from "./message.js";
 import type { RealTarget } from "./own/cluster.js";
-import { OWN_NODE_PREFIX, openRealPlace } from "./own/environment.js";
+import { OWN_NODE_PREFIX, openOwnEnvironment } from "./own/environment.js";
 import { clearLeftovers } from "./process-leftovers.js";
 import { isOnPath } from "./programs.js";
 import { LabSession } from "./session.js";
@@ -25,7 +25,7 @@ export interface OpenSessionOptions {
 
 export interface OpenSession extends AsyncDisposable {
   readonly session: LabSession;
-  readonly place: LabPlace;
+  readonly environment: LabEnvironment;
   readonly written: () => Promise<void>;
 }
 
@@ -45,11 +45,12 @@ export async function openSession(
 ): Promise<OpenSession> {
   const { context, store, library, language } = env;
   const found = await library.load(summary.id);
-  if (found === undefined) throw new SpokenError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
+  if (found === undefined)
+    throw new LocalizedError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
   const lab = real === undefined ? found : withNodesNamed(found, OWN_NODE_PREFIX);
   for (const program of lab.definition.needs) {
     if (isOnPath(program, context.env)) continue;
-    throw new SpokenError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
+    throw new LocalizedError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
   }
   if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
     context.notice(env.say("kubectlMissing"));
@@ -67,11 +68,12 @@ export async function openSession(
   const realPlace =
     real === undefined
       ? undefined
-      : await openRealPlace(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
+      : await openOwnEnvironment(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
   const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
   const { definition } = lab;
   const embedded = { speed: speed ?? definition.speed, definition, ...shown };
-  const place = realPlace ?? (await openEmbeddedPlace(context, { ...(await claimClusterName(context)), ...embedded }));
+  const environment =
+    realPlace ?? (await openEmbeddedEnvironment(context, { ...(await claimClusterName(context)), ...embedded }));
   const { note, written } = trackProgress(store, summary);
   let isQuiet = false;
   const emit = (message: LabMessage) => {
@@ -79,13 +81,13 @@ export async function openSession(
     note(message);
     onMessage(message);
   };
-  const session = new LabSession(lab, place, { language, seed, emit });
+  const session = new LabSession(lab, environment, { language, seed, emit });
   const close = async () => {
     try {
       await session[Symbol.asyncDispose]();
       if (realPlace !== undefined) await cleanUp(env, session);
     } finally {
-      await place[Symbol.asyncDispose]();
+      await environment[Symbol.asyncDispose]();
     }
     await written();
   };
@@ -94,13 +96,18 @@ export async function openSession(
     isQuiet = true;
     for (const step of done) await redo(env, session, step);
     isQuiet = false;
-    return { session, place, written, [Symbol.asyncDispose]: close };
+    return { session, environment, written, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     if (!(error instanceof LabBroken)) throw error;
-    throw new SpokenError("FAILED", `${env.say("labBroken")}: ${error.message}`, `kubelab learn reset ${summary.id}`, {
-      cause: error,
-    });
+    throw new LocalizedError(
+      "FAILED",
+      `${env.say("labBroken")}: ${error.message}`,
+      `kubelab learn reset ${summary.id}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -126,7 +133,9 @@ async function redo({ say, context: { signal } }: LabContext, session: LabSessio
 }
 
 /** `learn`, or `learn-2` where another lab is under way in another terminal. */
-async function claimClusterName({ env }: LabProcess): Promise<Pick<EmbeddedPlaceOptions, "clusterName" | "lock">> {
+async function claimClusterName({
+  env,
+}: LabProcess): Promise<Pick<EmbeddedEnvironmentOptions, "clusterName" | "lock">> {
   for (let count = 1; ; count++) {
     const clusterName = count === 1 ? LEARN_CLUSTER : `${LEARN_CLUSTER}-${count}`;
     const state = await readClusterState(env, clusterName);

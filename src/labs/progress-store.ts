@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { fileErrorWords } from "../i18n/file-error.js";
-import { SaidError } from "../i18n/message-error.js";
+import { fileErrorMessage } from "../i18n/file-error.js";
+import { MessageError } from "../i18n/message-error.js";
 import { stateFolder } from "../testbed/state-folder.js";
 import type { Clock } from "../util/clock.js";
 import { makeFolder } from "../util/files.js";
@@ -21,8 +21,8 @@ export async function makeLearnFolder(env: Env): Promise<string> {
     await makeFolder(folder, 0o700);
     return folder;
   } catch (cause) {
-    const why = fileErrorWords(cause);
-    throw new SaidError("BAD_FILE", ["fileUnwritable", { file: folder, why }], ["stateFolderHint"], { cause });
+    const why = fileErrorMessage(cause);
+    throw new MessageError("BAD_FILE", ["fileUnwritable", { file: folder, why }], ["stateFolderHint"], { cause });
   }
 }
 

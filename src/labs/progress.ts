@@ -1,6 +1,6 @@
 import { readFile, rename } from "node:fs/promises";
-import { fileErrorWords } from "../i18n/file-error.js";
-import { SaidError } from "../i18n/message-error.js";
+import { fileErrorMessage } from "../i18n/file-error.js";
+import { MessageError } from "../i18n/message-error.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 
@@ -112,7 +112,7 @@ function isFurther(a: LabProgress, b: LabProgress): boolean {
 }
 
 export function newer(file: string, version: number): LabError {
-  return new SaidError(
+  return new MessageError(
     "BAD_FILE",
     ["progressFileNewer", { file, found: version, known: KNOWN_VERSION }],
     ["progressFileNewerHint"],
@@ -120,7 +120,7 @@ export function newer(file: string, version: number): LabError {
 }
 
 function unreadable(file: string, cause: unknown): LabError {
-  return new SaidError("BAD_FILE", ["fileUnreadable", { file, why: fileErrorWords(cause) }], ["stateFolderHint"], {
+  return new MessageError("BAD_FILE", ["fileUnreadable", { file, why: fileErrorMessage(cause) }], ["stateFolderHint"], {
     cause,
   });
 }

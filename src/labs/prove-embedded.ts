@@ -1,6 +1,6 @@
 import { LabError } from "../util/errors.js";
 import type { LabProcess } from "./context.js";
-import { openEmbeddedPlace } from "./embedded-environment.js";
+import { openEmbeddedEnvironment } from "./embedded-environment.js";
 import type { Lab } from "./lab.js";
 import { type Proof, proveLab } from "./prove.js";
 
@@ -29,7 +29,7 @@ export async function proveOnEmbedded(
 ): Promise<Proof> {
   const { id, proofSpeed } = lab.definition;
   try {
-    await using place = await openEmbeddedPlace(context, {
+    await using environment = await openEmbeddedEnvironment(context, {
       clusterName: id,
       speed: proofSpeed,
       definition: lab.definition,
@@ -39,7 +39,7 @@ export async function proveOnEmbedded(
       patienceMs: PATIENCE_MS,
       ...options,
     });
-    return await proveLab(lab, place, { language: "en", seed }, context.signal);
+    return await proveLab(lab, environment, { language: "en", seed }, context.signal);
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     return { lab: id, steps: lab.definition.steps.length, problems: [`its cluster does not start: ${error.message}`] };

@@ -1,6 +1,6 @@
 import type { Language } from "../i18n/catalogue.js";
 import { LabBroken } from "./actions.js";
-import type { LabPlace } from "./environment.js";
+import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
 import { LabSession } from "./session.js";
@@ -23,11 +23,19 @@ export interface Proof {
  * prediction has exactly one right answer, the lines to look at are there, commands end as they should.
  * @throws the signal's reason
  */
-export async function proveLab(lab: Lab, place: LabPlace, options: ProofOptions, signal: AbortSignal): Promise<Proof> {
+export async function proveLab(
+  lab: Lab,
+  environment: LabEnvironment,
+  options: ProofOptions,
+  signal: AbortSignal,
+): Promise<Proof> {
   const { id, steps } = lab.definition;
   const problems: string[] = [];
   const messages: LabMessage[] = [];
-  await using session = new LabSession(lab, place, { ...options, emit: (message) => void messages.push(message) });
+  await using session = new LabSession(lab, environment, {
+    ...options,
+    emit: (message) => void messages.push(message),
+  });
   try {
     await session.begin(signal);
     while (session.step !== undefined) {

@@ -2,7 +2,7 @@ import type { Language } from "../i18n/catalogue.js";
 import { type Say, sayIn } from "../i18n/catalogue.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Waiting, withinMs } from "./check.js";
-import type { LabPlace } from "./environment.js";
+import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
@@ -45,14 +45,14 @@ export class LabSession implements AsyncDisposable {
 
   constructor(
     lab: Lab,
-    readonly place: LabPlace,
+    readonly environment: LabEnvironment,
     { language, seed, done = [], emit }: SessionOptions,
   ) {
-    const values = { ...place.given, ...chooseValues(lab.definition, seed) };
+    const values = { ...environment.given, ...chooseValues(lab.definition, seed) };
     this.definition = fillAll(lab.definition, values);
     this.text = fillAll(lab.text[language], values);
     this.#say = sayIn(language);
-    this.runs = new LabRuns(place, this.#say);
+    this.runs = new LabRuns(environment, this.#say);
     this.#emit = emit;
     const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
     this.#index = next < 0 ? this.definition.steps.length : next;
@@ -74,7 +74,7 @@ export class LabSession implements AsyncDisposable {
   async begin(signal: AbortSignal): Promise<void> {
     const { title, summary, introduction } = this.text;
     const { id, number, minutes } = this.definition;
-    this.#emit({ kind: "lab", id, number, title, summary, minutes, elsewhere: this.place.elsewhere });
+    this.#emit({ kind: "lab", id, number, title, summary, minutes, elsewhere: this.environment.elsewhere });
     let count = 0;
     for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
@@ -215,7 +215,7 @@ export class LabSession implements AsyncDisposable {
 
   /** Outcomes are asked one after the other while the cluster goes on: what holds is known when exactly one does. */
   async #outcomesOf(step: PredictStep, signal: AbortSignal): Promise<readonly string[]> {
-    const { wall, patienceMs } = this.place;
+    const { wall, patienceMs } = this.environment;
     const untilMs = wall.now() + SETTLE_MS + patienceMs;
     for (;;) {
       const right: string[] = [];
@@ -252,7 +252,7 @@ export class LabSession implements AsyncDisposable {
     const found = linesWith(text, step.lines);
     for (const line of found.flatMap((lines) => lines ?? [])) this.#emit({ kind: "look", line });
     const missing = step.lines.filter((_, i) => found[i] === undefined);
-    this.#emit({ kind: "upstream", place: step.upstream });
+    this.#emit({ kind: "upstream", path: step.upstream });
     for (const matches of missing) {
       const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());
       this.#emit({ kind: "verdict", ...verdict });

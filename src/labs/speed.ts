@@ -1,6 +1,6 @@
 import type { Say } from "../i18n/catalogue.js";
-import { SpokenError } from "../i18n/message-error.js";
-import type { LabPlace } from "./environment.js";
+import { LocalizedError } from "../i18n/message-error.js";
+import type { LabEnvironment } from "./environment.js";
 
 const SLOWEST = 0.01;
 const FASTEST = 10_000;
@@ -15,14 +15,14 @@ export function factorOf(word: string): number | undefined {
 export function parseFactor(word: string, say: Say): number {
   const factor = factorOf(word);
   if (factor !== undefined) return factor;
-  throw new SpokenError("USAGE", say("speedBad", { given: word }), "kubelab learn speed 20");
+  throw new LocalizedError("USAGE", say("speedBad", { given: word }), "kubelab learn speed 20");
 }
 
 /** `+`: twice as fast; `-`: half. @returns the new speed; undefined: another key */
-export async function speedByKey(key: string, place: LabPlace): Promise<number | undefined> {
+export async function speedByKey(key: string, environment: LabEnvironment): Promise<number | undefined> {
   const change = key === "+" || key === "=" ? 2 : key === "-" ? 0.5 : undefined;
   if (change === undefined) return undefined;
-  const factor = Math.min(FASTEST, Math.max(SLOWEST, place.speed * change));
-  await place.setSpeed(factor);
+  const factor = Math.min(FASTEST, Math.max(SLOWEST, environment.speed * change));
+  await environment.setSpeed(factor);
   return factor;
 }

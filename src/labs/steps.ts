@@ -1,4 +1,4 @@
-import { SaidError } from "../i18n/message-error.js";
+import { MessageError } from "../i18n/message-error.js";
 import { nearest } from "../util/nearest.js";
 import { outputsAskedFor } from "./references.js";
 import type { Check, DoStep, LabDefinition, Step } from "./schema.js";
@@ -27,18 +27,18 @@ export function isNoticed(step: DoStep, definition: LabDefinition): boolean {
   return step.expect !== undefined && !outputsAskedFor(definition).includes(step.id);
 }
 
-/** @throws SaidError USAGE for an answer to a step that asks nothing, and for one that is none of its choices */
+/** @throws MessageError USAGE for an answer to a step that asks nothing, and for one that is none of its choices */
 export function checkChoice(step: Step, given: string): void {
   const { id } = step;
   if (!("predict" in step)) {
     const isFor =
       "do" in step ? "doHint" : "observe" in step ? "observeHint" : "check" in step ? "checkHint" : "readHint";
-    throw new SaidError("USAGE", ["asksNothing", { step: id, given }], [isFor]);
+    throw new MessageError("USAGE", ["asksNothing", { step: id, given }], [isFor]);
   }
   if (step.predict.includes(given)) return;
   const like = nearest(step.predict, given);
   const values = { step: id, given };
-  throw new SaidError(
+  throw new MessageError(
     "USAGE",
     like === undefined ? ["noSuchChoice", values] : ["noSuchChoiceNearest", { ...values, nearest: like }],
     ["noSuchChoiceHint", { choices: step.predict.join(", ") }],

@@ -9,7 +9,7 @@ import { isAbortError } from "../util/errors.js";
 import type { Random } from "../util/random.js";
 import type { Target } from "./target.js";
 
-export interface SceneryDeps {
+export interface EvictionFixtureDeps {
   readonly target: Target;
   /** the administrator's */
   readonly client: KubeClient;
@@ -28,8 +28,8 @@ const ATTEMPT_PAUSE_MS = 100;
  *
  * Only for a cluster that was started for this command. The neighbour's heartbeats go on until `signal` aborts.
  */
-export async function setScenery(
-  deps: SceneryDeps,
+export async function startEvictionFixture(
+  deps: EvictionFixtureDeps,
   agent: NodeAgent,
   options: { readonly nodeName: string; readonly kubeVersion: string },
   signal: AbortSignal,
@@ -37,7 +37,7 @@ export async function setScenery(
   const { target, clock, random, trace } = deps;
   const { nodeName, kubeVersion } = options;
   const neighbourName = `${nodeName}-neighbour`;
-  const text = `Scenery: node ${neighbourName} stays healthy, and two pods run on ${nodeName}: "hasty" tolerates an unreachable node for 20 s, "patient" for the default 300 s.`;
+  const text = `Fixture: node ${neighbourName} stays healthy, and two pods run on ${nodeName}: "hasty" tolerates an unreachable node for 20 s, "patient" for the default 300 s.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
   // Its story is not the one told here: it goes to a trace that nobody reads.
   const quiet = { clock, random, trace: new Trace(clock) };
@@ -57,7 +57,7 @@ export async function setScenery(
 
 /** Creates a pod on the node (as the administrator) and declares it running (as the node). */
 async function addPod(
-  { client, clock }: SceneryDeps,
+  { client, clock }: EvictionFixtureDeps,
   agent: NodeAgent,
   nodeName: string,
   name: string,

@@ -4,12 +4,13 @@ import { parseCaCertHash } from "../kubelet/certificate/discovery.js";
 import { checkNodeName } from "../kubelet/certificate/node-identity.js";
 import type { Taint } from "../kubelet/nodestatus/node.js";
 import { checkResources, type NodeResources } from "../kubelet/nodestatus/resources.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import type { TargetOptions } from "./target.js";
 
 /** Where a join is asked for. */
-export interface JoinPlace {
+export interface JoinDefaults {
   /** folder of the nodes that have none of their own */
   readonly home: string;
   /** that paths are relative to */
@@ -80,7 +81,7 @@ const MIN_CERT_DURATION_MS = 600_000;
  * @param place.home where nodes' folders are kept when no --dir is given
  * @throws LabError USAGE
  */
-export function planJoin(options: JoinOptions, place: JoinPlace): JoinPlan {
+export function planJoin(options: JoinOptions, place: JoinDefaults): JoinPlan {
   const nodeName = checkNodeName(options.node);
   const discovery = planDiscovery(options);
   if (discovery.kind !== "by-target" && options.token === undefined) {
@@ -115,7 +116,7 @@ export function planJoin(options: JoinOptions, place: JoinPlace): JoinPlan {
     insecureSkipTlsVerify: options.insecureSkipTlsVerify === true,
     jitter: options.jitter === true,
     yes: options.yes === true,
-    ...(place.taints === undefined ? {} : { taints: place.taints }),
+    ...defined({ taints: place.taints }),
   };
 }
 

@@ -16,6 +16,7 @@ import { movedTo, noteMove } from "../kubelet/certificate/node-kubeconfig.js";
 import { NodeAgent } from "../kubelet/node.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import { untilAborted } from "../util/loops.js";
@@ -100,7 +101,7 @@ export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
       kubeVersion,
       resources: plan.resources,
       jitter: plan.jitter,
-      ...(plan.taints === undefined ? {} : { taints: plan.taints }),
+      ...defined({ taints: plan.taints }),
     },
   );
   try {
@@ -133,7 +134,7 @@ function decide({ plan, clock, trace, target, store }: JoinSession): Promise<Boo
       kubeconfigPath: store.kubeconfigPath,
       nowMs: clock.now(),
       force: plan.force,
-      ...(caPem === undefined ? {} : { caPem }),
+      ...defined({ caPem }),
       ...(plan.discovery.kind === "by-target" ? {} : { server: plan.discovery.server }),
     });
     const what = decision.needed ? "yes: bootstrap with a token" : "no: use what is there";
@@ -164,8 +165,7 @@ function clusterOf(target: Target, plan: JoinPlan): RestConfig {
   if (plan.insecureSkipTlsVerify || insecureSkipTlsVerify === true) return { server, insecureSkipTlsVerify: true };
   return {
     server,
-    ...(caPem === undefined ? {} : { caPem }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...defined({ caPem, tlsServerName }),
   };
 }
 
@@ -214,7 +214,7 @@ async function requestAsNode(
       ...(plan.takesOver === true
         ? {}
         : { refuseTakenName: { orAskAs: administrator === undefined ? [] : [administrator.client] } }),
-      ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+      ...defined({ expirationSeconds: plan.expirationSeconds }),
       timedOutHint: (csrName) => timedOutHint(session, csrName),
       whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),
     },

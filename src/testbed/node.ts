@@ -8,6 +8,7 @@ import type { RunningRuntime } from "../runtime/start.js";
 import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
 import { type JoinedNode, openStore, prepareNode } from "./join.js";
@@ -31,7 +32,7 @@ export interface StartNodeOptions {
   /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
   readonly machineRuntime?: RunningRuntime;
   /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
-  readonly isPlayed?: boolean;
+  readonly isSimulated?: boolean;
   readonly hooks?: PartsHooks;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
@@ -106,17 +107,19 @@ export async function startNode(
         rootDir,
         isNodeKept: joined !== undefined,
         machine:
-          runtime === undefined && options.isPlayed !== true
+          runtime === undefined && options.isSimulated !== true
             ? REAL_MACHINE
-            : await playedMachine(rootDir, plan.nodeName),
+            : await simulatedMachine(rootDir, plan.nodeName),
         rotateServerCertificates: options.rotateServerCertificates === true,
-        ...(options.port === undefined ? {} : { port: options.port }),
-        ...(options.clusterDns === undefined ? {} : { clusterDns: options.clusterDns }),
-        ...(options.clusterDomain === undefined ? {} : { clusterDomain: options.clusterDomain }),
-        ...(options.logRotatePolicy === undefined ? {} : { logRotatePolicy: options.logRotatePolicy }),
-        ...(options.manifestDir === undefined ? {} : { manifestDir: options.manifestDir }),
-        ...(options.manifestUrl === undefined ? {} : { manifestUrl: options.manifestUrl }),
-        ...(plan.expirationSeconds === undefined ? {} : { expirationSeconds: plan.expirationSeconds }),
+        ...defined({
+          port: options.port,
+          clusterDns: options.clusterDns,
+          clusterDomain: options.clusterDomain,
+          logRotatePolicy: options.logRotatePolicy,
+          manifestDir: options.manifestDir,
+          manifestUrl: options.manifestUrl,
+          expirationSeconds: plan.expirationSeconds,
+        }),
       },
       context.signal,
     );
@@ -132,7 +135,7 @@ export async function startNode(
 }
 
 function hooksOf({ hooks }: StartNodeOptions) {
-  return hooks === undefined ? {} : { hooks };
+  return defined({ hooks });
 }
 
 const REAL_MACHINE: NodeMachine = {
@@ -142,7 +145,7 @@ const REAL_MACHINE: NodeMachine = {
 };
 
 /** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
-async function playedMachine(rootDir: string, nodeName: string): Promise<NodeMachine> {
+async function simulatedMachine(rootDir: string, nodeName: string): Promise<NodeMachine> {
   const hostsFile = join(rootDir, "hosts");
   await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n127.0.0.1\t${nodeName}\n`);
   return { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile, resolvConf: "" };
@@ -160,7 +163,7 @@ async function startEmbeddedRuntime(
     random: context.random,
     // The kubelet tells the story here; what the runtime does about it is for who wants more.
     traceLevel: 2,
-    ...(pullMs === undefined ? {} : { pullMs }),
+    ...defined({ pullMs }),
   });
 }
 

@@ -11,10 +11,10 @@ const NAMESPACE = "default";
 const SERVE = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1; done"];
 
 /**
- * What a window's keys do behind the kubelet's back: pods in the API, as an administrator, and manifests in a folder that
- * is the window's own.
+ * What a inspector's keys do behind the kubelet's back: pods in the API, as an administrator, and manifests in a folder that
+ * is the inspector's own.
  */
-export class Scenery {
+export class PodFixture {
   #podCount = 0;
   #fileCount = 0;
   #changeCount = 0;
@@ -27,16 +27,16 @@ export class Scenery {
     readonly isOwnFolder: boolean,
   ) {}
 
-  /** @param manifestDir the learner's; undefined: a folder of the window's own below `root` */
+  /** @param manifestDir the learner's; undefined: a folder of the inspector's own below `root` */
   static async open(
     deps: { readonly admin: KubeClient; readonly nodeName: string },
     manifestDir: string | undefined,
     root: string,
-  ): Promise<Scenery> {
-    if (manifestDir !== undefined) return new Scenery(deps, manifestDir, false);
+  ): Promise<PodFixture> {
+    if (manifestDir !== undefined) return new PodFixture(deps, manifestDir, false);
     const folder = join(root, "manifests");
     await makeFolder(folder);
-    return new Scenery(deps, folder, true);
+    return new PodFixture(deps, folder, true);
   }
 
   /** Creates a pod that is bound to this node already. */
@@ -106,7 +106,7 @@ export class Scenery {
       await writeFile(join(this.folder, file), text);
     } catch (error) {
       const message = `cannot write ${join(this.folder, file)}: ${describeFileError(error)}`;
-      throw new LabError("BAD_FILE", message, "Start the window again.", { cause: error });
+      throw new LabError("BAD_FILE", message, "Run the command again.", { cause: error });
     }
   }
 }

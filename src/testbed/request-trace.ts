@@ -1,6 +1,7 @@
 import type { Fact, TraceEvent } from "../trace/events.js";
 import { type Level, Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 
 /** Steps of the kubelet's server that a stream or a log goes through. */
 const HOPS = new Set(["getExec", "getAttach", "getPortForward", "getContainerLogs"]);
@@ -13,7 +14,7 @@ const SCENERY_LEVEL = 3;
  * What servers of this process report, when only some of it is the story: the hops that one request goes through, at
  * `-v 1`. All else, the start of a cluster and a node and what they do beside, is for `-v 3`.
  */
-export class Story {
+export class RequestTrace {
   /** for the servers */
   readonly trace: Trace;
   readonly #out: Trace;
@@ -49,7 +50,7 @@ export class Story {
     const parent = causedBy === undefined ? undefined : this.#steps.get(causedBy);
     const isHop = this.#isHop(fact as Fact) || parent !== undefined;
     const told = isHop ? hopLevel(fact as Fact, level) : level === 0 ? 0 : Math.max(level, SCENERY_LEVEL);
-    const cause = parent === undefined ? {} : { causedBy: parent };
+    const cause = defined({ causedBy: parent });
     const written = this.#out.emit(fact as Fact, { actor, level: told as Level, ...cause });
     if (isHop && fact.kind === "step") this.#steps.set(seq, written.seq);
   }

@@ -18,7 +18,7 @@ import { answered, listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } fr
 
 const NODE_NAME = "node-1";
 
-export interface TwoServersDeps {
+export interface RuntimeServersDeps {
   readonly clock: Clock;
   readonly random: Random;
   /** of the servers */
@@ -26,7 +26,7 @@ export interface TwoServersDeps {
   readonly cri: CriClient;
 }
 
-export interface TwoServersOptions {
+export interface RuntimeServersOptions {
   readonly kubeVersion: string;
   /** 0: a free one */
   readonly apiServerPort: number;
@@ -36,7 +36,7 @@ export interface TwoServersOptions {
 }
 
 /** An API server and a kubelet's server in front of a container runtime, whoever that is of. */
-export interface TwoServers extends AsyncDisposable {
+export interface RuntimeServers extends AsyncDisposable {
   readonly controlPlane: ControlPlane;
   /** for clients: plain HTTP where that was asked for */
   readonly url: string;
@@ -53,11 +53,11 @@ const WITHOUT = ["nodelifecycle", "taint-eviction-controller", "podgc", "schedul
  * from, nothing in it is changed.
  * @throws LabError as `startControlPlane`, `KubeletServer.listen`; RuntimeCallError
  */
-export async function startTwoServers(
-  deps: TwoServersDeps,
-  options: TwoServersOptions,
+export async function startRuntimeServers(
+  deps: RuntimeServersDeps,
+  options: RuntimeServersOptions,
   signal: AbortSignal,
-): Promise<TwoServers> {
+): Promise<RuntimeServers> {
   const { clock, random, trace, cri } = deps;
   const { kubeVersion, apiServerPort, kubeletPort, plainHttp } = options;
   const closers: (() => Promise<void>)[] = [];
@@ -106,7 +106,7 @@ export async function startTwoServers(
 }
 
 /** The kubelet's own host, in front of a runtime whose pods it has not made. */
-function hostOf({ clock, trace, cri }: TwoServersDeps, pods: readonly V1Pod[]): KubeletHost {
+function hostOf({ clock, trace, cri }: RuntimeServersDeps, pods: readonly V1Pod[]): KubeletHost {
   const { runtime } = cri;
   const sandboxPods = (signal: AbortSignal) => listSandboxPods(cri, signal);
   const getPodByName = (namespace: string, name: string) =>

@@ -12,8 +12,8 @@ import type { NodeContext } from "./context.js";
 import type { JoinPlan } from "./join-plan.js";
 import { type RunningNode, startNode } from "./node.js";
 import { untilAccount } from "./register.js";
-import type { Story } from "./request-trace.js";
-import { PLAYED_PODS } from "./sample-pods.js";
+import type { RequestTrace } from "./request-trace.js";
+import { SAMPLE_PODS } from "./sample-pods.js";
 import type { Target } from "./target.js";
 
 const NODE_NAME = "node-1";
@@ -24,14 +24,14 @@ const START_TIMEOUT_MS = 30_000;
 /** How far a pod must be: `started`: its containers run; `running`: the kubelet has reported so, which logs need. */
 export type Readiness = "started" | "running";
 
-export interface ScenerySession {
+export interface SampleNodeSession {
   readonly context: NodeContext;
   readonly clock: Clock;
-  readonly story: Story;
+  readonly story: RequestTrace;
 }
 
 /** A node of this command's own, with pods. */
-export interface Scenery {
+export interface SampleNode {
   readonly node: RunningNode;
   close(): Promise<void>;
 }
@@ -40,13 +40,13 @@ export interface Scenery {
  * Starts a node with an embedded runtime on a cluster of this command's own, and pods on it.
  * @throws LabError as `startNode`; TIMED_OUT
  */
-export async function startScenery(
-  { context, clock, story }: ScenerySession,
+export async function startSampleNode(
+  { context, clock, story }: SampleNodeSession,
   target: Target,
   podNames: readonly string[],
   readiness: Readiness,
   options: { readonly port?: number; readonly pullMs?: number } = {},
-): Promise<Scenery> {
+): Promise<SampleNode> {
   const { trace } = story;
   const folder = await mkdtemp(join(tmpdir(), "kubelab-exec-"));
   await using client = createClient(target.admin, { clock, trace, random: context.random, actor: "user" });
@@ -94,7 +94,7 @@ interface NodeConditions {
 }
 
 async function createPod(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: PLAYED_PODS.get(name) };
+  const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: SAMPLE_PODS.get(name) };
   const path = collectionPath({ ...PODS, namespace: NAMESPACE });
   await untilAccount(client, NAMESPACE, signal);
   await client.expect({ method: "POST", path, body, signal });

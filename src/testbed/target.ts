@@ -2,6 +2,7 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import { parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import type { Random } from "../util/random.js";
@@ -70,7 +71,7 @@ export async function openTarget(
     host.session(running);
     return joinCluster(running);
   }
-  const { clock, trace } = host.session(options.speed === undefined ? {} : { speed: options.speed });
+  const { clock, trace } = host.session(defined({ speed: options.speed }));
   if (passedBy !== undefined) {
     const text = `Cluster ${passedBy.name} runs v${passedBy.kubeVersion} at speed ${passedBy.speed}, which does not match the flags: this command starts a control plane of its own.`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
@@ -147,7 +148,7 @@ async function findRunningCluster(env: Env, options: TargetOptions): Promise<Run
     if (!isAnotherSpeed && !isAnotherRelease) return { running: state };
     passedBy ??= state;
   }
-  if (wanted === undefined) return passedBy === undefined ? {} : { passedBy };
+  if (wanted === undefined) return defined({ passedBy });
   const why = passedBy === undefined ? "is not running" : `runs v${passedBy.kubeVersion} at speed ${passedBy.speed}`;
   throw new LabError(
     "CLUSTER_UNREACHABLE",

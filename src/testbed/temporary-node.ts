@@ -9,8 +9,8 @@ import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import type { Target } from "./target.js";
 
-/** On Nodes that a window has made: the window's name. */
-const WINDOW_ANNOTATION = "kubelab/window";
+/** On Nodes that an inspector has made: the inspector's name. */
+const INSPECTOR_ANNOTATION = "kubelab/inspector";
 /** Who has not renewed its Lease for so long is gone: leaseDurationSeconds of kubelets, the same in each release. */
 const LEASE_MS = factFor("leaseDurationSeconds", OLDEST_RELEASE) * 1_000;
 
@@ -22,7 +22,7 @@ export interface OwnNodeDeps {
   readonly trace: Trace;
 }
 
-/** The Node that a window makes and takes away again. On a cluster that ends with the command there is nothing to do. */
+/** The Node that an inspector makes and takes away again. On a cluster that ends with the command there is nothing to do. */
 export class OwnNode {
   readonly #path: string;
 
@@ -34,7 +34,7 @@ export class OwnNode {
   }
 
   /**
-   * Before anything joins: a Node of that name may only be what a window left that was killed.
+   * Before anything joins: a Node of that name may only be what an inspector left that was killed.
    * @throws LabError REFUSED; as `refusal` when the cluster does not tell
    */
   async claim(signal: AbortSignal): Promise<void> {
@@ -43,19 +43,19 @@ export class OwnNode {
     const answer = await admin.request<WithAnnotations>({ method: "GET", path: this.#path, signal });
     if (answer.status === 404) return;
     if (!isSuccess(answer)) throw refusal(answer, `GET ${this.#path}`, identityInWords(admin.config));
-    const isOfWindow = answer.body.metadata.annotations?.[WINDOW_ANNOTATION] !== undefined;
-    if (isOfWindow && !(await this.#isAlive(signal))) return;
+    const isOfInspector = answer.body.metadata.annotations?.[INSPECTOR_ANNOTATION] !== undefined;
+    if (isOfInspector && !(await this.#isAlive(signal))) return;
     throw new LabError(
       "REFUSED",
-      `there is a node ${this.nodeName} in the cluster ${isOfWindow ? "that another command has made and still runs, or ran until just now" : "already"}`,
+      `there is a node ${this.nodeName} in the cluster ${isOfInspector ? "that another command has made and still runs, or ran until just now" : "already"}`,
       "This command takes its node away at its end: give it a name of its own with --name.",
     );
   }
 
-  /** So that the next window of that name may have it, should this one be killed. */
+  /** So that the next inspector of that name may have it, should this one be killed. */
   async mark(command: string, signal: AbortSignal): Promise<void> {
     if (this.deps.target.kind === "embedded") return;
-    const body = { metadata: { annotations: { [WINDOW_ANNOTATION]: command } } };
+    const body = { metadata: { annotations: { [INSPECTOR_ANNOTATION]: command } } };
     const contentType = "application/merge-patch+json";
     await this.deps.admin.expect({ method: "PATCH", path: this.#path, body, contentType, signal });
   }

@@ -12,7 +12,7 @@ import { type CriClient, createCriClient } from "../../src/kubelet/cri/create-cr
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import type { RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
 import type { ProcessStreams } from "../../src/testbed/context.js";
-import { startTwoServers, type TwoServers } from "../../src/testbed/runtime-servers.js";
+import { type RuntimeServers, startRuntimeServers } from "../../src/testbed/runtime-servers.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
@@ -27,7 +27,7 @@ const POD = { namespace: "default", name: "tool" };
 interface Lab extends AsyncDisposable {
   readonly runtime: RunningRuntime;
   readonly cri: CriClient;
-  readonly servers: TwoServers;
+  readonly servers: RuntimeServers;
   readonly client: StreamClient;
   readonly events: TraceEvent[];
 }
@@ -45,7 +45,7 @@ async function startLab(): Promise<Lab> {
   runtime.control.runPod({ ...POD, uid: "u1", containers: [{ name: "c", image: "nettool" }] });
   const cri = await createCriClient(runtime.endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
   const options = { kubeVersion: "1.32", apiServerPort: 0, kubeletPort: 0, plainHttp: false };
-  const servers = await startTwoServers({ clock, random, trace, cri }, options, signal);
+  const servers = await startRuntimeServers({ clock, random, trace, cri }, options, signal);
   const client = { config: servers.controlPlane.admin, clock, random, trace, story: undefined };
   const close = async () => {
     await servers[Symbol.asyncDispose]();

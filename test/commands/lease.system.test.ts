@@ -59,7 +59,7 @@ describe("kubelab lease", () => {
     }
   });
 
-  test("the silence counts from the last heartbeat, not from the end of the scenery", async () => {
+  test("the silence counts from the last heartbeat, not from the start of the fixture", async () => {
     const args = ["lease", "--stop-after", "1", "--speed", "100"];
     const { code, stdout, stderr } = await runInProcess(args);
     assert.equal(code, 0, stderr);

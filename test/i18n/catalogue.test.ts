@@ -6,7 +6,7 @@ import { languageOf, sayIn } from "../../src/i18n/catalogue.js";
 
 const keys = Object.keys(EN) as (keyof typeof EN)[];
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
-/** Words that are the same in both: names of columns, and what has no words. */
+/** Message that are the same in both: names of columns, and what has no words. */
 const SAME = new Set(["columnId"]);
 
 test("both languages have the same keys", () => {

@@ -9,19 +9,19 @@ import { type Check, check } from "../../src/labs/schema.js";
 import { InstantClock, MemoryPlace } from "../support/memory-place.js";
 
 const signal = new AbortController().signal;
-const place = new MemoryPlace();
+const environment = new MemoryPlace();
 const node = { metadata: { name: "n1" }, status: { phase: "Ready", count: 3 } };
-place.objects.set("/api/v1/nodes/n1", node);
-place.objects.set("/api/v1/nodes/n2", { ...node, status: { phase: "Lost", count: 5 } });
-writeFileSync(join(place.folder, "key"), "first line\nsecret 42\n");
-chmodSync(join(place.folder, "key"), 0o600);
+environment.objects.set("/api/v1/nodes/n1", node);
+environment.objects.set("/api/v1/nodes/n2", { ...node, status: { phase: "Lost", count: 5 } });
+writeFileSync(join(environment.folder, "key"), "first line\nsecret 42\n");
+chmodSync(join(environment.folder, "key"), 0o600);
 
 const view: CheckView = {
-  client: place.client,
-  folder: place.folder,
+  client: environment.client,
+  folder: environment.folder,
   output: (name) => (name === "join" ? { code: 3, stdout: "one\ntwo three\n", stderr: "four\n" } : undefined),
   say: sayIn("en"),
-  run: (line) => place.run(line, undefined, signal),
+  run: (line) => environment.run(line, undefined, signal),
 };
 
 /** check, holds, what it saw, what it wants */

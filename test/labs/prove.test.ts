@@ -7,15 +7,15 @@ import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 const signal = new AbortController().signal;
 const options = { language: "en", seed: 1 } as const;
 
-async function prove(yaml: string, place = new MemoryPlace()) {
-  return { ...(await proveLab(await tinyLab(yaml), place, options, signal)), place };
+async function prove(yaml: string, environment = new MemoryPlace()) {
+  return { ...(await proveLab(await tinyLab(yaml), environment, options, signal)), environment };
 }
 
 test("a lab that holds: no problems, and all its commands were run", async () => {
-  const { problems, steps, place } = await prove(TINY_YAML);
+  const { problems, steps, environment } = await prove(TINY_YAML);
   assert.deepEqual(problems, []);
   assert.equal(steps, 5);
-  const lines = place.lines.map((line) => line.replace(/atlas|draco/, "NODE"));
+  const lines = environment.lines.map((line) => line.replace(/atlas|draco/, "NODE"));
   assert.deepEqual(lines, ["kubelab lab begin", "kubelab join NODE", "kubectl delete node NODE", "kubelab join NODE"]);
 });
 

@@ -10,9 +10,9 @@ import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 const signal = new AbortController().signal;
 
 async function begin(options: { done?: readonly string[]; yaml?: string; language?: "en" | "zh" } = {}) {
-  const place = new MemoryPlace();
+  const environment = new MemoryPlace();
   const messages: LabMessage[] = [];
-  const session = new LabSession(await tinyLab(options.yaml ?? TINY_YAML), place, {
+  const session = new LabSession(await tinyLab(options.yaml ?? TINY_YAML), environment, {
     language: options.language ?? "en",
     seed: 1,
     done: options.done ?? [],
@@ -21,7 +21,7 @@ async function begin(options: { done?: readonly string[]; yaml?: string; languag
   await session.begin(signal);
   const take = () => messages.splice(0);
   const kinds = () => take().map(({ kind }) => kind);
-  return { place, session, take, kinds };
+  return { environment, session, take, kinds };
 }
 
 test("a walk through a lab tells each thing in its order", async () => {
@@ -38,7 +38,7 @@ test("a walk through a lab tells each thing in its order", async () => {
   await session.perform(undefined, signal);
   assert.deepEqual(take().slice(0, 2), [
     { kind: "look", line: "joined draco" },
-    { kind: "upstream", place: "pkg/kubelet/kubelet.go syncLoop" },
+    { kind: "upstream", path: "pkg/kubelet/kubelet.go syncLoop" },
   ]);
   session.present();
   assert.deepEqual(kinds(), ["step", "text", "question"]);
@@ -54,11 +54,11 @@ test("a walk through a lab tells each thing in its order", async () => {
 
 describe("what a step needs before it is done", () => {
   test("a prediction without an answer: nothing is run", async () => {
-    const { session, place, take } = await begin({ done: ["look", "join", "lines"] });
-    const before = place.lines.length;
+    const { session, environment, take } = await begin({ done: ["look", "join", "lines"] });
+    const before = environment.lines.length;
     assert.equal(await session.perform(undefined, signal), false);
     assert.deepEqual(take().at(-1), { kind: "needs-answer", choices: ["stays", "goes"] });
-    assert.equal(place.lines.length, before);
+    assert.equal(environment.lines.length, before);
   });
   const WRONG: readonly (readonly [done: readonly string[], given: string, message: RegExp, hint: RegExp])[] = [
     [["look", "join", "lines"], "burns", /^burns is no choice of step guess$/, /stays, goes/],
@@ -70,10 +70,10 @@ describe("what a step needs before it is done", () => {
   ];
   for (const [done, given, message, hint] of WRONG) {
     test(`${given} as the answer after ${done.length} steps: nothing is run, and what is expected is said`, async () => {
-      const { session, place } = await begin({ done });
-      const before = place.lines.length;
+      const { session, environment } = await begin({ done });
+      const before = environment.lines.length;
       await assert.rejects(session.perform(given, signal), { code: "USAGE", message, hint });
-      assert.equal(place.lines.length, before);
+      assert.equal(environment.lines.length, before);
       assert.equal(session.step?.id, ["look", "join", "lines", "guess", "back"][done.length]);
     });
   }
@@ -87,23 +87,23 @@ describe("what a step needs before it is done", () => {
     assert.equal(session.step?.id, "back");
   });
   test("a check that is looked at says at once what it saw, and how long it may take", async () => {
-    const { session, place, take } = await begin({ done: ["look", "join", "lines", "guess"] });
+    const { session, environment, take } = await begin({ done: ["look", "join", "lines", "guess"] });
     take();
-    const startMs = place.clock.now();
+    const startMs = environment.clock.now();
     assert.equal(await session.ask(false, signal), false);
     assert.equal(await session.look(false, signal), false);
     assert.deepEqual(
       take().map(({ kind }) => kind),
       ["verdict", "verdict"],
     );
-    assert.deepEqual([place.clock.now() - startMs, session.mayTakeMs, session.isLookedAt], [0, 60_000, true]);
+    assert.deepEqual([environment.clock.now() - startMs, session.mayTakeMs, session.isLookedAt], [0, 60_000, true]);
     assert.equal(await session.ask(true, signal), false);
-    assert.equal(place.clock.now() - startMs, 60_000);
+    assert.equal(environment.clock.now() - startMs, 60_000);
   });
   test("a wait that nobody wants to wait for: what was seen last counts", async () => {
-    const place = new MemoryPlace();
-    const startMs = place.clock.now();
-    const session: LabSession = new LabSession(await tinyLab(), place, {
+    const environment = new MemoryPlace();
+    const startMs = environment.clock.now();
+    const session: LabSession = new LabSession(await tinyLab(), environment, {
       language: "en",
       seed: 1,
       done: ["look", "join", "lines", "guess"],
@@ -112,9 +112,9 @@ describe("what a step needs before it is done", () => {
       },
     });
     assert.equal(await session.look(true, signal), false);
-    assert.equal(place.clock.now() - startMs, 1050);
+    assert.equal(environment.clock.now() - startMs, 1050);
     // The next wait is another one.
-    place.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
+    environment.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
     assert.equal(await session.perform(undefined, signal), true);
   });
   test("a wait of the lab's own, at its beginning and in a step: it is told, and that it is over", async () => {
@@ -143,14 +143,15 @@ describe("what a step needs before it is done", () => {
 });
 
 describe("a command that was typed in another terminal", () => {
-  const elsewhere = (place: MemoryPlace) => place.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
+  const elsewhere = (environment: MemoryPlace) =>
+    environment.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
   const UNSEEN = TINY_YAML.replace("  - id: lines\n    observe: join\n", "  - id: lines\n    observe: other\n").replace(
     "setup:\n",
     "setup:\n  - { keep: kubelab watch, as: other, until: kept }\n",
   );
 
   test("is noticed by its effect, and not run again", async () => {
-    const { session, place, take } = await begin({ yaml: UNSEEN, done: ["look"] });
+    const { session, environment, take } = await begin({ yaml: UNSEEN, done: ["look"] });
     session.present();
     assert.deepEqual(
       take().find(({ kind }) => kind === "command"),
@@ -161,31 +162,31 @@ describe("a command that was typed in another terminal", () => {
         isNoticed: true,
       },
     );
-    elsewhere(place);
+    elsewhere(environment);
     assert.equal(await session.perform(undefined, signal), true);
     const kinds = take().map(({ kind }) => kind);
     assert.deepEqual(kinds, ["done-elsewhere", "verdict", "text", "done"]);
-    assert.equal(place.lines.includes("kubelab join draco"), false);
+    assert.equal(environment.lines.includes("kubelab join draco"), false);
     assert.equal(session.step?.id, "lines");
   });
 
   test("can be looked for without running anything", async () => {
-    const { session, place } = await begin({ yaml: UNSEEN, done: ["look"] });
+    const { session, environment } = await begin({ yaml: UNSEEN, done: ["look"] });
     assert.equal(session.isNoticed, true);
     assert.equal(await session.look(false, signal), false);
     assert.equal(session.step?.id, "join");
-    elsewhere(place);
+    elsewhere(environment);
     assert.equal(await session.look(false, signal), true);
     assert.equal(session.step?.id, "lines");
-    assert.equal(place.lines.includes("kubelab join draco"), false);
+    assert.equal(environment.lines.includes("kubelab join draco"), false);
   });
 
   test("is run here all the same where a later step looks at what it prints", async () => {
-    const { session, place } = await begin({ done: ["look"] });
+    const { session, environment } = await begin({ done: ["look"] });
     assert.equal(session.isNoticed, false);
-    elsewhere(place);
+    elsewhere(environment);
     assert.equal(await session.perform(undefined, signal), true);
-    assert.equal(place.lines.includes("kubelab join draco"), true);
+    assert.equal(environment.lines.includes("kubelab join draco"), true);
   });
 });
 
@@ -212,18 +213,18 @@ test("in Chinese, with the same values", async () => {
 
 test("files are written below the lab's folder only", async () => {
   const yaml = TINY_YAML.replace("  - run: kubelab lab begin", "  - { write: a/b.txt, text: hello, mode: '600' }");
-  const { place } = await begin({ yaml });
-  assert.equal(readFileSync(join(place.folder, "a/b.txt"), "utf8"), "hello");
+  const { environment } = await begin({ yaml });
+  assert.equal(readFileSync(join(environment.folder, "a/b.txt"), "utf8"), "hello");
   const outside = TINY_YAML.replace("  - run: kubelab lab begin", "  - { write: ../out.txt, text: hello }");
   await assert.rejects(begin({ yaml: outside }), { code: "USAGE" });
-  assert.equal(existsSync(join(place.folder, "..", "out.txt")), false);
+  assert.equal(existsSync(join(environment.folder, "..", "out.txt")), false);
 });
 
 test("what was kept running ends with the lab, and an injection reaches the place", async () => {
   const setup = "  - { keep: kubelab watch, as: watcher, until: kept }\n  - { inject: speed, with: { factor: 5 } }";
-  const { place, session } = await begin({ yaml: TINY_YAML.replace("  - run: kubelab lab begin", setup) });
-  assert.equal(place.keptCount, 1);
-  assert.deepEqual(place.injected, [["speed", { factor: 5 }]]);
+  const { environment, session } = await begin({ yaml: TINY_YAML.replace("  - run: kubelab lab begin", setup) });
+  assert.equal(environment.keptCount, 1);
+  assert.deepEqual(environment.injected, [["speed", { factor: 5 }]]);
   await session[Symbol.asyncDispose]();
-  assert.equal(place.keptCount, 0);
+  assert.equal(environment.keptCount, 0);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InjectionArguments, LabPlace } from "../../src/labs/environment.js";
+import type { InjectionArguments, LabEnvironment } from "../../src/labs/environment.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "../../src/labs/runner.js";
 import type { Clock } from "../../src/util/clock.js";
 import { MemoryClient } from "./memory-client.js";
@@ -41,7 +41,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
 };
 
 /** An environment without a cluster: objects by path, commands as functions. */
-export class MemoryPlace implements LabPlace, CommandRunner {
+export class MemoryPlace implements LabEnvironment, CommandRunner {
   readonly folder = mkdtempSync(join(tmpdir(), "kubelab-place-"));
   readonly objects = new Map<string, unknown>();
   readonly lines: string[] = [];

@@ -10,8 +10,8 @@ import { PROGRAM } from "../../src/commands/main.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
 import { clusterKubeconfig, makeClustersFolder, writeClusterState } from "../../src/testbed/cluster-state.js";
-import { Story } from "../../src/testbed/request-trace.js";
-import { type Scenery, startScenery } from "../../src/testbed/sample-node.js";
+import { RequestTrace } from "../../src/testbed/request-trace.js";
+import { type SampleNode, startSampleNode } from "../../src/testbed/sample-node.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { writeFileAtomic } from "../../src/util/files.js";
@@ -24,14 +24,14 @@ import { recordingTrace } from "./trace.js";
 export class StreamCluster implements AsyncDisposable {
   private constructor(
     readonly controlPlane: ControlPlane,
-    readonly scenery: Scenery,
+    readonly node: SampleNode,
     /** an administrator's client */
     readonly client: KubeClient,
     /** environment variables for commands */
     readonly env: Readonly<Record<string, string>>,
     /** the servers' trace events about streams */
     readonly events: readonly TraceEvent[],
-    readonly story: Story,
+    readonly story: RequestTrace,
     readonly folder: string,
   ) {}
 
@@ -41,7 +41,7 @@ export class StreamCluster implements AsyncDisposable {
     const clock = new SystemClock();
     const random = new SystemRandom();
     const { trace, events } = recordingTrace(clock);
-    const story = new Story(trace, clock);
+    const story = new RequestTrace(trace, clock);
     const ca = kubeletCaPem === undefined ? {} : { kubeletCaPem };
     const controlPlane = await startControlPlane({ clock, random, trace: story.trace, kubeVersion, ...ca });
     const none = async () => {};
@@ -65,7 +65,7 @@ export class StreamCluster implements AsyncDisposable {
       },
       PROGRAM,
     );
-    const scenery = await startScenery({ context, clock, story }, target, ["nettool", "nginx"], "running");
+    const node = await startSampleNode({ context, clock, story }, target, ["nettool", "nginx"], "running");
     const kubeconfig = clusterKubeconfig(env, "kubelab");
     await makeClustersFolder(env);
     const names = { cluster: "kubelab", user: "admin", context: "kubelab" };
@@ -84,12 +84,12 @@ export class StreamCluster implements AsyncDisposable {
     } as const;
     await writeClusterState(env, { ...state, nodes: 1 });
     const client = createClient(controlPlane.admin, { clock, random, trace, actor: "user" });
-    return new StreamCluster(controlPlane, scenery, client, env, events, story, folder);
+    return new StreamCluster(controlPlane, node, client, env, events, story, folder);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.close();
-    await this.scenery.close();
+    await this.node.close();
     await this.controlPlane.close();
     rmSync(this.folder, { recursive: true, force: true });
   }

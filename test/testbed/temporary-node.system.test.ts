@@ -56,7 +56,7 @@ describe("the node of a window, on a cluster that goes on without it", () => {
   });
 
   test("is what a window left that was killed, once its Lease is old", async () => {
-    await makeNode("left", { "kubelab/window": "static-pod" });
+    await makeNode("left", { "kubelab/inspector": "static-pod" });
     const path = `/apis/${NODE_LEASES.apiVersion}/namespaces/kube-node-lease/leases`;
     const renewTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
     const lease = { metadata: { name: "left" }, spec: { holderIdentity: "left", leaseDurationSeconds: 40, renewTime } };

@@ -19,6 +19,7 @@ import {
 import { upCommand } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { writeFileAtomic } from "../../util/files.js";
 import { untilAborted } from "../../util/loops.js";
@@ -52,7 +53,7 @@ export async function bringUp(context: CliContext, options: ClusterOptions): Pro
   const claim = await claimName(context, options.name);
   if ("running" in claim) return showAsAsked(context, claim.running, options);
   await using _lock = claim.lock;
-  const { clock, trace } = context.session(options.speed === undefined ? {} : { speed: options.speed });
+  const { clock, trace } = context.session(defined({ speed: options.speed }));
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const { startControlPlane } = await import("../../controlplane/start.js");
   await using controlPlane = await startControlPlane({
@@ -156,7 +157,7 @@ export function showRunning(context: CliContext, state: ClusterState, what: stri
   const lines = (list ?? []).map(({ name, status }) => `${name.padEnd(width)}  ${status}`);
   context.print({
     text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...lines].join("\n"),
-    json: { ...state, running: true, ...(list === undefined ? {} : { nodes: list }) },
+    json: { ...state, running: true, ...defined({ nodes: list }) },
   });
 }
 

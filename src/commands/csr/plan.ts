@@ -6,6 +6,7 @@ import type { DistinguishedName } from "../../pki/name.js";
 import { NO_SANS } from "../../pki/sans.js";
 import { findSigner, KUBE_APISERVER_CLIENT, KUBE_APISERVER_CLIENT_KUBELET, SIGNERS } from "../../pki/signers.js";
 import { ALL_USAGES } from "../../pki/usages.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 
 /** The flags that say what to ask for. */
@@ -39,10 +40,7 @@ export function planFrom(options: PlanOptions): RequestPlan {
     subject,
     sans: { ...NO_SANS, dns, ip },
     signerName: signerFrom(options),
-    ...(name === undefined ? {} : { name }),
-    ...(usages === undefined ? {} : { usages }),
-    ...(keyType === undefined ? {} : { keyType }),
-    ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+    ...defined({ name, usages, keyType, expirationSeconds }),
   };
 }
 

@@ -17,6 +17,7 @@ import { parseCertificatePem } from "../../pki/certificate.js";
 import { KUBE_APISERVER_CLIENT_KUBELET } from "../../pki/signers.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { type PlanOptions, planFrom } from "./plan.js";
 
@@ -212,8 +213,7 @@ export async function runInspect(context: CliContext, what: string, options: Ins
     checkFlagsFor(source, options);
     const inspection = inspect(source, {
       nowMs,
-      ...(usages === undefined ? {} : { usages }),
-      ...(ca === undefined ? {} : { ca }),
+      ...defined({ usages, ca }),
     });
     const width = Math.max(REPORT_WIDTH, context.streams.stdout.columns ?? REPORT_WIDTH);
     context.print({ text: inspectionText(inspection, width), json: inspection });

@@ -6,7 +6,7 @@ import { tlsOf } from "../../client-go/rest/tls.js";
 import { explainTransportError } from "../../client-go/rest/transport-errors.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { DialOptions, RefusedUpgrade } from "../../streaming/dial.js";
-import type { Story } from "../../testbed/request-trace.js";
+import type { RequestTrace } from "../../testbed/request-trace.js";
 import type { RequestFact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -20,7 +20,7 @@ export interface StreamClient {
   readonly random: Random;
   readonly trace: Trace;
   /** of servers of this process; undefined: they are elsewhere */
-  readonly story: Story | undefined;
+  readonly story: RequestTrace | undefined;
 }
 
 /** One way to ask, for example a subprotocol. `agreed` tells what a success agreed on. */

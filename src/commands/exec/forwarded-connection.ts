@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { StreamError } from "../../streaming/bytes.js";
 import type { ForwardedConnection, PortForwardClientSession } from "../../streaming/port-forward/session.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 import { type Counter, giveOutput, OutputGone } from "./local-streams.js";
 
@@ -18,7 +19,7 @@ export async function carry(
   port: number,
   causedBy: number | undefined,
 ): Promise<void> {
-  const cause = causedBy === undefined ? {} : { causedBy };
+  const cause = defined({ causedBy });
   const subject = `connection of port ${socket.remotePort ?? "?"} to ${port}`;
   const tell = (to: string) =>
     trace.emit({ kind: "state", subject, what: "streams", to }, { actor: "user", level: 1, ...cause });

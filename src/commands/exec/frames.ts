@@ -2,6 +2,7 @@ import type { FrameObserver, FrameReport } from "../../streaming/frame-report.js
 import type { FrameFact } from "../../trace/events.js";
 import { redactText } from "../../trace/redact.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 
 /** Of a payload, in characters. */
 const HEAD_LENGTH = 32;
@@ -13,7 +14,7 @@ const HEAD_LENGTH = 32;
 export function frameObserver(trace: Trace, hidesInput: boolean): FrameObserver {
   const cause = trace.cause;
   return (frame) => {
-    const options = cause === undefined ? {} : { causedBy: cause };
+    const options = defined({ causedBy: cause });
     trace.emit(frameFact(frame, hidesInput), { actor: "user", level: 0, ...options });
   };
 }
@@ -30,10 +31,7 @@ function frameFact(frame: FrameReport, hidesInput: boolean): FrameFact {
     framing,
     type,
     length,
-    ...(channel === undefined ? {} : { channel }),
-    ...(streamId === undefined ? {} : { streamId }),
-    ...(head === undefined ? {} : { head }),
-    ...(note === undefined ? {} : { note }),
+    ...defined({ channel, streamId, head, note }),
   };
 }
 

@@ -5,10 +5,10 @@ import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { backendProblem } from "./connect.js";
 import { explainContainer } from "./container-hint.js";
+import { openStreamEnvironment, type StreamEnvironment } from "./environment.js";
 import { hasTerminal } from "./local-terminal.js";
 import { protocolsOf, type RemoteOptions } from "./options.js";
 import type { RemoteEnd } from "./outcome.js";
-import { openPlace, type StreamPlace } from "./place.js";
 import { checkNotCompleted, chooseContainer, getPod, type PodName, parsePodName, podPath } from "./pod.js";
 import { runRemote } from "./remote.js";
 
@@ -28,13 +28,13 @@ export interface ExecRequest {
   readonly target: TargetOptions;
 }
 
-/** Opens the place, runs the command there and ends as it ends. @throws LabError */
+/** Opens the environment and runs the command in it; exits as the command does. @throws LabError */
 export async function runExec(context: CliContext, request: ExecRequest): Promise<void> {
   const { pod: text, words, options, target } = request;
   if (options.cri !== undefined) return runOnRuntime(context, options.cri, request);
   const name = parsePodName(text, options.namespace);
-  await using place = await openPlace(context, "exec", target, name);
-  await execIn(context, place, name, words, options);
+  await using environment = await openStreamEnvironment(context, "exec", target, name);
+  await execIn(context, environment, name, words, options);
 }
 
 /** The chain before a runtime of somebody's: `text` names a container there. */
@@ -46,27 +46,27 @@ async function runOnRuntime(context: CliContext, endpoint: string, request: Exec
     const hint = `Leave out one of them: with --cri this command starts the API server, and CONTAINER names the container.`;
     throw new LabError("USAGE", `--cri and --${other} contradict each other`, hint);
   }
-  const { openCriPlace } = await import("./cri-place.js");
+  const { openCriEnvironment } = await import("./cri-environment.js");
   const { kubeVersion, speed } = target;
-  await using place = await openCriPlace(context, text, { endpoint, kubeVersion, speed });
-  const { pod, container } = place.found;
-  await execIn(context, place, pod, words, { ...options, container: container.name });
+  await using environment = await openCriEnvironment(context, text, { endpoint, kubeVersion, speed });
+  const { pod, container } = environment.found;
+  await execIn(context, environment, pod, words, { ...options, container: container.name });
 }
 
-/** Runs a command in a pod of a place that is open. */
+/** Runs a command in a pod of an open environment. */
 async function execIn(
   context: CliContext,
-  place: StreamPlace,
+  environment: StreamEnvironment,
   name: PodName,
   words: readonly string[],
   options: RemoteOptions,
 ): Promise<void> {
-  const { client } = place;
+  const { client } = environment;
   const { trace } = client;
   const title = `Run ${JSON.stringify(words.join(" ").slice(0, 60))} in ${name.name}`;
   const end = await trace.chapter("exec", () =>
     trace.step("user", title, { upstream: UPSTREAM }, async () => {
-      const pod = await getPod(client, name, place.unknownPodHint, context.signal);
+      const pod = await getPod(client, name, environment.unknownPodHint, context.signal);
       checkNotCompleted(pod, "exec into");
       const container = chooseContainer(pod, options.container, trace);
       const streams = streamsOf(context, options, trace);
@@ -75,12 +75,12 @@ async function execIn(
       const request = {
         path,
         options: streams,
-        protocols: protocolsOf(protocol, place.kubeVersion),
+        protocols: protocolsOf(protocol, environment.kubeVersion),
         showsFrames: frames,
       };
       const run = (hint: string | undefined) =>
         runRemote(client, { ...request, hint }, context.streams, context.signal);
-      return explainContainer(pod, container, run, place.isPodStarted);
+      return explainContainer(pod, container, run, environment.isPodStarted);
     }),
   );
   passOn(context, trace, end);

@@ -6,8 +6,8 @@ import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
 import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
-import { startTwoServers, type TwoServers } from "../../testbed/runtime-servers.js";
-import { PLAYED_PODS } from "../../testbed/sample-pods.js";
+import { type RuntimeServers, startRuntimeServers } from "../../testbed/runtime-servers.js";
+import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
@@ -23,7 +23,7 @@ export interface ServeOptions {
 
 /**
  * Starts the two servers of the chain, says where they are, and keeps them up until Ctrl-C.
- * @throws LabError as `startTwoServers`
+ * @throws LabError as `startRuntimeServers`
  */
 export async function runServe(context: CliContext, options: ServeOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
@@ -33,7 +33,7 @@ export async function runServe(context: CliContext, options: ServeOptions): Prom
   const endpoint = options.cri ?? runtime?.endpoint ?? "";
   await using cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
   const { apiserverPort: apiServerPort, kubeletPort, plainHttp = false } = options;
-  await using servers = await startTwoServers(
+  await using servers = await startRuntimeServers(
     { clock, random, trace, cri },
     { kubeVersion, apiServerPort, kubeletPort, plainHttp },
     signal,
@@ -49,7 +49,7 @@ async function startPlayedRuntime(context: CliContext, clock: Clock, trace: Trac
   const { random } = context;
   const logs = await mkdtemp(join(tmpdir(), "kubelab-serve-logs-"));
   const runtime = await startRuntime({ clock, trace, random, traceLevel: 2 });
-  for (const [name, { containers }] of PLAYED_PODS) {
+  for (const [name, { containers }] of SAMPLE_PODS) {
     const seeds = (containers ?? []).map(({ name: container, image = name }) => {
       return { name: container, image, logPath: `${container}.log` };
     });
@@ -65,7 +65,7 @@ async function startPlayedRuntime(context: CliContext, clock: Clock, trace: Trac
 }
 
 /** For kubectl: goes with the servers. */
-async function writeKubeconfig({ controlPlane, url }: TwoServers, plainHttp: boolean) {
+async function writeKubeconfig({ controlPlane, url }: RuntimeServers, plainHttp: boolean) {
   const folder = await mkdtemp(join(tmpdir(), "kubelab-serve-"));
   const path = join(folder, "kubeconfig");
   const config: RestConfig = plainHttp ? { server: url } : controlPlane.admin;
@@ -77,7 +77,7 @@ async function writeKubeconfig({ controlPlane, url }: TwoServers, plainHttp: boo
 function announce(
   context: CliContext,
   trace: Trace,
-  { url, kubeletUrl, pods }: TwoServers,
+  { url, kubeletUrl, pods }: RuntimeServers,
   kubeconfig: string,
   plainHttp: boolean,
 ): void {

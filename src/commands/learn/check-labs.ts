@@ -1,16 +1,16 @@
 import { stat } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
-import { fileErrorWords } from "../../i18n/file-error.js";
-import { SpokenError, spoken } from "../../i18n/message-error.js";
+import { fileErrorMessage } from "../../i18n/file-error.js";
+import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
 import type { Compiled } from "../../labs/compile.js";
 import { pathFrom } from "../../util/paths.js";
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 
 /**
  * Lists every mistake in a folder of labs, or in the folder of one, with file and line.
  * @throws LabError FAILED when there are some; BAD_FILE for what is no such folder
  */
-export async function checkLabs(env: LearnEnvironment, folder: string): Promise<void> {
+export async function checkLabs(env: LearnContext, folder: string): Promise<void> {
   const { context, say } = env;
   const compiled = await compiledFrom(env, folder);
   const problems = compiled.flatMap((one) => one.problems);
@@ -21,12 +21,12 @@ export async function checkLabs(env: LearnEnvironment, folder: string): Promise<
   }
   const good = compiled.filter(({ lab }) => lab !== undefined).length;
   if (problems.length > 0) {
-    throw new SpokenError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
+    throw new LocalizedError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
   }
   context.streams.stdout.write(`${say("labsGood", { good })}\n`);
 }
 
-async function compiledFrom({ context, say }: LearnEnvironment, folder: string): Promise<readonly Compiled[]> {
+async function compiledFrom({ context, say }: LearnContext, folder: string): Promise<readonly Compiled[]> {
   const { compileLab, compileLabs, isLab } = await import("../../labs/compile.js");
   const path = pathFrom(context.cwd, folder);
   const options = { say, commands: context.program.commandNames };
@@ -34,16 +34,16 @@ async function compiledFrom({ context, say }: LearnEnvironment, folder: string):
   try {
     if (!(await stat(path)).isDirectory()) {
       const hint = say("labsNoFolderHint", { folder: dirname(folder) });
-      throw new SpokenError("BAD_FILE", say("labsNoFolder", { file: folder }), hint);
+      throw new LocalizedError("BAD_FILE", say("labsNoFolder", { file: folder }), hint);
     }
     compiled = (await isLab(path)) ? [await compileLab(path, options)] : await compileLabs(path, options);
   } catch (cause) {
-    if (cause instanceof SpokenError) throw cause;
-    const message = say("fileUnreadable", { file: folder, why: spoken(fileErrorWords(cause), say) });
-    throw new SpokenError("BAD_FILE", message, say("labsFolderHint"), { cause });
+    if (cause instanceof LocalizedError) throw cause;
+    const message = say("fileUnreadable", { file: folder, why: formatMessage(fileErrorMessage(cause), say) });
+    throw new LocalizedError("BAD_FILE", message, say("labsFolderHint"), { cause });
   }
   if (compiled.length === 0) {
-    throw new SpokenError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
+    throw new LocalizedError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
   }
   return compiled;
 }

@@ -1,5 +1,5 @@
 import type { MessageKey } from "../../i18n/catalogue.js";
-import { inLanguageOf } from "../../i18n/message-error.js";
+import { localized } from "../../i18n/message-error.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { type OpenSession, openSession } from "../../labs/open-session.js";
@@ -7,10 +7,10 @@ import type { RealTarget } from "../../labs/own/cluster.js";
 import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
-import { hasKeys, readKeys } from "../window/terminal-keys.js";
-import type { LearnEnvironment } from "./environment.js";
+import { hasKeys, readKeys } from "../inspector/terminal-keys.js";
+import type { LearnContext } from "./context.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
-import { Teller } from "./teller.js";
+import { LabReporter } from "./reporter.js";
 
 export interface InteractiveOptions {
   readonly speed?: number;
@@ -22,32 +22,32 @@ export interface InteractiveOptions {
  * One lab, step by step. What the lab tells goes to stderr with the prompts: stdout is for results.
  * @returns whether the lab came to its end
  */
-export async function runLab(env: LearnEnvironment, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
+export async function runLab(env: LearnContext, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
   let preparing = context.progress(say("preparing"));
   let isPrepared = false;
-  const teller = new Teller(env, "stderr");
+  const reporter = new LabReporter(env, "stderr");
   const onMessage = (message: LabMessage) => {
     preparing.stop();
     // The prompt shows the choices.
-    if (message.kind !== "question") teller.tell(message);
+    if (message.kind !== "question") reporter.tell(message);
     // Behind the heading, and behind each wait, the lab is still on its way to where its learner is.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
   await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => {
     isPrepared = true;
-    teller.stop();
+    reporter.stop();
     preparing.stop();
   });
   try {
     while (open.session.step !== undefined) {
       open.session.present();
-      const { session, place } = open;
-      teller.keys = { speed: place.canSetSpeed ? say("speedKeys") : "", stop: say("waitKeys") };
-      if (!(await runStep(env, { session, place, teller }))) break;
+      const { session, environment } = open;
+      reporter.keys = { speed: environment.canSetSpeed ? say("speedKeys") : "", stop: say("waitKeys") };
+      if (!(await runStep(env, { session, environment, reporter }))) break;
     }
   } finally {
-    teller.stop();
+    reporter.stop();
     await open.written();
   }
   const done = (await store.of(lab))?.done.length ?? 0;
@@ -56,12 +56,12 @@ export async function runLab(env: LearnEnvironment, lab: LabSummary, options: In
   return false;
 }
 
-interface Stage extends Pick<OpenSession, "session" | "place"> {
-  readonly teller: Teller;
+interface Stage extends Pick<OpenSession, "session" | "environment"> {
+  readonly reporter: LabReporter;
 }
 
 /** @returns false: the learner leaves */
-async function runStep(env: LearnEnvironment, open: Stage): Promise<boolean> {
+async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
   const { session } = open;
   let hasTried = false;
   for (;;) {
@@ -102,8 +102,8 @@ async function solveAndPerform(session: LabSession, signal: AbortSignal): Promis
 
 /** Does something that may wait; meanwhile keys change the speed of time, or end the wait. */
 async function attempt(
-  env: LearnEnvironment,
-  { session, place, teller }: Stage,
+  env: LearnContext,
+  { session, environment, reporter }: Stage,
   body: (signal: AbortSignal) => Promise<boolean>,
 ): Promise<boolean> {
   const { streams, signal } = env.context;
@@ -113,9 +113,9 @@ async function attempt(
   const both = AbortSignal.any([signal, interrupted.signal]);
   const press = async (key: string) => {
     if (key === ESC) return session.stopWaiting();
-    const factor = await speedByKey(key, place).catch((error: unknown) => tell(env, error));
+    const factor = await speedByKey(key, environment).catch((error: unknown) => tell(env, error));
     if (factor === undefined) return;
-    teller.stop();
+    reporter.stop();
     streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
   };
   // `q` and the end of the input end the reading of keys; only Ctrl-C ends what is under way.
@@ -128,10 +128,10 @@ async function attempt(
   }
 }
 
-async function askSpeed(env: LearnEnvironment, { place }: Stage): Promise<void> {
+async function askSpeed(env: LearnContext, { environment }: Stage): Promise<void> {
   try {
-    const factor = parseFactor(await askText(env, env.say("askSpeed"), String(place.speed)), env.say);
-    await place.setSpeed(factor);
+    const factor = parseFactor(await askText(env, env.say("askSpeed"), String(environment.speed)), env.say);
+    await environment.setSpeed(factor);
     env.context.streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
   } catch (error) {
     tell(env, error);
@@ -139,8 +139,8 @@ async function askSpeed(env: LearnEnvironment, { place }: Stage): Promise<void> 
 }
 
 /** What the learner can mend by trying again. */
-function tell(env: LearnEnvironment, thrown: unknown): undefined {
-  const error = inLanguageOf(thrown, env.say);
+function tell(env: LearnContext, thrown: unknown): undefined {
+  const error = localized(thrown, env.say);
   if (!(error instanceof LabError) || isAbortError(error)) throw error;
   env.context.streams.stderr.write(`${error.message}\n`);
   return undefined;
@@ -156,13 +156,13 @@ const WAIT = ".wait";
 
 const ESC = "\u001b";
 
-function predictions(env: LearnEnvironment, { session, place }: Stage): Choice[] {
+function predictions(env: LearnContext, { session, environment }: Stage): Choice[] {
   const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
-  return [...answers, ...always(env, place.canSetSpeed)];
+  return [...answers, ...always(env, environment.canSetSpeed)];
 }
 
 /** @param hasTried what the step asks for was not there, and may still come */
-function actions(env: LearnEnvironment, { session, place }: Stage, hasTried: boolean): Choice[] {
+function actions(env: LearnContext, { session, environment }: Stage, hasTried: boolean): Choice[] {
   const { say } = env;
   const { step, stepText, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
   const seconds = Math.ceil(mayTakeMs / 1000);
@@ -181,11 +181,11 @@ function actions(env: LearnEnvironment, { session, place }: Stage, hasTried: boo
     ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
     ...(stepText.hints.length > 0 ? [{ value: HINT, name: say("actionHint") }] : []),
     ...(isSolvable ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }] : []),
-    ...always(env, place.canSetSpeed),
+    ...always(env, environment.canSetSpeed),
   ];
 }
 
-function always({ say }: LearnEnvironment, canSetSpeed: boolean): Choice[] {
+function always({ say }: LearnContext, canSetSpeed: boolean): Choice[] {
   return [
     ...(canSetSpeed ? [{ value: SPEED, name: say("actionSpeed") }] : []),
     { value: LEAVE, name: say("actionLeave") },

@@ -1,9 +1,9 @@
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport } from "./report.js";
 import { fitted } from "./text-width.js";
 
-export async function listLabs(env: LearnEnvironment, asJson: boolean): Promise<void> {
+export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { library, store, say, context } = env;
   const progress = await store.load();
   const { stdout } = context.streams;
@@ -17,7 +17,7 @@ export async function listLabs(env: LearnEnvironment, asJson: boolean): Promise<
   stdout.write(`${text}\n`);
 }
 
-export async function report({ library, store, context }: LearnEnvironment, asJunit: boolean): Promise<void> {
+export async function report({ library, store, context }: LearnContext, asJunit: boolean): Promise<void> {
   const progress = await store.load();
   const text = asJunit
     ? junitReport(library.summaries, progress)

@@ -1,6 +1,6 @@
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { standingInWords } from "./list.js";
 import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
@@ -8,10 +8,10 @@ import type { MenuScreen } from "./menu-prompt.js";
 import { type Choice, canAsk, choose, isPlain, promptContext } from "./prompt.js";
 
 /** What a menu is made of. */
-export type MenuMaker = Pick<LearnEnvironment, "library" | "say" | "language">;
+export type MenuMaker = Pick<LearnContext, "library" | "say" | "language">;
 
 /** The menu, until the learner has had enough. */
-export async function runMenu(env: LearnEnvironment, options: InteractiveOptions): Promise<void> {
+export async function runMenu(env: LearnContext, options: InteractiveOptions): Promise<void> {
   let lab: LabSummary | undefined;
   for (;;) {
     lab = await chooseLab(env, lab);
@@ -23,7 +23,7 @@ export async function runMenu(env: LearnEnvironment, options: InteractiveOptions
 }
 
 /** The menu fills the screen: the lab's last words stay until they are read. */
-async function goOn(env: LearnEnvironment): Promise<boolean> {
+async function goOn(env: LearnContext): Promise<boolean> {
   const { say } = env;
   env.context.streams.stderr.write("\n");
   const choices = [
@@ -33,7 +33,7 @@ async function goOn(env: LearnEnvironment): Promise<boolean> {
   return (await choose(env, say("pressWhat"), choices)) === "go";
 }
 
-async function chooseLab(env: LearnEnvironment, last: LabSummary | undefined): Promise<LabSummary | undefined> {
+async function chooseLab(env: LearnContext, last: LabSummary | undefined): Promise<LabSummary | undefined> {
   const { library, say, context } = env;
   const menu = menuOf(env, await env.store.load());
   const entries = menu.groups.flatMap((group) => group.entries);

@@ -1,4 +1,4 @@
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import { askHost, type LabAnswer } from "../../labs/detached/client.js";
 import type { LabOperation } from "../../labs/detached/host.js";
 import { endDetached, requireDetached, startDetachedLab } from "../../labs/detached/process.js";
@@ -7,16 +7,17 @@ import type { RealTarget } from "../../labs/own/cluster.js";
 import { leftElsewhere } from "../../labs/own/record.js";
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
 import { parseFactor } from "../../labs/speed.js";
-import { type LearnEnvironment, labNamed } from "./environment.js";
-import { Teller } from "./teller.js";
+import { defined } from "../../util/defined.js";
+import { type LearnContext, labNamed } from "./context.js";
+import { LabReporter } from "./reporter.js";
 
 /** The detached lab, and the environment in the language that it was started in. */
 interface Detached {
-  readonly env: LearnEnvironment;
+  readonly env: LearnContext;
   readonly state: HostState;
 }
 
-async function openDetached(here: LearnEnvironment): Promise<Detached> {
+async function openDetached(here: LearnContext): Promise<Detached> {
   const state = await requireDetached(here);
   return { env: here.inLanguage(state.language), state };
 }
@@ -26,27 +27,27 @@ async function ask(detached: Detached, operation: LabOperation): Promise<LabAnsw
   const outcome = await askIfRunning(detached, operation);
   if (outcome !== undefined) return outcome;
   const { env, state } = detached;
-  throw new SpokenError("FAILED", env.say("labEnded", { id: state.lab }), env.say("labEndedHint"));
+  throw new LocalizedError("FAILED", env.say("labEnded", { id: state.lab }), env.say("labEndedHint"));
 }
 
 /** As `ask`. @returns undefined: its process was killed */
 async function askIfRunning({ env, state }: Detached, operation: LabOperation): Promise<LabAnswer | undefined> {
-  const teller = new Teller(env, "stdout");
+  const reporter = new LabReporter(env, "stdout");
   try {
-    return await askHost(state.socket, operation, (message) => teller.tell(message), env.context.signal);
+    return await askHost(state.socket, operation, (message) => reporter.tell(message), env.context.signal);
   } finally {
-    teller.stop();
+    reporter.stop();
   }
 }
 
 /** Starts a lab whose process was killed again, where its learner was. @throws LabError FAILED */
 async function resume({ env, state: { lab, speed } }: Detached): Promise<void> {
   env.context.notice(env.say("takenUp", { id: lab }));
-  await startDetachedLab(env, labNamed(env, lab), speed === undefined ? {} : { speed });
+  await startDetachedLab(env, labNamed(env, lab), defined({ speed }));
 }
 
 /** Does the present step, and shows the one after it; of a lab that was killed, the present one. @throws LabError FAILED when it is not done */
-export async function next(here: LearnEnvironment, choice: string): Promise<void> {
+export async function next(here: LearnContext, choice: string): Promise<void> {
   const lab = await openDetached(here);
   const { say } = lab.env;
   const outcome = await askIfRunning(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
@@ -55,7 +56,7 @@ export async function next(here: LearnEnvironment, choice: string): Promise<void
     return status(here);
   }
   if (outcome.ok !== true) {
-    throw new SpokenError(
+    throw new LocalizedError(
       "FAILED",
       say("checkFailed"),
       say(outcome.type === "predict" ? "nextNeedsChoice" : "nextHint"),
@@ -69,7 +70,7 @@ export async function next(here: LearnEnvironment, choice: string): Promise<void
  * @param waits as long as the step allows; else it looks once
  * @throws LabError FAILED when it is not
  */
-export async function check(here: LearnEnvironment, waits: boolean): Promise<void> {
+export async function check(here: LearnContext, waits: boolean): Promise<void> {
   const lab = await openDetached(here);
   const { say } = lab.env;
   const { ok, type, mayTakeMs } = await ask(lab, { op: "ask", waits });
@@ -77,13 +78,13 @@ export async function check(here: LearnEnvironment, waits: boolean): Promise<voi
     const mayTake = waits || mayTakeMs === 0 ? [] : [say("mayTake", { seconds: Math.ceil(mayTakeMs / 1000) })];
     // What a command has to do is not done before it has run.
     const hint = type === "do" ? "kubelab learn next" : [...mayTake, say("nextHint")].join("\n");
-    throw new SpokenError("FAILED", say("checkFailed"), hint);
+    throw new LocalizedError("FAILED", say("checkFailed"), hint);
   }
   const key = ok === true ? "checkHolds" : type === "do" ? "cannotSee" : "nothingToCheck";
   lab.env.context.streams.stdout.write(`${say(key)}\n`);
 }
 
-export async function hint(here: LearnEnvironment): Promise<void> {
+export async function hint(here: LearnContext): Promise<void> {
   const lab = await openDetached(here);
   const { ok } = await ask(lab, { op: "hint" });
   if (ok === true) return;
@@ -91,21 +92,21 @@ export async function hint(here: LearnEnvironment): Promise<void> {
 }
 
 /** @throws LabError USAGE for a step that has nothing to solve; FAILED when the solution did not do it */
-export async function solution(here: LearnEnvironment): Promise<void> {
+export async function solution(here: LearnContext): Promise<void> {
   const lab = await openDetached(here);
   const { say } = lab.env;
   const { ok, step } = await ask(lab, { op: "solve" });
-  if (ok === undefined) throw new SpokenError("USAGE", say("nothingToSolve"), "kubelab learn next");
-  if (!ok) throw new SpokenError("FAILED", say("checkFailed"), say("stepFailedHint"));
+  if (ok === undefined) throw new LocalizedError("USAGE", say("nothingToSolve"), "kubelab learn next");
+  if (!ok) throw new LocalizedError("FAILED", say("checkFailed"), say("stepFailedHint"));
   if (step !== null) await ask(lab, { op: "present" });
 }
 
-export async function status(here: LearnEnvironment): Promise<void> {
+export async function status(here: LearnContext): Promise<void> {
   await ask(await openDetached(here), { op: "present" });
 }
 
 /** Time of the lab under way runs so many times as fast from now on. @throws LabError USAGE */
-export async function speed(here: LearnEnvironment, word: string): Promise<void> {
+export async function speed(here: LearnContext, word: string): Promise<void> {
   const lab = await openDetached(here);
   const { say, context } = lab.env;
   const factor = parseFactor(word, say);
@@ -114,7 +115,7 @@ export async function speed(here: LearnEnvironment, word: string): Promise<void>
 }
 
 /** Ends the lab under way; its progress is kept. @throws LabError FAILED when there is none */
-export async function stop(here: LearnEnvironment): Promise<void> {
+export async function stop(here: LearnContext): Promise<void> {
   const { env, state } = await openDetached(here);
   await endDetached(env);
   env.context.streams.stdout.write(`${env.say("labStopped", { id: state.lab })}\n`);
@@ -125,16 +126,16 @@ export async function stop(here: LearnEnvironment): Promise<void> {
  * @param target take away what killed labs have left on this cluster instead: progress stays
  * @param yes forget all without asking
  * @throws LabError BAD_FILE for a file of a newer version; DECLINED; USAGE without a terminal and without `yes`; see
- * `takeAwayLeft`
+ * `removeLeftovers`
  */
 export async function reset(
-  env: LearnEnvironment,
+  env: LearnContext,
   word: string,
   target: RealTarget | undefined,
   yes: boolean,
 ): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
-  if (target !== undefined) return (await import("../../labs/own/leftovers.js")).takeAwayLeft(env, target, lab);
+  if (target !== undefined) return (await import("../../labs/own/leftovers.js")).removeLeftovers(env, target, lab);
   if (lab === undefined) await confirmResetAll(env, yes);
   const running = await detachedLab(env);
   if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endDetached(env);
@@ -147,12 +148,12 @@ export async function reset(
 }
 
 /** What was learned in weeks is not forgotten for a word that was left out. */
-async function confirmResetAll({ context, say, store }: LearnEnvironment, yes: boolean): Promise<void> {
+async function confirmResetAll({ context, say, store }: LearnContext, yes: boolean): Promise<void> {
   // A file of a newer version is not ours to empty: this throws. A broken one is put aside.
   const count = Object.keys((await store.load()).labs).length;
   if (count === 0) return;
   const question = say("confirmResetAll", { count });
   if (!(await context.confirm(question, { yes, flag: "--yes" }))) {
-    throw new SpokenError("DECLINED", say("declined"), say("resetOneHint"));
+    throw new LocalizedError("DECLINED", say("declined"), say("resetOneHint"));
   }
 }

@@ -1,22 +1,22 @@
-import { SpokenError } from "../../i18n/message-error.js";
-import type { LearnEnvironment } from "./environment.js";
+import { LocalizedError } from "../../i18n/message-error.js";
+import type { LearnContext } from "./context.js";
 
 export type Choice =
   | { readonly heading: string }
   | { readonly value: string; readonly name: string; readonly description?: string };
 
 /** Whether somebody can be asked. */
-export function canAsk({ context }: LearnEnvironment): boolean {
+export function canAsk({ context }: LearnContext): boolean {
   return context.streams.stdin.isTTY === true && context.streams.stderr.isTTY === true;
 }
 
 /** Where prompts read and write: stdout is for results. */
-export function promptContext({ context }: LearnEnvironment) {
+export function promptContext({ context }: LearnContext) {
   return { input: context.streams.stdin, output: context.streams.stderr, signal: context.signal };
 }
 
 /** Asks for a line; Enter alone means `usual`. */
-export async function askText(env: LearnEnvironment, message: string, usual: string): Promise<string> {
+export async function askText(env: LearnContext, message: string, usual: string): Promise<string> {
   if (isPlain(env)) return (await askLine(env, `${message} (${usual}) `)) || usual;
   const { default: input } = await import("@inquirer/input");
   return input({ message, default: usual }, promptContext(env));
@@ -27,9 +27,9 @@ export async function askText(env: LearnEnvironment, message: string, usual: str
  * typing a number.
  * @throws LabError USAGE without a terminal
  */
-export async function choose(env: LearnEnvironment, message: string, choices: readonly Choice[]): Promise<string> {
+export async function choose(env: LearnContext, message: string, choices: readonly Choice[]): Promise<string> {
   if (!canAsk(env)) {
-    throw new SpokenError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
+    throw new LocalizedError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
   if (isPlain(env)) return chooseByNumber(env, message, choices);
   // This prompt alone: all of inquirer takes longer to load than the rest of the menu.
@@ -40,18 +40,18 @@ export async function choose(env: LearnEnvironment, message: string, choices: re
 }
 
 /** Rows that question, description and help leave for choices. */
-function pageSize({ context }: LearnEnvironment): number {
+function pageSize({ context }: LearnContext): number {
   const { rows = 24 } = context.streams.stderr as { readonly rows?: number };
   return Math.max(5, rows - 6);
 }
 
 /** No cursor movement: as with screen readers, and where nothing is known of the terminal. */
-export function isPlain({ context }: LearnEnvironment): boolean {
+export function isPlain({ context }: LearnContext): boolean {
   return context.env["TERM"] === "dumb";
 }
 
 /** Lines only: choices with numbers, a question, an answer; again until it is one of them. */
-async function chooseByNumber(env: LearnEnvironment, message: string, choices: readonly Choice[]): Promise<string> {
+async function chooseByNumber(env: LearnContext, message: string, choices: readonly Choice[]): Promise<string> {
   const { stderr } = env.context.streams;
   const values: string[] = [];
   stderr.write(`${message}\n`);
@@ -70,7 +70,7 @@ async function chooseByNumber(env: LearnEnvironment, message: string, choices: r
 }
 
 /** @throws AbortError at the end of the input; the signal's reason */
-async function askLine({ context }: LearnEnvironment, question: string): Promise<string> {
+async function askLine({ context }: LearnContext, question: string): Promise<string> {
   const { streams, signal } = context;
   const { createInterface } = await import("node:readline");
   signal.throwIfAborted();

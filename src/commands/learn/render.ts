@@ -74,7 +74,7 @@ export class LabRenderer {
       case "look":
         return this.#hanging(`  ${chalk.yellow(unicode ? "▸" : ">")} `, printable(message.line.trim()));
       case "upstream":
-        return this.#hanging("    ", `${say("upstreamPlace")} ${message.place}`).map((line) => chalk.dim(line));
+        return this.#hanging("    ", `${say("upstreamPlace")} ${message.path}`).map((line) => chalk.dim(line));
       case "waiting":
       case "waited":
         return [];

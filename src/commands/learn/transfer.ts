@@ -1,12 +1,12 @@
 import { access, constants, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Say } from "../../i18n/catalogue.js";
-import { fileErrorWords } from "../../i18n/file-error.js";
-import { SpokenError, spoken } from "../../i18n/message-error.js";
+import { fileErrorMessage } from "../../i18n/file-error.js";
+import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
 import { mergeProgress, newer, parseProgress, saveProgress } from "../../labs/progress.js";
 import type { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 
 /**
  * Writes the progress to a file of its own. Nothing that is there is lost, and no folder is made: a name may be mistyped.
@@ -14,16 +14,16 @@ import type { LearnEnvironment } from "./environment.js";
  * @throws LabError BAD_FILE
  */
 export async function exportProgress(
-  { store, context, say }: LearnEnvironment,
+  { store, context, say }: LearnContext,
   file: string,
   force: boolean,
 ): Promise<void> {
   const path = pathFrom(context.cwd, file);
   const isThere = await lookAt(path).catch((cause: unknown) => {
-    const message = say("fileUnwritable", { file, why: spoken(fileErrorWords(cause), say) });
-    throw new SpokenError("BAD_FILE", message, say("exportFolderHint"), { cause });
+    const message = say("fileUnwritable", { file, why: formatMessage(fileErrorMessage(cause), say) });
+    throw new LocalizedError("BAD_FILE", message, say("exportFolderHint"), { cause });
   });
-  if (isThere && !force) throw new SpokenError("BAD_FILE", say("exportTaken", { file }), say("exportTakenHint"));
+  if (isThere && !force) throw new LocalizedError("BAD_FILE", say("exportTaken", { file }), say("exportTakenHint"));
   const progress = await store.load();
   await saveProgress(path, progress);
   context.streams.stdout.write(`${say("transferred", { file, count: Object.keys(progress.labs).length })}\n`);
@@ -38,12 +38,12 @@ async function lookAt(path: string): Promise<boolean> {
 }
 
 /** Of each lab the progress that is further stays. @throws LabError BAD_FILE: nothing is changed then */
-export async function importProgress({ store, context, say }: LearnEnvironment, file: string): Promise<void> {
+export async function importProgress({ store, context, say }: LearnContext, file: string): Promise<void> {
   let text: string;
   try {
     text = await readFile(pathFrom(context.cwd, file), "utf8");
   } catch (cause) {
-    throw unusable(say, say("fileUnreadable", { file, why: spoken(fileErrorWords(cause), say) }), cause);
+    throw unusable(say, say("fileUnreadable", { file, why: formatMessage(fileErrorMessage(cause), say) }), cause);
   }
   const parsed = parseProgress(text);
   if (parsed.kind === "newer") throw newer(file, parsed.version);
@@ -53,5 +53,5 @@ export async function importProgress({ store, context, say }: LearnEnvironment, 
 }
 
 function unusable(say: Say, message: string, cause?: unknown): LabError {
-  return new SpokenError("BAD_FILE", message, say("progressFileHint"), { cause });
+  return new LocalizedError("BAD_FILE", message, say("progressFileHint"), { cause });
 }

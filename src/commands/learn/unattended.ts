@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { fileErrorWords } from "../../i18n/file-error.js";
-import { SpokenError, spoken } from "../../i18n/message-error.js";
+import { fileErrorMessage } from "../../i18n/file-error.js";
+import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
 import { LabBroken } from "../../labs/actions.js";
 import type { Lab } from "../../labs/lab.js";
 import type { LabSummary } from "../../labs/library.js";
@@ -11,9 +11,9 @@ import type { LabDefinition, PredictStep } from "../../labs/schema.js";
 import { checkChoice } from "../../labs/steps.js";
 import { nearest } from "../../util/nearest.js";
 import { pathFrom } from "../../util/paths.js";
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
-import { Teller } from "./teller.js";
+import { LabReporter } from "./reporter.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
   /** YAML or JSON: the choice by step */
@@ -27,15 +27,15 @@ type Answers = Readonly<Record<string, string>>;
  * @throws LabError USAGE before anything is begun when a prediction has no answer; FAILED when a step is not done
  */
 export async function runUnattended(
-  env: LearnEnvironment,
+  env: LearnContext,
   summary: LabSummary,
   { answersFile, ...options }: UnattendedOptions,
 ): Promise<void> {
   const answers = answersFile === undefined ? {} : await readAnswers(env, answersFile);
   const lab = await env.library.load(summary.id);
   if (lab !== undefined) checkAnswers(env, lab, answers);
-  const teller = new Teller(env, "stdout");
-  const onMessage = (message: LabMessage) => teller.tell(message);
+  const reporter = new LabReporter(env, "stdout");
+  const onMessage = (message: LabMessage) => reporter.tell(message);
   await using open = await openSession(env, summary, { ...options, onMessage });
   const { session } = open;
   try {
@@ -44,7 +44,7 @@ export async function runUnattended(
       const { step } = session;
       await session.solve(env.context.signal);
       if (await session.perform(answers[step.id], env.context.signal)) continue;
-      throw new SpokenError(
+      throw new LocalizedError(
         "FAILED",
         env.say("stepFailed", { id: summary.id, step: step.id }),
         env.say("stepFailedHint"),
@@ -53,14 +53,14 @@ export async function runUnattended(
   } catch (error) {
     if (!(error instanceof LabBroken)) throw error;
     const message = `${env.say("labBroken")}: ${error.message}`;
-    throw new SpokenError("FAILED", message, env.say("stepFailedHint"), { cause: error });
+    throw new LocalizedError("FAILED", message, env.say("stepFailedHint"), { cause: error });
   } finally {
-    teller.stop();
+    reporter.stop();
   }
 }
 
 /** Every question has an answer that is one of its choices, and every answer a question. @throws LabError USAGE */
-function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: Answers): void {
+function checkAnswers({ say }: LearnContext, { definition }: Lab, answers: Answers): void {
   const { id } = definition;
   const questions = questionsOf(definition);
   const names = questions.map((step) => step.id);
@@ -69,12 +69,12 @@ function checkAnswers({ say }: LearnEnvironment, { definition }: Lab, answers: A
     const like = nearest(names, step);
     const message =
       like === undefined ? say("unknownStep", { id, step }) : say("unknownStepNearest", { id, step, nearest: like });
-    throw new SpokenError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
+    throw new LocalizedError("USAGE", message, say("unknownStepHint", { steps: names.join(", ") || "-" }));
   }
   const open = questions.filter((step) => answers[step.id] === undefined);
   if (open.length > 0) {
     const missing = open.map((step) => step.id).join(", ");
-    throw new SpokenError(
+    throw new LocalizedError(
       "USAGE",
       say("noAnswer", { id, step: missing }),
       [say("noAnswerHint"), ...linesFor(open)].join("\n"),
@@ -94,11 +94,11 @@ function linesFor(questions: readonly PredictStep[]): readonly string[] {
 
 /** Why a lab cannot be played on a cluster of the learner's own just so, and a line that plays it there. */
 export function needsTerminal(
-  { context, say }: LearnEnvironment,
+  { context, say }: LearnContext,
   { definition }: Lab,
   target: RealTarget,
   canAsk: boolean,
-): SpokenError {
+): LocalizedError {
   const start = `kubelab learn start ${definition.id} ${flagsOf(context, target)}`;
   const questions = questionsOf(definition);
   const unattended =
@@ -106,19 +106,19 @@ export function needsTerminal(
       ? [say("realNeedsTerminalHint", { command: `${start} --yes` })]
       : [say("realNeedsAnswersHint", { command: `${start} --yes --answers answers.yaml` }), ...linesFor(questions)];
   const hint = canAsk ? say("realDetachHint", { command: start }) : unattended.join("\n");
-  return new SpokenError("USAGE", say("realNeedsTerminal"), hint);
+  return new LocalizedError("USAGE", say("realNeedsTerminal"), hint);
 }
 
-async function readAnswers({ say, context }: LearnEnvironment, file: string): Promise<Answers> {
+async function readAnswers({ say, context }: LearnContext, file: string): Promise<Answers> {
   let text: string;
   try {
     text = await readFile(pathFrom(context.cwd, file), "utf8");
   } catch (cause) {
-    const message = say("fileUnreadable", { file, why: spoken(fileErrorWords(cause), say) });
-    throw new SpokenError("BAD_FILE", message, say("answersFileHint"), { cause });
+    const message = say("fileUnreadable", { file, why: formatMessage(fileErrorMessage(cause), say) });
+    throw new LocalizedError("BAD_FILE", message, say("answersFileHint"), { cause });
   }
   const misread = (cause?: unknown) =>
-    new SpokenError("BAD_FILE", say("noAnswersFile", { file }), say("noAnswersFileHint"), { cause });
+    new LocalizedError("BAD_FILE", say("noAnswersFile", { file }), say("noAnswersFileHint"), { cause });
   const { parse } = await import("../../util/yaml.js");
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 import type { LabMessage } from "../../labs/message.js";
 import type { Progress } from "../../testbed/context.js";
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 import { textWidth } from "./text-width.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
@@ -28,7 +28,7 @@ export class WaitingLine {
   /** said behind it on a terminal: which keys do something */
   keys: WaitKeys = { speed: "", stop: "" };
 
-  constructor(readonly env: LearnEnvironment) {}
+  constructor(readonly env: LearnContext) {}
 
   update(message: Waiting): void {
     const { context, wall } = this.env;

@@ -1,6 +1,7 @@
 import { targetOptions } from "../../cli/options.js";
 import type { JoinOptions } from "../../testbed/join-plan.js";
 import type { TargetOptions } from "../../testbed/target.js";
+import { defined } from "../../util/defined.js";
 
 /** The flags of `kubelab node`. */
 export interface NodeCommandOptions extends TargetOptions {
@@ -47,9 +48,6 @@ export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
     pods,
     approve: "auto",
     timeout: JOIN_TIMEOUT_MS,
-    ...(rootDir === undefined ? {} : { dir: rootDir }),
-    ...(server === undefined ? {} : { server }),
-    ...(token === undefined ? {} : { token }),
-    ...(caCertHash === undefined ? {} : { caCertHash }),
+    ...defined({ dir: rootDir, server, token, caCertHash }),
   };
 }

@@ -2,7 +2,7 @@ import type { ProcessStreams } from "../../testbed/context.js";
 import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import { readKeys } from "../window/terminal-keys.js";
+import { readKeys } from "../inspector/terminal-keys.js";
 import { KeyNumbers } from "./key-numbers.js";
 
 const ID_LENGTH = 10;

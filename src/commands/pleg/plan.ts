@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../cli/options.js";
 import { LabError } from "../../util/errors.js";
-import type { HttpAddress } from "../window/page-server.js";
+import type { HttpAddress } from "../inspector/page-server.js";
 
 export interface PlegCommandOptions {
   readonly mock?: boolean;

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { createInterface } from "node:readline";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import { LabError } from "../../util/errors.js";
 import type { LabMessage } from "../message.js";
 import type { LabOperation, LabOutcome } from "./host.js";
@@ -33,7 +33,7 @@ export async function askHost(
     for await (const line of createInterface({ input: response })) {
       const message = JSON.parse(line) as LabMessage | LabOutcome;
       if (message.kind === "outcome") return message;
-      if (message.kind === "failed") throw new SpokenError(message.code, message.message, message.hint);
+      if (message.kind === "failed") throw new LocalizedError(message.code, message.message, message.hint);
       onMessage(message);
     }
   } catch (error) {

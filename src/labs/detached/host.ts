@@ -1,7 +1,8 @@
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Say } from "../../i18n/catalogue.js";
-import { inLanguageOf } from "../../i18n/message-error.js";
+import { localized } from "../../i18n/message-error.js";
+import { defined } from "../../util/defined.js";
 import { LabError, type LabErrorCode } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
 import { LabBroken } from "../actions.js";
@@ -110,9 +111,9 @@ async function operate(
     const { step } = session;
     const type = step === undefined ? null : typeOf(step);
     const { mayTakeMs } = session;
-    return { kind: "outcome", ...(ok === undefined ? {} : { ok }), step: step?.id ?? null, type, mayTakeMs };
+    return { kind: "outcome", ...defined({ ok }), step: step?.id ?? null, type, mayTakeMs };
   } catch (thrown) {
-    const error = inLanguageOf(thrown, say);
+    const error = localized(thrown, say);
     const { id } = session.definition;
     if (error instanceof LabError) {
       return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
@@ -143,7 +144,7 @@ async function perform(
     case "perform":
       return session.perform(operation.choice, signal);
     case "speed":
-      await session.place.setSpeed(operation.factor);
+      await session.environment.setSpeed(operation.factor);
       return true;
     case "leave":
       return true;

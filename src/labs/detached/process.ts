@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import { startDetached } from "../../testbed/detached-process.js";
 import { isAbortError } from "../../util/errors.js";
 import { tryLock } from "../../util/pid-lock.js";
@@ -19,7 +19,7 @@ export async function requireDetached(env: LabContext): Promise<HostState> {
   const state = await detachedLab(env);
   if (state !== undefined) return state;
   const hint = [env.say("noneStartedHint"), ...(await leftElsewhere(env.context.env, env.say))].join("\n");
-  throw new SpokenError("FAILED", env.say("noneStarted"), hint);
+  throw new LocalizedError("FAILED", env.say("noneStarted"), hint);
 }
 
 /** Ends the detached lab and waits until its process has exited. @returns its id; undefined: none ran */
@@ -83,6 +83,6 @@ async function lockStart(env: LabContext, id: string, folder: string): Promise<A
   throw didNotStart(env, id, env.say("notReadyInTime"), env.say("labEndedHint"));
 }
 
-function didNotStart({ say }: LabContext, id: string, why: string, hint = ""): SpokenError {
-  return new SpokenError("FAILED", say("labDidNotStart", { id, why }), hint || say("resetHint", { id }));
+function didNotStart({ say }: LabContext, id: string, why: string, hint = ""): LocalizedError {
+  return new LocalizedError("FAILED", say("labDidNotStart", { id, why }), hint || say("resetHint", { id }));
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { defined } from "../../util/defined.js";
 import type { LabContext, LabOptions } from "../context.js";
 import type { LabSummary } from "../library.js";
 import type { LabMessage } from "../message.js";
@@ -28,7 +29,7 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
     socket,
     pid: process.pid,
     language,
-    ...(speed === undefined ? {} : { speed }),
+    ...defined({ speed }),
   };
   const present = session.present.bind(session);
   session.present = () => {

@@ -1,6 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Language } from "../../i18n/catalogue.js";
+import { defined } from "../../util/defined.js";
 import { writeFileAtomic } from "../../util/files.js";
 import type { LabContext } from "../context.js";
 import { learnFolder } from "../progress-store.js";
@@ -25,7 +26,7 @@ export async function detachedLab(env: LabContext): Promise<HostState | undefine
     const state = JSON.parse(await readFile(stateFile(env), "utf8")) as Partial<HostState> | null;
     const { lab, socket, pid, language = env.language, speed } = state ?? {};
     if (lab === undefined || socket === undefined || pid === undefined) return undefined;
-    return { version: 1, lab, socket, pid, language, ...(speed === undefined ? {} : { speed }) };
+    return { version: 1, lab, socket, pid, language, ...defined({ speed }) };
   } catch {
     // Missing or half-written: for the callers both mean that nothing runs.
     return undefined;

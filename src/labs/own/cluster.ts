@@ -4,7 +4,7 @@ import { loadRealKubeconfig } from "../../client-go/clientcmd/kubeconfig.js";
 import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
 import type { Say } from "../../i18n/catalogue.js";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { pathFrom } from "../../util/paths.js";
@@ -37,7 +37,7 @@ export async function openOwnCluster(context: LabProcess, target: RealTarget, sa
     ...(target.kubeconfig === undefined ? {} : { kubeconfig: pathFrom(context.cwd, target.kubeconfig) }),
   });
   if (config.authorize !== undefined) {
-    throw new SpokenError("USAGE", say("needsCredential", { context: contextName }), say("needsCredentialHint"));
+    throw new LocalizedError("USAGE", say("needsCredential", { context: contextName }), say("needsCredentialHint"));
   }
   const clock = new SystemClock();
   const client = createClient(config, { clock, trace: new Trace(clock), random: context.random, actor: "user" });

@@ -3,29 +3,30 @@ import { basename, join } from "node:path";
 import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import { NODES, objectPath } from "../../client-go/rest/paths.js";
 import type { Language, Say } from "../../i18n/catalogue.js";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import { LAB_TAINT } from "../../testbed/join-plan.js";
 import type { Target } from "../../testbed/target.js";
 import { SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { writeFileAtomic } from "../../util/files.js";
 import { markOf } from "../../util/processes.js";
 import type { LabProcess } from "../context.js";
-import type { LabPlace } from "../environment.js";
-import { makePlace, type Reader } from "../make-environment.js";
+import type { LabEnvironment } from "../environment.js";
+import { makeEnvironment, type Reader } from "../make-environment.js";
 import { LabNodes } from "../nodes.js";
 import { labFolderPrefix } from "../process-leftovers.js";
 import type { LabDefinition } from "../schema.js";
 import { chooseValues, fillAll } from "../variables.js";
 import { flagsOf, openOwnCluster, type RealTarget } from "./cluster.js";
-import { refuseLeftBehind } from "./leftovers.js";
-import { OwnThings } from "./objects.js";
+import { refuseLeftovers } from "./leftovers.js";
+import { OwnObjects } from "./objects.js";
 import { OwnNote } from "./record.js";
 import { checkAnswers, checkRights } from "./rights.js";
 
 /** Of a lab's nodes on a cluster of the learner's own, where a node-1 may well be. */
 export const OWN_NODE_PREFIX = "lab-node-";
 
-export interface RealPlaceOptions extends Reader {
+export interface OwnEnvironmentOptions extends Reader {
   readonly target: RealTarget;
   /** its nodes named for such a cluster */
   readonly definition: LabDefinition;
@@ -39,7 +40,7 @@ export interface RealPlaceOptions extends Reader {
  * for, and the learner agrees.
  * @throws LabError USAGE for a lab that needs the embedded cluster; FORBIDDEN with the rights that are missing; DECLINED
  */
-export async function openRealPlace(context: LabProcess, options: RealPlaceOptions): Promise<LabPlace> {
+export async function openOwnEnvironment(context: LabProcess, options: OwnEnvironmentOptions): Promise<LabEnvironment> {
   const { target, seed, say, columns, language } = options;
   const definition = fillAll(options.definition, chooseValues(options.definition, seed));
   const { id } = definition;
@@ -59,13 +60,13 @@ export async function openRealPlace(context: LabProcess, options: RealPlaceOptio
     context.notice(`${contextName}: ${config.server}`);
     const nodeNames = Array.from({ length: definition.nodes }, (_, i) => `${OWN_NODE_PREFIX}${i + 1}`);
     const paths = [...(definition.makes ?? []), ...nodeNames.map((name) => objectPath(NODES, name))];
-    await refuseLeftBehind({ context, say, wall: clock }, cluster, target, paths);
+    await refuseLeftovers({ context, say, wall: clock }, cluster, target, paths);
     const question = say("confirmReal", { id, context: contextName, server: config.server });
     const agreed = await context.confirm(question, {
-      ...(target.yes === undefined ? {} : { yes: target.yes }),
+      ...defined({ yes: target.yes }),
       flag: "--yes",
     });
-    if (!agreed) throw new SpokenError("DECLINED", say("declined"), say("declinedHint"));
+    if (!agreed) throw new LocalizedError("DECLINED", say("declined"), say("declinedHint"));
     const folder = await mkdtemp(labFolderPrefix());
     closers.push(() => rm(folder, { recursive: true, force: true }));
     const claim = {
@@ -79,7 +80,7 @@ export async function openRealPlace(context: LabProcess, options: RealPlaceOptio
       paths,
     };
     const note = new OwnNote(context.env, clock, basename(folder));
-    const things = await OwnThings.claim({ client, wall: clock, say }, claim, note, context.signal);
+    const things = await OwnObjects.claim({ client, wall: clock, say }, claim, note, context.signal);
     closers.push(async () => {
       if (paths.length > 0) context.notice(say("takingAway"));
       for (const what of await things.remove()) context.notice(say("notCleaned", { what }));
@@ -111,7 +112,7 @@ export async function openRealPlace(context: LabProcess, options: RealPlaceOptio
     closers.push(() => nodes[Symbol.asyncDispose]());
     await checkAnswers(client, definition.wants, say, context.signal);
     const setSpeed = () =>
-      Promise.reject(new SpokenError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id })));
+      Promise.reject(new LocalizedError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id })));
     const parts = {
       folder,
       server: config.server,
@@ -127,7 +128,7 @@ export async function openRealPlace(context: LabProcess, options: RealPlaceOptio
       setSpeed,
       close,
     };
-    return await makePlace(context, parts, options);
+    return await makeEnvironment(context, parts, options);
   } catch (error) {
     await close();
     throw error;
@@ -139,9 +140,9 @@ export function embeddedOnly(
   { id, embeddedBecause }: Pick<LabDefinition, "id" | "embeddedBecause">,
   language: Language,
   say: Say,
-): SpokenError {
+): LocalizedError {
   const why = embeddedBecause?.[language] ?? say("needsEmbeddedWhy");
-  return new SpokenError("USAGE", say("needsEmbedded", { id, why }), say("needsEmbeddedHint", { id }));
+  return new LocalizedError("USAGE", say("needsEmbedded", { id, why }), say("needsEmbeddedHint", { id }));
 }
 
 /** What `kubectl run` takes so that a pod comes to the lab's node and to no other. */

@@ -1,11 +1,12 @@
 import type { Say } from "../../i18n/catalogue.js";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { LabContext, LabProcess } from "../context.js";
 import type { LabSummary } from "../library.js";
 import { clearLeftovers } from "../process-leftovers.js";
 import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./cluster.js";
-import { OwnThings } from "./objects.js";
+import { OwnObjects } from "./objects.js";
 import { type FoundRecord, findRecords, forgetRecord } from "./record.js";
 
 interface Deps {
@@ -17,9 +18,9 @@ interface Deps {
 /**
  * A lab begins on a cluster of the learner's own only where no killed one has left anything.
  * @param paths that the lab would make: none of one that is played now
- * @throws SpokenError FAILED with what is left of which lab, and what takes it away
+ * @throws LocalizedError FAILED with what is left of which lab, and what takes it away
  */
-export async function refuseLeftBehind(
+export async function refuseLeftovers(
   { context, say, wall }: Deps,
   cluster: OwnCluster,
   target: RealTarget,
@@ -31,13 +32,13 @@ export async function refuseLeftBehind(
       if (found.record.paths.some((path) => paths.includes(path))) throw playedNow(say, found);
       continue;
     }
-    const { ours } = await OwnThings.of({ client: cluster.client, wall, say }, found).left();
+    const { ours } = await OwnObjects.of({ client: cluster.client, wall, say }, found).left();
     if (ours.length === 0) {
       await forgetRecord(found);
       continue;
     }
     const message = say("leftBehind", { lab, context: cluster.contextName, names: ours.join(", ") });
-    throw new SpokenError("FAILED", message, say("leftBehindHint", { flags: flagsOf(context, target) }));
+    throw new LocalizedError("FAILED", message, say("leftBehindHint", { flags: flagsOf(context, target) }));
   }
 }
 
@@ -47,7 +48,7 @@ export async function refuseLeftBehind(
  * @throws LabError FAILED while such a lab goes on, and when something could not be taken away; DECLINED; USAGE without a
  * terminal and without --yes
  */
-export async function takeAwayLeft(env: LabContext, target: RealTarget, lab: LabSummary | undefined): Promise<void> {
+export async function removeLeftovers(env: LabContext, target: RealTarget, lab: LabSummary | undefined): Promise<void> {
   const { context, say } = env;
   // What a killed lab has kept running might make something again.
   await clearLeftovers();
@@ -74,7 +75,7 @@ async function takeAway(
   found: FoundRecord,
 ): Promise<void> {
   const { lab } = found.record;
-  const things = OwnThings.of({ client: cluster.client, wall, say }, found);
+  const things = OwnObjects.of({ client: cluster.client, wall, say }, found);
   const { ours, others } = await things.left();
   if (others.length > 0) print("stderr", say("leftAlone", { names: others.join(", ") }));
   if (ours.length > 0) {
@@ -82,15 +83,15 @@ async function takeAway(
     print("stderr", say("leftBehind", { lab, context: contextName, names: ours.join(", ") }));
     const question = say("confirmTakeAway", { lab, context: contextName, server: config.server });
     const agreed = await context.confirm(question, {
-      ...(target.yes === undefined ? {} : { yes: target.yes }),
+      ...defined({ yes: target.yes }),
       flag: "--yes",
     });
     if (!agreed)
-      throw new SpokenError("DECLINED", say("declined"), say("leftBehindHint", { flags: found.record.flags }));
+      throw new LocalizedError("DECLINED", say("declined"), say("leftBehindHint", { flags: found.record.flags }));
     const left = await things.remove();
     if (left.length > 0) {
       const hint = say("leftBehindHint", { flags: found.record.flags });
-      throw new SpokenError("FAILED", say("notCleaned", { what: left.join("; ") }), hint);
+      throw new LocalizedError("FAILED", say("notCleaned", { what: left.join("; ") }), hint);
     }
   }
   await forgetRecord(found);
@@ -108,6 +109,6 @@ async function recordsOn(
   });
 }
 
-function playedNow(say: Say, { record: { lab, pid, context } }: FoundRecord): SpokenError {
-  return new SpokenError("FAILED", say("playedNow", { lab, context }), say("playedNowHint", { pid }));
+function playedNow(say: Say, { record: { lab, pid, context } }: FoundRecord): LocalizedError {
+  return new LocalizedError("FAILED", say("playedNow", { lab, context }), say("playedNowHint", { pid }));
 }

@@ -13,6 +13,7 @@ import {
 } from "../../client-go/rest/paths.js";
 import { parseCertificateRequestPem } from "../../pki/csr.js";
 import { joinDescription } from "../../testbed/administrator.js";
+import { defined } from "../../util/defined.js";
 
 const NODE_PATH = `${collectionPath(NODES)}/`;
 const TOKENS: ResourceRef = { apiVersion: "v1", resource: "secrets", namespace: "kube-system" };
@@ -69,7 +70,7 @@ export function certificateRequests(
 
 /** None, too, where they may not be listed. */
 async function itemsOf<T>(client: KubeClient, path: string, signal?: AbortSignal): Promise<readonly T[]> {
-  const given = signal === undefined ? {} : { signal };
+  const given = defined({ signal });
   const { body, status } = await client.request<List<T>>({ method: "GET", path, ...given });
   return status < 300 ? body.items : [];
 }

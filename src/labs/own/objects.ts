@@ -3,7 +3,7 @@ import { statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
 import { withQuery } from "../../client-go/rest/paths.js";
 import type { Say } from "../../i18n/catalogue.js";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { certificateRequests, nodeAt, thingsOfNodes } from "./node-objects.js";
@@ -16,7 +16,7 @@ const LOOK_AGAIN_MS = 250;
 const NOTE_AGAIN_MS = 1000;
 const SLACK_MS = 5000;
 
-export interface OwnThingsDeps {
+export interface OwnObjectsDeps {
   readonly client: KubeClient;
   readonly wall: Clock;
   readonly say: Say;
@@ -26,7 +26,7 @@ export interface OwnThingsDeps {
 export type OwnClaim = Omit<OwnRecord, "version" | "earlier" | "made" | "aheadMs">;
 
 /** What a killed lab has left, in words such as `nodes/atlas`. */
-export interface LeftBehind {
+export interface Leftovers {
   readonly ours: readonly string[];
   /** of a name that the lab uses, but made by somebody else since */
   readonly others: readonly string[];
@@ -37,12 +37,12 @@ export interface LeftBehind {
  * lab goes on is the lab's, and is taken away at its end. It is noted as it is made: after a crash what has been noted is
  * the lab's, and so is what is as old; whatever else has such a name is somebody else's. Nothing else is ever touched.
  */
-export class OwnThings {
+export class OwnObjects {
   readonly #over = new AbortController();
   #following: Promise<void> = Promise.resolve();
 
   private constructor(
-    readonly deps: OwnThingsDeps,
+    readonly deps: OwnObjectsDeps,
     private record: OwnRecord,
     /** undefined: the lab was killed, this is what it has left */
     readonly note: OwnNote | undefined,
@@ -52,9 +52,9 @@ export class OwnThings {
 
   /**
    * Notes what the lab is about to make.
-   * @throws SpokenError FAILED when one of them is there already
+   * @throws LocalizedError FAILED when one of them is there already
    */
-  static async claim(deps: OwnThingsDeps, claim: OwnClaim, note: OwnNote, signal: AbortSignal): Promise<OwnThings> {
+  static async claim(deps: OwnObjectsDeps, claim: OwnClaim, note: OwnNote, signal: AbortSignal): Promise<OwnObjects> {
     const { client, say, wall } = deps;
     const there: string[] = [];
     for (const path of claim.paths) {
@@ -62,7 +62,7 @@ export class OwnThings {
       if (status < 300) there.push(nameOf(path));
     }
     if (there.length > 0) {
-      throw new SpokenError("FAILED", say("ownNameTaken", { names: there.join(", ") }), say("ownNameTakenHint"));
+      throw new LocalizedError("FAILED", say("ownNameTaken", { names: there.join(", ") }), say("ownNameTakenHint"));
     }
     const earlier = (await certificateRequests(client, signal)).map(({ metadata }) => metadata.uid ?? "");
     const { headers } = await client.request({ method: "GET", path: "/version", signal });
@@ -70,12 +70,12 @@ export class OwnThings {
     const aheadMs = Number.isNaN(theirsMs) ? 0 : theirsMs - wall.now();
     const record: OwnRecord = { version: 1, ...claim, earlier, made: {}, aheadMs };
     await note.write(record);
-    return new OwnThings(deps, record, note, Number.POSITIVE_INFINITY);
+    return new OwnObjects(deps, record, note, Number.POSITIVE_INFINITY);
   }
 
   /** Those of a lab whose process was killed. */
-  static of(deps: OwnThingsDeps, { record, seenAtMs }: FoundRecord): OwnThings {
-    return new OwnThings(deps, record, undefined, seenAtMs + record.aheadMs + SLACK_MS);
+  static of(deps: OwnObjectsDeps, { record, seenAtMs }: FoundRecord): OwnObjects {
+    return new OwnObjects(deps, record, undefined, seenAtMs + record.aheadMs + SLACK_MS);
   }
 
   /** Notes what is made, as long as the lab goes on. */
@@ -109,7 +109,7 @@ export class OwnThings {
   }
 
   /** What there is to take away. @throws LabError CLUSTER_UNREACHABLE */
-  async left(): Promise<LeftBehind> {
+  async left(): Promise<Leftovers> {
     const [ours, others]: [string[], string[]] = [[], []];
     const paths = new Set([...this.record.paths, ...(await this.#ofNodes())]);
     for (const path of paths) {

@@ -1,8 +1,9 @@
 import type { KubeClient } from "../../client-go/rest/client.js";
 import type { Say } from "../../i18n/catalogue.js";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
+import { defined } from "../../util/defined.js";
 
-/** An older cluster has not all APIs; one that is far away does not reach a kubelet here. @throws SpokenError FAILED */
+/** An older cluster has not all APIs; one that is far away does not reach a kubelet here. @throws LocalizedError FAILED */
 export async function checkAnswers(
   client: KubeClient,
   wants: readonly string[],
@@ -14,7 +15,7 @@ export async function checkAnswers(
     if (status < 300) continue;
     const isKubelet = /^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path);
     const message = say(isKubelet ? "wantsKubelet" : "wantsAnswer", { path, status });
-    throw new SpokenError("FAILED", message, say("wantsHint"));
+    throw new LocalizedError("FAILED", message, say("wantsHint"));
   }
 }
 
@@ -34,7 +35,7 @@ export async function checkRights(
       verb,
       resource,
       group: group.join("."),
-      ...(subresource === undefined ? {} : { subresource }),
+      ...defined({ subresource }),
     };
     const { status } = await client.expect<{ status?: { allowed?: boolean } }>({
       method: "POST",
@@ -49,6 +50,10 @@ export async function checkRights(
     if (status?.allowed !== true) missing.push(right);
   }
   if (missing.length > 0) {
-    throw new SpokenError("FORBIDDEN", say("rightsMissing", { rights: missing.join(", ") }), say("rightsMissingHint"));
+    throw new LocalizedError(
+      "FORBIDDEN",
+      say("rightsMissing", { rights: missing.join(", ") }),
+      say("rightsMissingHint"),
+    );
   }
 }

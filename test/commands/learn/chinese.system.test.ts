@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "vitest";
 import EN from "../../../labs/messages.en.json" with { type: "json" };
 import { sayIn } from "../../../src/i18n/catalogue.js";
-import { inLanguageOf } from "../../../src/i18n/message-error.js";
+import { localized } from "../../../src/i18n/message-error.js";
 import { LAB_ERRORS, LabError, type LabErrorCode } from "../../../src/util/errors.js";
 import { runInProcess } from "../../support/run-cli.js";
 import { TINY_EN, TINY_YAML, TINY_ZH } from "../../support/tiny-lab.js";
@@ -153,10 +153,10 @@ test("a line of English does not pass", () => {
 for (const code of Object.keys(LAB_ERRORS) as LabErrorCode[]) {
   test(`${code} of another room is told by its kind, with its words as a detail`, () => {
     const thrown = new LabError(code, "it went wrong", "Look again.");
-    const zh = inLanguageOf(thrown, sayIn("zh")) as LabError;
+    const zh = localized(thrown, sayIn("zh")) as LabError;
     assert.match(zh.message, /[\u3000-\u9fff].*（it went wrong）/);
     assert.match(zh.hint, /[\u3000-\u9fff].*（Look again\.）/);
-    const en = inLanguageOf(thrown, sayIn("en")) as LabError;
+    const en = localized(thrown, sayIn("en")) as LabError;
     assert.deepEqual([en.code, en.message, en.hint], [code, "it went wrong", "Look again."]);
   });
 }

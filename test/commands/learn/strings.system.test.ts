@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
-import { SaidError } from "../../../src/i18n/message-error.js";
+import { MessageError } from "../../../src/i18n/message-error.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 /** Literals that are no sentences of ours. */
@@ -28,7 +28,7 @@ function withoutSaid(source: string): string {
   return source.slice(0, at) + withoutSaid(source.slice(open + argumentsAt(source, open).length + 2));
 }
 
-/** Literals with letters that are passed to `new LabError(`, `new SpokenError(` or `.write(`; keys, codes and what is filled in are none. */
+/** Literals with letters that are passed to `new LabError(`, `new LocalizedError(` or `.write(`; keys, codes and what is filled in are none. */
 function untranslated(source: string): string[] {
   const found: string[] = [];
   for (const call of source.matchAll(/new (?:Lab|Spoken)Error\(|\.write\(/g)) {
@@ -64,7 +64,7 @@ for (const [source, found] of SCANNED) {
 }
 
 test("an error of the catalogue speaks English until it is said in another language", () => {
-  const error = new SaidError("USAGE", ["noNode", { name: "n7" }], { verbatim: "kubectl get nodes" });
+  const error = new MessageError("USAGE", ["noNode", { name: "n7" }], { verbatim: "kubectl get nodes" });
   assert.equal(error.message, "the lab has no node n7");
   assert.equal(error.hint, "kubectl get nodes");
 });

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { hasKeys, keysOf } from "../../../src/commands/inspector/terminal-keys.js";
 import { serveKeys } from "../../../src/commands/pleg/keys.js";
-import { hasKeys, keysOf } from "../../../src/commands/window/terminal-keys.js";
 import type { LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";

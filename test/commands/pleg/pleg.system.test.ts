@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseHttpAddress } from "../../../src/commands/inspector/http-address.js";
 import { parseRelistPeriod } from "../../../src/commands/pleg/plan.js";
-import { parseHttpAddress } from "../../../src/commands/window/http-address.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";

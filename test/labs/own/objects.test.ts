@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, test } from "vitest";
 import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { sayIn } from "../../../src/i18n/catalogue.js";
-import { OwnThings } from "../../../src/labs/own/objects.js";
+import { OwnObjects } from "../../../src/labs/own/objects.js";
 import { findRecords, OwnNote } from "../../../src/labs/own/record.js";
 import { createCertificateRequest } from "../../../src/pki/csr.js";
 import { generatePrivateKey } from "../../../src/pki/keys.js";
@@ -85,21 +85,21 @@ class Learner {
     return { client: this.cluster.client, wall: this.cluster.wall, say: sayIn("en") };
   }
 
-  claim(paths: readonly string[], pid = process.pid): Promise<OwnThings> {
+  claim(paths: readonly string[], pid = process.pid): Promise<OwnObjects> {
     const named = { lab: "tiny", cluster: "uid", context: "mine", server: "https://memory", flags: "--real" };
     const note = new OwnNote(this.env, this.cluster.wall, "kubelab-lab-1");
-    return OwnThings.claim(this.deps, { ...named, pid, mark: "", paths }, note, never);
+    return OwnObjects.claim(this.deps, { ...named, pid, mark: "", paths }, note, never);
   }
 
   /** As the next command finds it after a crash. */
-  async found(): Promise<OwnThings> {
+  async found(): Promise<OwnObjects> {
     const [found] = await findRecords(this.env);
     assert.ok(found);
-    return OwnThings.of(this.deps, found);
+    return OwnObjects.of(this.deps, found);
   }
 }
 
-function claim(cluster: Cluster, paths: readonly string[]): Promise<OwnThings> {
+function claim(cluster: Cluster, paths: readonly string[]): Promise<OwnObjects> {
   return new Learner(cluster).claim(paths);
 }
 

@@ -1,4 +1,4 @@
-import { livePageFiles } from "../../window/page/live-page.js";
+import { livePageFiles } from "../../inspector/page/live-page.js";
 
 const BODY = `
 <table id="pods">

@@ -1,7 +1,7 @@
 import type { LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
-import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../window/page-server.js";
+import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../inspector/page-server.js";
 import type { Pleg } from "../pleg.js";
 import { PLEG_PAGE } from "./page.js";
 import { pageState } from "./state.js";

@@ -1,7 +1,7 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
 import { LANGUAGES, type Language, languageOf, sayIn } from "../../i18n/catalogue.js";
-import { SpokenError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../i18n/message-error.js";
 import type { LabContext } from "../../labs/context.js";
 import { findLab, type LabSummary } from "../../labs/library.js";
 import { openLibrary } from "../../labs/open-library.js";
@@ -19,18 +19,18 @@ export interface LearnOptions {
 }
 
 /** What every part of `kubelab learn` needs. */
-export interface LearnEnvironment extends LabContext {
+export interface LearnContext extends LabContext {
   readonly context: CliContext;
   /** what a lab tells goes to this stream */
   renderer(stream: "stdout" | "stderr"): LabRenderer;
   /** the same, saying everything in another language */
-  inLanguage(language: Language): LearnEnvironment;
+  inLanguage(language: Language): LearnContext;
 }
 
 const PLAIN_WIDTH = 80;
 const MAX_LAB_COLUMNS = 100;
 
-export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnEnvironment> {
+export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnContext> {
   const wall = new SystemClock();
   const shared = { context, library: await openLibrary(), store: new ProgressStore(context.env, wall), wall };
   return environmentIn(options.lang ?? languageOf(context.env), shared, options);
@@ -38,9 +38,9 @@ export async function openLearn(context: CliContext, options: LearnOptions): Pro
 
 function environmentIn(
   language: Language,
-  shared: Pick<LearnEnvironment, "context" | "library" | "store" | "wall">,
+  shared: Pick<LearnContext, "context" | "library" | "store" | "wall">,
   options: LearnOptions,
-): LearnEnvironment {
+): LearnContext {
   const { context } = shared;
   const say = sayIn(language);
   const chalk = (stream: keyof ProcessStreams & ("stdout" | "stderr")) =>
@@ -67,7 +67,7 @@ function environmentIn(
 }
 
 /** @throws LabError USAGE with the nearest name */
-export function labNamed({ library, say }: LearnEnvironment, word: string): LabSummary {
+export function labNamed({ library, say }: LearnContext, word: string): LabSummary {
   const found = findLab(library.summaries, word);
   if (found !== undefined) return found;
   const like = nearest(
@@ -75,7 +75,7 @@ export function labNamed({ library, say }: LearnEnvironment, word: string): LabS
     word,
   );
   const message = like === undefined ? say("noLab", { id: word }) : say("noLabNearest", { id: word, nearest: like });
-  throw new SpokenError("USAGE", message, say("noLabHint"));
+  throw new LocalizedError("USAGE", message, say("noLabHint"));
 }
 
 export function parseLanguage(text: string): Language | undefined {

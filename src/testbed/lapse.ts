@@ -1,16 +1,16 @@
-import type { KubeList } from "../../apimachinery/api/meta.js";
-import type { CliContext } from "../../cli/context.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath, NODES } from "../../client-go/rest/paths.js";
-import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "../../kubelet/nodelease/observer.js";
-import { conditionOf, type NodeObject, taintText } from "../../kubelet/nodestatus/node.js";
-import { constantsFor, factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import { LabError } from "../../util/errors.js";
+import type { KubeList } from "../apimachinery/api/meta.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { collectionPath, NODES } from "../client-go/rest/paths.js";
+import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "../kubelet/nodelease/observer.js";
+import { conditionOf, type NodeObject, taintText } from "../kubelet/nodestatus/node.js";
+import { constantsFor, factFor } from "../release/facts.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import type { ProgressReporter } from "./context.js";
 
 export interface LapseDeps {
-  readonly context: CliContext;
+  readonly context: ProgressReporter;
   readonly clock: Clock;
   readonly trace: Trace;
   /** the administrator's */

@@ -2,16 +2,16 @@ import type { Fact } from "../../trace/events.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 
-/** From which -v on a fact is shown in a window; undefined: it is beside its story, and shown under -v 2 and more. */
-export type LevelInWindow = (fact: Fact, level: Level) => Level | undefined;
+/** From which -v on a fact is shown in an inspector; undefined: it is beside its story, and shown under -v 2 and more. */
+export type LevelInInspector = (fact: Fact, level: Level) => Level | undefined;
 
 const BESIDE = 2;
 
 /**
- * The trace of a whole kubelet as one window shows it: what its story is about, and under -v 2 the rest. Errors are always
+ * The trace of a whole kubelet as one inspector shows it: what its story is about, and under -v 2 the rest. Errors are always
  * told.
  */
-export function windowTrace(trace: Trace, clock: Clock, levelOf: LevelInWindow): Trace {
+export function inspectorTrace(trace: Trace, clock: Clock, levelOf: LevelInInspector): Trace {
   const inner = new Trace(clock, trace.wantsBodies);
   inner.addSink({
     get level(): Level {

@@ -1,10 +1,10 @@
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import type { WindowKey } from "../window/key-table.js";
-import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
-import type { OpenWindow } from "../window/run-window.js";
-import { fileOf } from "../window/window-trace.js";
+import type { InspectorKey } from "../inspector/key-table.js";
+import { counted, listPods, newestPod, shortUid } from "../inspector/pod-list.js";
+import type { OpenInspector } from "../inspector/run.js";
+import { fileOf } from "../inspector/trace.js";
 
 /** Of the kubelet's packages those that a manifest goes through on its way. */
 const STORY = [
@@ -28,58 +28,62 @@ export function decidesAboutMirror(fact: Fact): boolean {
 }
 
 /** What can be done to manifests and mirror pods while one looks: manifests only in a folder of the lab's own. */
-export function staticPodKeys(window: OpenWindow): readonly WindowKey[] {
-  const { scenery } = window;
-  const onMirror: readonly WindowKey[] = [
-    { key: "m", label: "delete the newest mirror pod through the API", run: (signal) => deleteMirror(window, signal) },
+export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[] {
+  const { fixture } = inspector;
+  const onMirror: readonly InspectorKey[] = [
+    {
+      key: "m",
+      label: "delete the newest mirror pod through the API",
+      run: (signal) => deleteMirror(inspector, signal),
+    },
     {
       key: "t",
       label: "show static pods and mirror pods side by side",
       run: async () => {
-        tellStaticPods(window);
+        tellStaticPods(inspector);
         return undefined;
       },
     },
   ];
-  if (!scenery.isOwnFolder) return onMirror;
+  if (!fixture.isOwnFolder) return onMirror;
   return [
-    { key: "n", label: "write another manifest", run: () => scenery.writeManifest() },
-    { key: "s", label: "write another with a pod of the first one's name", run: () => scenery.writeManifest("web") },
-    { key: "c", label: "change the newest manifest", run: () => scenery.changeManifest() },
-    { key: "b", label: "break the newest manifest: half written", run: () => scenery.breakManifest() },
-    { key: "r", label: "remove the newest manifest", run: () => scenery.removeManifest() },
+    { key: "n", label: "write another manifest", run: () => fixture.writeManifest() },
+    { key: "s", label: "write another with a pod of the first one's name", run: () => fixture.writeManifest("web") },
+    { key: "c", label: "change the newest manifest", run: () => fixture.changeManifest() },
+    { key: "b", label: "break the newest manifest: half written", run: () => fixture.breakManifest() },
+    { key: "r", label: "remove the newest manifest", run: () => fixture.removeManifest() },
     ...onMirror,
   ];
 }
 
 /** @throws LabError */
-export async function deleteMirror({ parts, scenery }: OpenWindow, signal: AbortSignal): Promise<string> {
+export async function deleteMirror({ parts, fixture }: OpenInspector, signal: AbortSignal): Promise<string> {
   const mirror = newestPod(parts, "mirror");
   if (mirror === undefined) throw new LabError("USAGE", "there is no mirror pod", "Write a manifest first.");
-  return `mirror ${await scenery.deletePod(mirror, signal)}`;
+  return `mirror ${await fixture.deletePod(mirror, signal)}`;
 }
 
-function rowsOf({ parts }: OpenWindow) {
+function rowsOf({ parts }: OpenInspector) {
   return listPods(parts).filter(({ kind }) => kind === "static");
 }
 
-function tellStaticPods(window: OpenWindow): void {
-  const rows = rowsOf(window).map(({ pod, uid, mirrorUid, isMirrorUpToDate, phase }) => [
+function tellStaticPods(inspector: OpenInspector): void {
+  const rows = rowsOf(inspector).map(({ pod, uid, mirrorUid, isMirrorUpToDate, phase }) => [
     pod,
     shortUid(uid),
     mirrorUid === null ? "none" : `${shortUid(mirrorUid)}${isMirrorUpToDate === true ? "" : " (old)"}`,
     phase,
   ]);
   const columns = ["static pod", "uid", "mirror pod", "phase"];
-  window.trace.emit({ kind: "table", title: counted(rows.length, "static pod"), columns, rows }, { actor: "user" });
+  inspector.trace.emit({ kind: "table", title: counted(rows.length, "static pod"), columns, rows }, { actor: "user" });
 }
 
 /** What was there at the end. */
-export function staticPodResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {
-  const pods = rowsOf(window);
+export function staticPodResult(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
+  const pods = rowsOf(inspector);
   const lines = pods.map(({ pod, uid, mirrorUid, phase }) => {
     return `${pod} ${phase}, uid ${shortUid(uid)}, mirror pod ${mirrorUid === null ? "none" : shortUid(mirrorUid)}`;
   });
   const text = pods.length === 0 ? "no static pod is left" : lines.join("\n");
-  return { text, json: { node: window.nodeName, manifestDir: window.scenery.folder, staticPods: pods } };
+  return { text, json: { node: inspector.nodeName, manifestDir: inspector.fixture.folder, staticPods: pods } };
 }

@@ -1,14 +1,14 @@
 import type { LabMessage } from "../../labs/message.js";
-import type { LearnEnvironment } from "./environment.js";
+import type { LearnContext } from "./context.js";
 import type { LabRenderer } from "./render.js";
 import { WaitingLine, type WaitKeys } from "./waiting.js";
 
 /** Tells on one stream what a lab tells. A wait is a line on stderr, gone as soon as there is something else to tell. */
-export class Teller {
+export class LabReporter {
   readonly #renderer: LabRenderer;
   readonly #waiting: WaitingLine;
 
-  constructor(env: LearnEnvironment, stream: "stdout" | "stderr") {
+  constructor(env: LearnContext, stream: "stdout" | "stderr") {
     this.#renderer = env.renderer(stream);
     this.#waiting = new WaitingLine(env);
   }

@@ -1,13 +1,14 @@
 import type { CliContext } from "../../cli/context.js";
 import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
-import { Story } from "../../testbed/request-trace.js";
-import { startTwoServers } from "../../testbed/runtime-servers.js";
+import { RequestTrace } from "../../testbed/request-trace.js";
+import { startRuntimeServers } from "../../testbed/runtime-servers.js";
 import type { RunningContainerRef, SandboxPod } from "../../testbed/sandbox-pods.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { StreamPlace } from "./place.js";
+import type { StreamEnvironment } from "./environment.js";
 
-export interface CriPlaceOptions {
+export interface CriEnvironmentOptions {
   readonly endpoint: string;
   readonly kubeVersion: string | undefined;
   /** `--speed` */
@@ -20,7 +21,7 @@ export interface FoundContainer {
 }
 
 /** A way to one container of somebody's runtime. */
-export interface CriPlace extends StreamPlace {
+export interface CriEnvironment extends StreamEnvironment {
   readonly found: FoundContainer;
 }
 
@@ -29,19 +30,19 @@ export interface CriPlace extends StreamPlace {
  * @param wanted ID of a container, or how it begins, or its name
  * @throws LabError RUNTIME_UNREACHABLE; USAGE when there is no such container or more than one
  */
-export async function openCriPlace(
+export async function openCriEnvironment(
   context: CliContext,
   wanted: string,
-  { endpoint, kubeVersion: release, speed }: CriPlaceOptions,
-): Promise<CriPlace> {
+  { endpoint, kubeVersion: release, speed }: CriEnvironmentOptions,
+): Promise<CriEnvironment> {
   const kubeVersion = parseKubeVersion(release ?? "1.25");
-  const { clock, trace } = context.session(speed === undefined ? {} : { speed });
-  const story = new Story(trace, clock);
+  const { clock, trace } = context.session(defined({ speed }));
+  const story = new RequestTrace(trace, clock);
   const { random, signal } = context;
   const cri = await createCriClient(endpoint, { clock, trace: story.trace, actor: "kubelet" }, {}, signal);
   try {
     const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp: false };
-    const servers = await startTwoServers({ clock, random, trace: story.trace, cri }, options, signal);
+    const servers = await startRuntimeServers({ clock, random, trace: story.trace, cri }, options, signal);
     const close = async () => {
       await servers[Symbol.asyncDispose]();
       await cri.close();

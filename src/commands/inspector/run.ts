@@ -8,66 +8,67 @@ import { createClient } from "../../client-go/rest/create-client.js";
 import type { KubeletParts, PartsHooks } from "../../kubelet/sync/parts.js";
 import { planJoin } from "../../testbed/join-plan.js";
 import { startNode } from "../../testbed/node.js";
-import { Scenery } from "../../testbed/pod-fixture.js";
+import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
 import { OwnNode } from "../../testbed/temporary-node.js";
 import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { pathFrom } from "../../util/paths.js";
-import { joinPlace } from "../bootstrap.js";
+import { joinDefaults } from "../bootstrap.js";
 import { openKubeconfig } from "../node.js";
-import { serveKeyTable, type WindowKey } from "./key-table.js";
-import type { WindowOptions } from "./options.js";
+import { type InspectorKey, serveKeyTable } from "./key-table.js";
+import type { InspectorOptions } from "./options.js";
 import { hasKeys } from "./terminal-keys.js";
-import { type LevelInWindow, windowTrace } from "./window-trace.js";
+import { inspectorTrace, type LevelInInspector } from "./trace.js";
 
-/** A kubelet that runs, and what a window does with it. */
-export interface OpenWindow {
+/** A kubelet that runs, and what an inspector does with it. */
+export interface OpenInspector {
   readonly context: CliContext;
   readonly clock: Clock;
-  /** of the window itself */
+  /** of the inspector itself */
   readonly trace: Trace;
   readonly nodeName: string;
   readonly parts: KubeletParts;
   /** as the administrator */
   readonly admin: KubeClient;
-  readonly scenery: Scenery;
+  readonly fixture: PodFixture;
 }
 
-export interface WindowPlan {
+export interface InspectorPlan {
   /** `static-pod` */
   readonly command: string;
-  readonly options: WindowOptions;
-  readonly levelOf: LevelInWindow;
+  readonly options: InspectorOptions;
+  readonly levelOf: LevelInInspector;
   /** between the kubelet's parts; made before they are */
   readonly hooks?: (deps: { readonly clock: Clock; readonly trace: Trace }) => PartsHooks;
-  /** name of the pod that a folder of the window's own begins with */
+  /** name of the pod that a folder of the inspector's own begins with */
   readonly firstManifest?: string;
-  /** @returns what runs as long as the window is open; each ends when its signal aborts */
-  readonly loops?: (window: OpenWindow) => readonly ((signal: AbortSignal) => Promise<void>)[];
-  readonly keys: (window: OpenWindow) => readonly WindowKey[];
-  readonly result: (window: OpenWindow) => { readonly text: string; readonly json: unknown };
+  /** @returns what runs as long as the inspector is open; each ends when its signal aborts */
+  readonly loops?: (inspector: OpenInspector) => readonly ((signal: AbortSignal) => Promise<void>)[];
+  readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
+  readonly result: (inspector: OpenInspector) => { readonly text: string; readonly json: unknown };
 }
 
 const JOIN_TIMEOUT_MS = 3_600_000;
 const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
 
 /**
- * Opens a window: joins a node, runs a kubelet on it, and shows of its trace what the window is about. Until Ctrl-C, `q` or
+ * Opens an inspector: joins a node, runs a kubelet on it, and shows of its trace what the inspector is about. Until Ctrl-C, `q` or
  * the end of --duration; then it prints what it has come to, and takes the node away again.
  * @throws LabError as `startNode`; REFUSED when the cluster has a node of that name
  */
-export async function runWindow(context: CliContext, plan: WindowPlan): Promise<void> {
+export async function runInspector(context: CliContext, plan: InspectorPlan): Promise<void> {
   const { command, options } = plan;
   const folder = await mkdtemp(join(tmpdir(), `kubelab-${command}-`));
   try {
     const { name, manifestDir: given, cri: _c, http: _h, duration: _d, ...rest } = options;
     const manifestDir = given === undefined ? undefined : pathFrom(context.cwd, given);
     const joinOptions = { ...rest, ...RESOURCES, node: name, approve: "auto", dir: join(folder, "node") } as const;
-    const joinPlan = planJoin({ ...joinOptions, timeout: JOIN_TIMEOUT_MS }, joinPlace(context));
+    const joinPlan = planJoin({ ...joinOptions, timeout: JOIN_TIMEOUT_MS }, joinDefaults(context));
     const { nodeName } = joinPlan;
     await checkRuntime(context, options);
     await using target = await context.openTarget(command, targetOptions(options));
@@ -78,27 +79,27 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
       await using admin = createClient(target.admin, { clock, trace: quiet, random: context.random, actor: "user" });
       const own = new OwnNode({ target, admin, clock, trace }, nodeName);
       await own.claim(context.signal);
-      const scenery = await Scenery.open({ admin, nodeName }, manifestDir, folder);
-      if (scenery.isOwnFolder && plan.firstManifest !== undefined) await scenery.writeManifest(plan.firstManifest);
+      const fixture = await PodFixture.open({ admin, nodeName }, manifestDir, folder);
+      if (fixture.isOwnFolder && plan.firstManifest !== undefined) await fixture.writeManifest(plan.firstManifest);
       await using _node = { [Symbol.asyncDispose]: () => own.takeAway() };
       await using node = await startNode(
-        { context, clock, trace: windowTrace(trace, clock, plan.levelOf) },
+        { context, clock, trace: inspectorTrace(trace, clock, plan.levelOf) },
         {
-          // Whose name it was has been settled: a Node that a killed window left may be called Ready for a while.
+          // Whose name it was has been settled: a Node that a killed inspector left may be called Ready for a while.
           plan: { ...joinPlan, takesOver: true },
           kubeVersion,
           target,
           port: 0,
-          manifestDir: scenery.folder,
-          ...(options.cri === undefined ? {} : { cri: options.cri }),
+          manifestDir: fixture.folder,
+          ...defined({ cri: options.cri }),
           ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace }) }),
         },
       );
       await own.mark(command, context.signal);
       await using kubeconfig = await openKubeconfig(joinPlan, target);
-      sayHow(trace, nodeName, kubeconfig.path, scenery.folder);
+      sayHow(trace, nodeName, kubeconfig.path, fixture.folder);
       const { parts } = node.kubelet;
-      await stay({ context, clock, trace, nodeName, parts, admin, scenery }, plan, node.done);
+      await stay({ context, clock, trace, nodeName, parts, admin, fixture }, plan, node.done);
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -106,25 +107,25 @@ export async function runWindow(context: CliContext, plan: WindowPlan): Promise<
 }
 
 /** A kubelet ends what runs and is none of its pods: at a runtime that others may use, that is asked first. */
-async function checkRuntime(context: CliContext, { cri, yes }: WindowOptions): Promise<void> {
+async function checkRuntime(context: CliContext, { cri, yes }: InspectorOptions): Promise<void> {
   if (cri === undefined) return;
   const question = `A kubelet will work with ${cri}: pods there that are none of its own are ended, and its own stay when this command ends. Go on?`;
-  if (await context.confirm(question, { ...(yes === undefined ? {} : { yes }), flag: "--yes" })) return;
+  if (await context.confirm(question, { ...defined({ yes }), flag: "--yes" })) return;
   throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
 }
 
 /** Until Ctrl-C, `q`, the end of the time, or of the kubelet; what was seen is told in any case. */
-async function stay(window: OpenWindow, plan: WindowPlan, done: Promise<void>): Promise<void> {
-  const { context, clock, trace } = window;
+async function stay(inspector: OpenInspector, plan: InspectorPlan, done: Promise<void>): Promise<void> {
+  const { context, clock, trace } = inspector;
   const { duration } = plan.options;
   const loops: ((signal: AbortSignal) => Promise<void>)[] = [
     (signal) => Promise.race([done, untilAborted(signal)]),
-    ...(plan.loops?.(window) ?? []),
+    ...(plan.loops?.(inspector) ?? []),
   ];
   if (duration !== undefined) loops.push((signal) => clock.sleep(duration, signal));
   const { stdin } = context.streams;
   if (hasKeys(context.streams)) {
-    loops.push((signal) => serveKeyTable({ keys: plan.keys(window), trace, stdin }, signal));
+    loops.push((signal) => serveKeyTable({ keys: plan.keys(inspector), trace, stdin }, signal));
   }
   let end: unknown;
   try {
@@ -133,7 +134,7 @@ async function stay(window: OpenWindow, plan: WindowPlan, done: Promise<void>): 
     if (!isAbortError(error)) throw error;
     end = error;
   }
-  context.print(plan.result(window));
+  context.print(plan.result(inspector));
   if (end !== undefined) throw end;
 }
 

@@ -1,15 +1,15 @@
 import type { CliContext } from "../../cli/context.js";
 import type { ProgressReporter } from "../../testbed/context.js";
-import { Story } from "../../testbed/request-trace.js";
-import type { Readiness, Scenery, ScenerySession } from "../../testbed/sample-node.js";
-import { PLAYED_PODS } from "../../testbed/sample-pods.js";
+import { RequestTrace } from "../../testbed/request-trace.js";
+import type { Readiness, SampleNode, SampleNodeSession } from "../../testbed/sample-node.js";
+import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import type { StreamClient } from "./connect.js";
 import type { PodName } from "./pod.js";
 
 /** A cluster with the pod that is asked for, as far as this command can bring it there. */
-export interface StreamPlace extends AsyncDisposable {
+export interface StreamEnvironment extends AsyncDisposable {
   readonly client: StreamClient;
   /** what to do when the pod is unknown */
   readonly unknownPodHint: string;
@@ -24,33 +24,33 @@ export interface StreamPlace extends AsyncDisposable {
  * into, a node is started and the pod, when it is one of those that are known by name.
  * @throws LabError as `openTarget`; TIMED_OUT when the pod does not start
  */
-export async function openPlace(
+export async function openStreamEnvironment(
   context: CliContext,
   command: string,
   options: TargetOptions,
   pod: PodName,
   readiness: Readiness = "started",
-): Promise<StreamPlace> {
-  let story: Story | undefined;
+): Promise<StreamEnvironment> {
+  let story: RequestTrace | undefined;
   const target = await context.openTarget(command, options, (trace, clock) => {
-    story = new Story(trace, clock);
+    story = new RequestTrace(trace, clock);
     return story.trace;
   });
   try {
     const { clock, trace } = context.session({});
-    const isPlayed = pod.namespace === "default" && PLAYED_PODS.has(pod.name);
-    const scenery =
-      story !== undefined && isPlayed
-        ? await startPlayed(context, { context, clock, story }, target, pod.name, readiness)
+    const isSimulated = pod.namespace === "default" && SAMPLE_PODS.has(pod.name);
+    const node =
+      story !== undefined && isSimulated
+        ? await startSamplePod(context, { context, clock, story }, target, pod.name, readiness)
         : undefined;
     const client = { config: target.admin, clock, random: context.random, trace, story };
     const close = async () => {
-      await scenery?.close();
+      await node?.close();
       await target.close();
     };
     if (story === undefined) tellElsewhere(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
-    const isPodStarted = scenery !== undefined;
+    const isPodStarted = node !== undefined;
     return { client, unknownPodHint: unknownPodHint(target), kubeVersion, isPodStarted, [Symbol.asyncDispose]: close };
   } catch (error) {
     await target.close();
@@ -66,24 +66,24 @@ function tellElsewhere(trace: Trace, { kind }: Target): void {
 }
 
 /** Loaded only here: a command on a running cluster needs neither kubelet nor runtime. */
-async function startPlayed(
+async function startSamplePod(
   reporter: ProgressReporter,
-  session: ScenerySession,
+  session: SampleNodeSession,
   target: Target,
   podName: string,
   readiness: Readiness,
-): Promise<Scenery> {
+): Promise<SampleNode> {
   const progress = reporter.progress(`starting a node, and the pod ${podName} on it`);
   try {
-    const { startScenery } = await import("../../testbed/sample-node.js");
-    return await startScenery(session, target, [podName], readiness);
+    const { startSampleNode } = await import("../../testbed/sample-node.js");
+    return await startSampleNode(session, target, [podName], readiness);
   } finally {
     progress.stop();
   }
 }
 
 function unknownPodHint({ kind, kubeconfigPath }: Target): string {
-  const names = [...PLAYED_PODS.keys()].join(" and ");
+  const names = [...SAMPLE_PODS.keys()].join(" and ");
   if (kind === "embedded") {
     return `A cluster of this command's own has the pods ${names} in the namespace default, and no others.`;
   }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { showsPodManager } from "../../../src/commands/pod-manager/window.js";
-import { showsPodWorkers } from "../../../src/commands/pod-worker/window.js";
-import { showsStaticPods } from "../../../src/commands/static-pod/window.js";
-import { type LevelInWindow, windowTrace } from "../../../src/commands/window/window-trace.js";
+import { inspectorTrace, type LevelInInspector } from "../../../src/commands/inspector/trace.js";
+import { showsPodManager } from "../../../src/commands/pod-manager/inspector.js";
+import { showsPodWorkers } from "../../../src/commands/pod-worker/inspector.js";
+import { showsStaticPods } from "../../../src/commands/static-pod/inspector.js";
 import type { Fact } from "../../../src/trace/events.js";
 import type { Level } from "../../../src/trace/trace.js";
 import { FakeClock } from "../../support/fake-clock.js";
@@ -39,21 +39,21 @@ const table: readonly [string, Fact, Level, Record<"staticPod" | "podManager" | 
   ["what a server decided", LEASE, 3, { staticPod: 3, podManager: 3, podWorker: 3 }],
   ["an error", ERROR, 0, { staticPod: 0, podManager: 0, podWorker: 0 }],
 ];
-const WINDOWS: Record<"staticPod" | "podManager" | "podWorker", LevelInWindow> = {
+const WINDOWS: Record<"staticPod" | "podManager" | "podWorker", LevelInInspector> = {
   staticPod: showsStaticPods,
   podManager: showsPodManager,
   podWorker: showsPodWorkers,
 };
 
 for (const [name, fact, level, wanted] of table) {
-  for (const window of ["staticPod", "podManager", "podWorker"] as const) {
-    test(`${window} shows ${name} under -v ${wanted[window]}`, () => {
+  for (const inspector of ["staticPod", "podManager", "podWorker"] as const) {
+    test(`${inspector} shows ${name} under -v ${wanted[inspector]}`, () => {
       const clock = new FakeClock();
       const { trace, events } = recordingTrace(clock);
-      windowTrace(trace, clock, WINDOWS[window]).emit(fact, { actor: "kubelet", level });
+      inspectorTrace(trace, clock, WINDOWS[inspector]).emit(fact, { actor: "kubelet", level });
       assert.deepEqual(
         events.map((event) => event.level),
-        [wanted[window]],
+        [wanted[inspector]],
       );
     });
   }

@@ -2,12 +2,12 @@ import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
-import { decidesAboutMirror, deleteMirror } from "../static-pod/window.js";
-import type { WindowKey } from "../window/key-table.js";
-import { type HttpAddress, servePage } from "../window/page-server.js";
-import { counted, listPods, newestPod, shortUid } from "../window/pod-list.js";
-import type { OpenWindow } from "../window/run-window.js";
-import { fileOf } from "../window/window-trace.js";
+import type { InspectorKey } from "../inspector/key-table.js";
+import { type HttpAddress, servePage } from "../inspector/page-server.js";
+import { counted, listPods, newestPod, shortUid } from "../inspector/pod-list.js";
+import type { OpenInspector } from "../inspector/run.js";
+import { fileOf } from "../inspector/trace.js";
+import { decidesAboutMirror, deleteMirror } from "../static-pod/inspector.js";
 import { POD_MANAGER_PAGE } from "./page.js";
 
 /** What comes from the sources, and what becomes of mirror pods. */
@@ -24,16 +24,20 @@ export function showsPodManager(fact: Fact, level: Level): Level | undefined {
  *   GET /mirror-pods        their mirror pods, as a PodList
  *   GET /uid-translations   static pod to mirror pod, and back
  */
-export async function servePods(window: OpenWindow, http: HttpAddress | undefined, signal: AbortSignal): Promise<void> {
-  const { trace } = window;
+export async function servePods(
+  inspector: OpenInspector,
+  http: HttpAddress | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { trace } = inspector;
   const lists: Readonly<Record<string, () => unknown>> = {
-    "/pods": () => podList(window, "pods"),
-    "/mirror-pods": () => podList(window, "mirrorPods"),
-    "/uid-translations": () => translations(window),
+    "/pods": () => podList(inspector, "pods"),
+    "/mirror-pods": () => podList(inspector, "mirrorPods"),
+    "/uid-translations": () => translations(inspector),
   };
   const content = {
     files: POD_MANAGER_PAGE,
-    state: () => podManagerState(window),
+    state: () => podManagerState(inspector),
     get: ({ pathname }: URL) => {
       const list = Object.hasOwn(lists, pathname) ? lists[pathname] : undefined;
       return list === undefined ? undefined : { status: 200, body: list() };
@@ -44,7 +48,7 @@ export async function servePods(window: OpenWindow, http: HttpAddress | undefine
   await untilAborted(signal);
 }
 
-function podList({ parts }: OpenWindow, which: "pods" | "mirrorPods") {
+function podList({ parts }: OpenInspector, which: "pods" | "mirrorPods") {
   const { podManager, statusManager } = parts;
   const items = podManager.getPodsAndMirrorPods()[which].map((pod) => {
     const status = which === "pods" ? statusManager.getPodStatus(pod.metadata.uid) : undefined;
@@ -53,7 +57,7 @@ function podList({ parts }: OpenWindow, which: "pods" | "mirrorPods") {
   return { kind: "PodList", apiVersion: "v1", metadata: {}, items };
 }
 
-function translations({ parts }: OpenWindow) {
+function translations({ parts }: OpenInspector) {
   const { podToMirror, mirrorToPod } = parts.podManager.getUidTranslations();
   const toMirror = Array.from(podToMirror, ([uid, mirrorUid]) => [uid, mirrorUid ?? null] as const);
   return { podToMirror: Object.fromEntries(toMirror), mirrorToPod: Object.fromEntries(mirrorToPod) };
@@ -63,21 +67,21 @@ function translations({ parts }: OpenWindow) {
 const MAX_PODS = 200;
 
 /** What the page shows. */
-function podManagerState(window: OpenWindow) {
-  const pods = listPods(window.parts);
+function podManagerState(inspector: OpenInspector) {
+  const pods = listPods(inspector.parts);
   return {
-    node: window.nodeName,
+    node: inspector.nodeName,
     pods: pods.slice(0, MAX_PODS),
     omittedPods: Math.max(0, pods.length - MAX_PODS),
-    mirrorPods: window.parts.podManager.getPodsAndMirrorPods().mirrorPods.length,
-    translations: translations(window).podToMirror,
+    mirrorPods: inspector.parts.podManager.getPodsAndMirrorPods().mirrorPods.length,
+    translations: translations(inspector).podToMirror,
   };
 }
 
 const FOLLOW_PERIOD_MS = 250;
 
 /** Tells of translations that come and go: the pod manager itself says nothing. */
-export async function followTranslations({ parts, trace, clock }: OpenWindow, signal: AbortSignal): Promise<void> {
+export async function followTranslations({ parts, trace, clock }: OpenInspector, signal: AbortSignal): Promise<void> {
   const upstream = { file: "pkg/kubelet/pod/pod_manager.go", func: "updatePodsInternal" };
   let before = new Map<string, string>();
   while (!signal.aborted) {
@@ -103,24 +107,28 @@ export async function followTranslations({ parts, trace, clock }: OpenWindow, si
 }
 
 /** What can be done to pods while one looks: manifests only in a folder of the lab's own. */
-export function podManagerKeys(window: OpenWindow): readonly WindowKey[] {
-  const { scenery } = window;
-  const own: readonly WindowKey[] = scenery.isOwnFolder
+export function podManagerKeys(inspector: OpenInspector): readonly InspectorKey[] {
+  const { fixture } = inspector;
+  const own: readonly InspectorKey[] = fixture.isOwnFolder
     ? [
-        { key: "n", label: "write a manifest: a static pod", run: () => scenery.writeManifest() },
-        { key: "r", label: "remove the newest manifest", run: () => scenery.removeManifest() },
+        { key: "n", label: "write a manifest: a static pod", run: () => fixture.writeManifest() },
+        { key: "r", label: "remove the newest manifest", run: () => fixture.removeManifest() },
       ]
     : [];
   return [
-    { key: "p", label: "create a pod through the API", run: (signal) => scenery.createPod(signal) },
-    { key: "d", label: "delete the newest pod through the API", run: (signal) => deleteRegular(window, signal) },
+    { key: "p", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
+    { key: "d", label: "delete the newest pod through the API", run: (signal) => deleteRegular(inspector, signal) },
     ...own,
-    { key: "m", label: "delete the newest mirror pod through the API", run: (signal) => deleteMirror(window, signal) },
+    {
+      key: "m",
+      label: "delete the newest mirror pod through the API",
+      run: (signal) => deleteMirror(inspector, signal),
+    },
     {
       key: "t",
       label: "show all pods",
       run: async () => {
-        tellPods(window);
+        tellPods(inspector);
         return undefined;
       },
     },
@@ -128,14 +136,14 @@ export function podManagerKeys(window: OpenWindow): readonly WindowKey[] {
 }
 
 /** @throws LabError */
-export async function deleteRegular({ parts, scenery }: OpenWindow, signal: AbortSignal): Promise<string> {
+export async function deleteRegular({ parts, fixture }: OpenInspector, signal: AbortSignal): Promise<string> {
   const pod = newestPod(parts, "regular");
   if (pod === undefined)
     throw new LabError("USAGE", "there is no pod of the API to delete", "Create one first: key p.");
-  return scenery.deletePod(pod, signal);
+  return fixture.deletePod(pod, signal);
 }
 
-function tellPods({ parts, trace }: OpenWindow): void {
+function tellPods({ parts, trace }: OpenInspector): void {
   const rows = listPods(parts).map(({ pod, kind, uid, mirrorUid, phase }) => [
     pod,
     kind,
@@ -148,9 +156,9 @@ function tellPods({ parts, trace }: OpenWindow): void {
 }
 
 /** What was there at the end. */
-export function podManagerResult(window: OpenWindow): { readonly text: string; readonly json: unknown } {
-  const pods = listPods(window.parts);
+export function podManagerResult(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
+  const pods = listPods(inspector.parts);
   const text = pods.map(({ pod, kind, phase }) => `${pod} ${kind} ${phase}`).join("\n");
-  const json = { node: window.nodeName, pods, translations: translations(window) };
+  const json = { node: inspector.nodeName, pods, translations: translations(inspector) };
   return { text: text === "" ? "no pods" : text, json };
 }

@@ -4,8 +4,8 @@ import type { TargetOptions } from "../../testbed/target.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";
 
-/** The flags of a window into a kubelet. */
-export interface WindowOptions extends TargetOptions {
+/** The flags of an inspector into a kubelet. */
+export interface InspectorOptions extends TargetOptions {
   readonly name: string;
   readonly manifestDir?: string;
   readonly cri?: string;
@@ -14,8 +14,8 @@ export interface WindowOptions extends TargetOptions {
   readonly duration?: number;
 }
 
-/** Adds what all windows take. @param nodeName the node that is joined for as long as the window is open */
-export function addWindowOptions(command: Command, nodeName: string): Command {
+/** Adds what all inspectors take. @param nodeName the node that is joined for as long as the inspector is open */
+export function addInspectorOptions(command: Command, nodeName: string): Command {
   return addTargetOptions(addOutputOptions(command))
     .option("--name <name>", "name of the node that the kubelet joins as", nodeName)
     .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest", parsePath)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
-import { serveKeyTable } from "../../../src/commands/window/key-table.js";
+import { serveKeyTable } from "../../../src/commands/inspector/key-table.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";

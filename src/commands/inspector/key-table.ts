@@ -3,8 +3,8 @@ import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { readKeys } from "./terminal-keys.js";
 
-/** One key of a window, and what it does. */
-export interface WindowKey {
+/** One key of an inspector, and what it does. */
+export interface InspectorKey {
   readonly key: string;
   /** `delete the mirror pod of the newest file` */
   readonly label: string;
@@ -17,7 +17,7 @@ export interface WindowKey {
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeyTable(
-  deps: { readonly keys: readonly WindowKey[]; readonly trace: Trace; readonly stdin: ProcessStreams["stdin"] },
+  deps: { readonly keys: readonly InspectorKey[]; readonly trace: Trace; readonly stdin: ProcessStreams["stdin"] },
   signal: AbortSignal,
 ): Promise<void> {
   const { keys, trace, stdin } = deps;
@@ -39,7 +39,7 @@ export async function serveKeyTable(
   await readKeys(stdin, press, signal);
 }
 
-function tellKeys(keys: readonly WindowKey[], trace: Trace): void {
+function tellKeys(keys: readonly InspectorKey[], trace: Trace): void {
   const rows = keys.map(({ key, label }) => [key, label]);
   trace.emit({ kind: "table", title: "Keys (q ends):", columns: ["key", "what"], rows }, { actor: "user" });
 }

@@ -7,12 +7,12 @@ import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
-import { deleteRegular } from "../pod-manager/window.js";
-import type { WindowKey } from "../window/key-table.js";
-import { type HttpAddress, servePage } from "../window/page-server.js";
-import { counted, newestPod } from "../window/pod-list.js";
-import type { OpenWindow } from "../window/run-window.js";
-import { fileOf } from "../window/window-trace.js";
+import type { InspectorKey } from "../inspector/key-table.js";
+import { type HttpAddress, servePage } from "../inspector/page-server.js";
+import { counted, newestPod } from "../inspector/pod-list.js";
+import type { OpenInspector } from "../inspector/run.js";
+import { fileOf } from "../inspector/trace.js";
+import { deleteRegular } from "../pod-manager/inspector.js";
 import { timeText, WatchedCache } from "./watched-cache.js";
 
 /** So many changes at once cannot all be seen by a worker that is busy with the first. */
@@ -22,7 +22,7 @@ const TABLE_PERIOD_MS = 500;
 /** Workers, what drives them, and what they wait for. */
 export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
   const isOfWorkers = fileOf(fact) === "pkg/kubelet/pod_workers.go";
-  // What is merged, and which sync comes next, is what this window is for.
+  // What is merged, and which sync comes next, is what this inspector is for.
   if (isOfWorkers) return level === 2 ? 1 : level;
   if (
     fact.kind === "note" &&
@@ -32,8 +32,8 @@ export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
   return fileOf(fact).startsWith("pkg/kubelet/container/") ? level : undefined;
 }
 
-/** A window's view of the workers: made before the kubelet is. */
-export class WorkerWindow {
+/** A inspector's view of the workers: made before the kubelet is. */
+export class WorkerInspector {
   cache: WatchedCache | undefined;
   readonly hooks: PartsHooks;
   #parts: KubeletParts | undefined;
@@ -69,19 +69,19 @@ export class WorkerWindow {
     throw new LabError("USAGE", `no worker of a pod ${JSON.stringify(id)} is held`, known);
   }
 
-  loops(window: OpenWindow): readonly ((signal: AbortSignal) => Promise<void>)[] {
+  loops(inspector: OpenInspector): readonly ((signal: AbortSignal) => Promise<void>)[] {
     const { http, isHolding } = this.options;
     const loops: ((signal: AbortSignal) => Promise<void>)[] = [];
-    if (http !== undefined || isHolding) loops.push((signal) => this.#serve(window, signal));
-    if (window.trace.wants(3)) loops.push((signal) => this.#followTable(window, signal));
+    if (http !== undefined || isHolding) loops.push((signal) => this.#serve(inspector, signal));
+    if (inspector.trace.wants(3)) loops.push((signal) => this.#followTable(inspector, signal));
     return loops;
   }
 
-  async #serve(window: OpenWindow, signal: AbortSignal): Promise<void> {
-    const { trace } = window;
+  async #serve(inspector: OpenInspector, signal: AbortSignal): Promise<void> {
+    const { trace } = inspector;
     const content = {
       files: {},
-      state: () => ({ node: window.nodeName, workers: this.#rows(window), held: this.cache?.held ?? [] }),
+      state: () => ({ node: inspector.nodeName, workers: this.#rows(inspector), held: this.cache?.held ?? [] }),
       post: (url: URL) => {
         if (url.pathname !== "/setcache") return undefined;
         return async () => ({ status: 200, body: { released: this.release(url.searchParams.get("id") ?? "") } });
@@ -94,23 +94,23 @@ export class WorkerWindow {
   }
 
   /** Under -v 3 the table comes whenever something in it is another. */
-  async #followTable(window: OpenWindow, signal: AbortSignal): Promise<void> {
+  async #followTable(inspector: OpenInspector, signal: AbortSignal): Promise<void> {
     let before = "";
     while (!signal.aborted) {
-      const rows = this.#rows(window);
+      const rows = this.#rows(inspector);
       const now = JSON.stringify(rows.map(({ sinceMs: _, ...row }) => row));
-      if (now !== before && rows.length > 0) this.#tell(window, 3);
+      if (now !== before && rows.length > 0) this.#tell(inspector, 3);
       before = now;
-      await window.clock.sleep(TABLE_PERIOD_MS, signal);
+      await inspector.clock.sleep(TABLE_PERIOD_MS, signal);
     }
   }
 
-  keys(window: OpenWindow): readonly WindowKey[] {
-    const { scenery, parts } = window;
+  keys(inspector: OpenInspector): readonly InspectorKey[] {
+    const { fixture, parts } = inspector;
     const change = async (times: number, signal: AbortSignal) => {
       const pod = newestPod(parts, "regular");
       if (pod === undefined) throw new LabError("USAGE", "there is no pod to change", "Create one first: key p.");
-      return scenery.changePod(pod, times, signal);
+      return fixture.changePod(pod, times, signal);
     };
     const release = async () => {
       const [podUid] = this.cache?.held ?? [];
@@ -119,10 +119,10 @@ export class WorkerWindow {
       return undefined;
     };
     return [
-      { key: "p", label: "create a pod through the API", run: (signal) => scenery.createPod(signal) },
+      { key: "p", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
       { key: "u", label: "change the newest pod", run: (signal) => change(1, signal) },
       { key: "f", label: `change it ${FLOOD} times in one go`, run: (signal) => change(FLOOD, signal) },
-      { key: "d", label: "delete the newest pod", run: (signal) => deleteRegular(window, signal) },
+      { key: "d", label: "delete the newest pod", run: (signal) => deleteRegular(inspector, signal) },
       ...(this.options.isHolding
         ? [{ key: "s", label: "set the cache: release the worker held longest", run: release }]
         : []),
@@ -130,29 +130,29 @@ export class WorkerWindow {
         key: "t",
         label: "show all workers",
         run: async () => {
-          this.#tell(window, 1);
+          this.#tell(inspector, 1);
           return undefined;
         },
       },
     ];
   }
 
-  result(window: OpenWindow): { readonly text: string; readonly json: unknown } {
-    const workers = this.#rows(window);
+  result(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
+    const workers = this.#rows(inspector);
     const lines = workers.map(({ pod, phase, doing }) => `${pod} ${phase}, worker: ${doing}`);
     const text = lines.length === 0 ? "no pod has a worker" : lines.join("\n");
-    return { text, json: { node: window.nodeName, workers } };
+    return { text, json: { node: inspector.nodeName, workers } };
   }
 
-  #tell(window: OpenWindow, level: Level): void {
-    const busy = new Map(window.parts.podWorkers.views().map((view) => [view.podUid, this.#short(view)]));
-    const rows = this.#rows(window).map(({ pod, uid, phase, queued }) => [pod, phase, busy.get(uid) ?? "", queued]);
+  #tell(inspector: OpenInspector, level: Level): void {
+    const busy = new Map(inspector.parts.podWorkers.views().map((view) => [view.podUid, this.#short(view)]));
+    const rows = this.#rows(inspector).map(({ pod, uid, phase, queued }) => [pod, phase, busy.get(uid) ?? "", queued]);
     const columns = ["pod", "state", "worker", "next"];
     const title = counted(rows.length, "pod worker");
-    window.trace.emit({ kind: "table", title, columns, rows }, { actor: "kubelet", level });
+    inspector.trace.emit({ kind: "table", title, columns, rows }, { actor: "kubelet", level });
   }
 
-  #rows({ parts }: OpenWindow) {
+  #rows({ parts }: OpenInspector) {
     return parts.podWorkers.views().map((view) => ({
       pod: view.fullName.replace(/^(.*)_(.*)$/, "$2/$1"),
       uid: view.podUid,
