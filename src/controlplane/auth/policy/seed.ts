@@ -1,53 +1,46 @@
+import policy from "../../../../fixtures/rbac/policy.json" with { type: "json" };
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { DEFAULT_NODE_TOKEN_GROUP } from "../../../cluster-bootstrap/secret.js";
 import { isAtLeast } from "../../../release/facts.js";
 import { type PolicyRule, rulesOf } from "../authorization/rbac-types.js";
-import {
-  ADMIN_RULES,
-  BASIC_USER,
-  CLUSTER_ROLES,
-  CONTROLLER_ROLES,
-  EDIT_RULES,
-  NAMESPACE_ROLES,
-  NODE_RULES,
-  VIEW_RULES,
-} from "./cluster-roles.js";
-import { binding, type RoleRow, role, type SubjectText } from "./notation.js";
+import { binding, type RuleLine, role } from "./notation.js";
 
 export interface RbacSeedOptions {
   /** `1.25` */
   readonly kubeVersion: string;
   /**
-   * What `kubeadm init` adds for `kubeadm join` beside the three bindings for kubelets: tokens may read nodes, and
-   * everybody may read cluster-info. Default true; the recorded cluster was without.
+   * Also create what `kubeadm init` adds for `kubeadm join`: tokens may read nodes, and anonymous users may read
+   * cluster-info. Default true; false for the recorded cluster.
    */
   readonly withKubeadmJoin?: boolean;
 }
 
-/** The rules that every kubelet has. */
+/** The rules that the Node authorizer applies to every kubelet. No binding refers to the role itself. */
 export function nodeRules(): PolicyRule[] {
-  return rulesOf(role(NODE_RULES));
+  return rulesOf(role(["system:node", ...policy.clusterRoles["system:node"]]));
 }
 
 /**
- * Every role and binding of a new cluster, in the order in which they are to be created: bindings are tried oldest first.
+ * Every role and binding of a new cluster, in the order of creation: bindings are tried oldest first.
  *
  * Mirrors plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_policy.go, namespace_policy.go) and
  * cmd/kubeadm/app/phases/bootstraptoken/node (AllowBootstrapTokensToPostCSRs and its neighbours).
- * Differs: `admin`, `edit` and `view` hold their aggregated rules from the start; no controller aggregates later ones.
+ * Differs: roles of parts that are not here (kube-dns, heapster, volume provisioning) stay, so that lists look right;
+ * `admin`, `edit` and `view` hold their aggregated rules from the start; no controller aggregates later ones.
  */
 export function rbacSeed({ kubeVersion, withKubeadmJoin = true }: RbacSeedOptions): KubeObject[] {
+  const controllerRoles = Object.entries(policy.controllerRoles);
   return [
     ...clusterRoles(kubeVersion),
-    ...CONTROLLER_ROLES.map(([name, ...rules]) => role([`system:controller:${name}`, ...rules])),
-    ...CLUSTER_ROLE_BINDINGS.map(([name, ...subjects]) => binding(name, name, subjects)),
-    ...CONTROLLER_ROLES.map(([name]) => {
+    ...controllerRoles.map(([name, rules]) => role([`system:controller:${name}`, ...rules])),
+    ...Object.entries(policy.clusterRoleBindings).map(([name, subjects]) => binding(name, name, subjects)),
+    ...controllerRoles.map(([name]) => {
       const roleName = `system:controller:${name}`;
       return binding(roleName, roleName, [`ServiceAccount kube-system/${name}`]);
     }),
-    ...NAMESPACE_ROLES.map(([namespace, row]) => role(row, { namespace })),
-    ...NAMESPACE_ROLE_BINDINGS.map(([namespace, name, roleName, ...subjects]) =>
-      binding(name, roleName, subjects, { namespace }),
+    ...inNamespaces(policy.namespaceRoles, (namespace, name, rules) => role([name, ...rules], { namespace })),
+    ...inNamespaces(policy.namespaceRoleBindings, (namespace, name, bound) =>
+      binding(name, bound.role, bound.subjects, { namespace }),
     ),
     ...KUBEADM_BINDINGS.map(([name, roleName, group]) =>
       binding(name, roleName, [`Group ${group}`], { isKubeadm: true }),
@@ -56,20 +49,31 @@ export function rbacSeed({ kubeVersion, withKubeadmJoin = true }: RbacSeedOption
   ];
 }
 
+function inNamespaces<T>(
+  namespaces: Readonly<Record<string, Readonly<Record<string, T>>>>,
+  make: (namespace: string, name: string, row: T) => KubeObject,
+): KubeObject[] {
+  return Object.entries(namespaces).flatMap(([namespace, rows]) =>
+    Object.entries(rows).map(([name, row]) => make(namespace, name, row)),
+  );
+}
+
+const SELF_REVIEW = "create authentication.k8s.io selfsubjectreviews";
+
 function clusterRoles(kubeVersion: string): KubeObject[] {
   // SelfSubjectReview became stable in v1.28.
-  const basicUser: RoleRow = [...BASIC_USER, "create authentication.k8s.io selfsubjectreviews"];
-  const rows = isAtLeast(kubeVersion, "1.28")
-    ? CLUSTER_ROLES.map((row) => (row === BASIC_USER ? basicUser : row))
-    : CLUSTER_ROLES;
+  const reviewsSelf = (name: string) => name === "system:basic-user" && isAtLeast(kubeVersion, "1.28");
+  const { admin, edit, view } = policy.aggregatedRoles;
   return [
-    ...rows.map((row) => role(row)),
-    role(ADMIN_RULES, { labels: { [aggregationLabel("admin")]: "true" } }),
-    role(EDIT_RULES, { labels: { [aggregationLabel("edit")]: "true" } }),
-    role(VIEW_RULES, { labels: { [aggregationLabel("view")]: "true" } }),
-    aggregated("view", [VIEW_RULES], "edit"),
-    aggregated("edit", [EDIT_RULES, VIEW_RULES], "admin"),
-    aggregated("admin", [EDIT_RULES, VIEW_RULES, ADMIN_RULES]),
+    ...Object.entries(policy.clusterRoles).map(([name, rules]) =>
+      role([name, ...rules, ...(reviewsSelf(name) ? [SELF_REVIEW] : [])]),
+    ),
+    ...Object.entries(policy.aggregatedRoles).map(([to, rules]) =>
+      role([`system:aggregate-to-${to}`, ...rules], { labels: { [aggregationLabel(to)]: "true" } }),
+    ),
+    aggregated("view", view, "edit"),
+    aggregated("edit", [...edit, ...view], "admin"),
+    aggregated("admin", [...edit, ...view, ...admin]),
   ];
 }
 
@@ -78,61 +82,12 @@ function aggregationLabel(to: string): string {
 }
 
 /** @param partOf the role that this one is aggregated into in turn */
-function aggregated(name: string, rows: readonly RoleRow[], partOf?: string): KubeObject {
-  return role([name, ...rows.flatMap(([, ...rules]) => rules)], {
+function aggregated(name: string, rules: readonly RuleLine[], partOf?: string): KubeObject {
+  return role([name, ...rules], {
     ...(partOf === undefined ? {} : { labels: { [aggregationLabel(partOf)]: "true" } }),
     aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [aggregationLabel(name)]: "true" } }] },
   });
 }
-
-/** Bindings of the same name as their role. `system:node` has nobody: kubelets are the Node authorizer's. */
-const CLUSTER_ROLE_BINDINGS: readonly (readonly [name: string, ...subjects: SubjectText[]])[] = [
-  ["cluster-admin", "Group system:masters"],
-  ["system:monitoring", "Group system:monitoring"],
-  ["system:discovery", "Group system:authenticated"],
-  ["system:basic-user", "Group system:authenticated"],
-  ["system:public-info-viewer", "Group system:authenticated", "Group system:unauthenticated"],
-  ["system:node-proxier", "User system:kube-proxy"],
-  ["system:kube-controller-manager", "User system:kube-controller-manager"],
-  ["system:kube-dns", "ServiceAccount kube-system/kube-dns"],
-  ["system:kube-scheduler", "User system:kube-scheduler"],
-  ["system:volume-scheduler", "User system:kube-scheduler"],
-  ["system:node"],
-  ["system:service-account-issuer-discovery", "Group system:serviceaccounts"],
-];
-
-const NAMESPACE_ROLE_BINDINGS: readonly (readonly [
-  namespace: string,
-  name: string,
-  role: string,
-  ...subjects: SubjectText[],
-])[] = [
-  [
-    "kube-system",
-    "system::extension-apiserver-authentication-reader",
-    "extension-apiserver-authentication-reader",
-    "User system:kube-controller-manager",
-    "User system:kube-scheduler",
-  ],
-  [
-    "kube-system",
-    "system:controller:bootstrap-signer",
-    "system:controller:bootstrap-signer",
-    "ServiceAccount kube-system/bootstrap-signer",
-  ],
-  [
-    "kube-system",
-    "system:controller:token-cleaner",
-    "system:controller:token-cleaner",
-    "ServiceAccount kube-system/token-cleaner",
-  ],
-  [
-    "kube-public",
-    "system:controller:bootstrap-signer",
-    "system:controller:bootstrap-signer",
-    "ServiceAccount kube-system/bootstrap-signer",
-  ],
-];
 
 const CSR_ROLE_PREFIX = "system:certificates.k8s.io:certificatesigningrequests";
 
