@@ -1,18 +1,10 @@
+import type { V1Taint, V1Toleration } from "@kubernetes/client-node";
+import type { Wire } from "../wire.js";
+
 /** Which taints a pod tolerates, and for how long. Pure. */
 
-interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-}
-
-interface Toleration {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly effect?: string;
-  readonly tolerationSeconds?: number;
-}
+type Taint = Wire<V1Taint>;
+type Toleration = Wire<V1Toleration>;
 
 /** Mirrors ToleratesTaint in k8s.io/api/core/v1/toleration.go. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {

@@ -121,8 +121,8 @@ export class NodeInfo {
   }
 }
 
-/** A pod as it will be once it is bound: what the cache holds until the watch brings the real one. */
+/** A pod as it will be once it is bound. The cache holds it until the watch delivers the bound pod. */
 export function assumedOn(info: PodInfo, nodeName: string): PodInfo {
   if (nodeNameOf(info.pod) === nodeName) return info;
-  return { ...info, pod: { ...info.pod, spec: { ...info.pod.spec, nodeName } } };
+  return { ...info, pod: { ...info.pod, spec: { containers: [], ...info.pod.spec, nodeName } } };
 }

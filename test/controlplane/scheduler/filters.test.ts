@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { NodeSelectorRequirement } from "../../../src/apimachinery/corev1/node-affinity.js";
-import type { TaintEffect } from "../../../src/controlplane/controllers/support/objects.js";
 import type { SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
 import { NODE_AFFINITY } from "../../../src/controlplane/scheduler/plugins/node-affinity.js";
 import { NODE_NAME } from "../../../src/controlplane/scheduler/plugins/node-name.js";
@@ -75,7 +74,7 @@ describe("TaintToleration", () => {
 function taint(text: string) {
   const [pair = "", effect = ""] = text.split(":");
   const [key = "", value] = pair.split("=");
-  return { key, ...(value === undefined ? {} : { value }), effect: effect as TaintEffect };
+  return { key, ...(value === undefined ? {} : { value }), effect };
 }
 
 describe("NodeAffinity", () => {
@@ -197,8 +196,11 @@ describe("NodePorts", () => {
   ] as const;
   const withPort = (text: string) => {
     const [protocol = "", hostIP = "", port = ""] = text.split(" ");
-    const ports = text === "" ? [] : [{ protocol, hostPort: Number(port), ...(hostIP === "" ? {} : { hostIP }) }];
-    return makePod(`p-${text}`, { containers: [{ ports }] });
+    const ports =
+      text === ""
+        ? []
+        : [{ protocol, containerPort: 80, hostPort: Number(port), ...(hostIP === "" ? {} : { hostIP }) }];
+    return makePod(`p-${text}`, { containers: [{ name: "app", ports }] });
   };
   for (const [taken, wanted, want] of table) {
     test(`[${taken}] is taken, [${wanted}] is wanted: [${want}]`, () => {

@@ -29,14 +29,14 @@ export function makePod(name: string, spec: Partial<PodSpec> = {}, more: Partial
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name, namespace: "default", ...more.metadata },
-    spec: { containers: [{}], ...spec },
+    spec: { containers: [{ name: "app" }], ...spec },
     ...(more.status === undefined ? {} : { status: more.status }),
   };
 }
 
 /** One container that asks for this. */
 export function requesting(requests: Readonly<Record<string, string>>): Partial<PodSpec> {
-  return { containers: [{ resources: { requests } }] };
+  return { containers: [{ name: "app", resources: { requests } }] };
 }
 
 let uids = 0;

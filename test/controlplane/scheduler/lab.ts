@@ -125,13 +125,13 @@ export class Lab implements AsyncDisposable {
 /** What the schema's defaults would have filled in: the local client takes objects as they are. */
 export function complete(pod: SchedulablePod): SchedulablePod {
   const containers = (pod.spec?.containers ?? []).map((container, i) => ({
-    name: `c${i}`,
     image: "busybox:1.35",
     imagePullPolicy: "IfNotPresent",
     terminationMessagePath: "/dev/termination-log",
     terminationMessagePolicy: "File",
     resources: {},
     ...container,
+    name: `c${i}`,
   }));
   const defaults = {
     restartPolicy: "Always",

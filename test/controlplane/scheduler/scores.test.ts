@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { V1Container } from "../../../src/apimachinery/api/pod.js";
 import { podRequests } from "../../../src/apimachinery/corev1/pod-requests.js";
-import type { Container } from "../../../src/controlplane/scheduler/objects.js";
 import { BALANCED_ALLOCATION } from "../../../src/controlplane/scheduler/plugins/balanced-allocation.js";
 import { NODE_AFFINITY } from "../../../src/controlplane/scheduler/plugins/node-affinity.js";
 import { nodeResourcesFit } from "../../../src/controlplane/scheduler/plugins/node-resources-fit.js";
@@ -75,7 +75,11 @@ test("NodeAffinity: weights of the preferred terms that match, scaled to 100", (
 });
 
 describe("what a pod asks for", () => {
-  const c = (cpu: string, more: Partial<Container> = {}): Container => ({ resources: { requests: { cpu } }, ...more });
+  const c = (cpu: string, more: Partial<V1Container> = {}): V1Container => ({
+    name: "c",
+    resources: { requests: { cpu } },
+    ...more,
+  });
   const sidecar = { restartPolicy: "Always" };
   const table: readonly (readonly [string, Parameters<typeof makePod>[1], number])[] = [
     ["containers add up", { containers: [c("100m"), c("200m")] }, 300],

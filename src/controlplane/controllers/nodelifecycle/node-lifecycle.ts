@@ -209,7 +209,7 @@ class LifecycleRun {
   #judge(node: NodeObject): HealthVerdict {
     const { clock, kubeVersion } = this.#deps;
     const name = nameOf(node);
-    const renewTime = this.#leases.get("kube-node-lease", name)?.spec?.renewTime;
+    const renewTime = this.#leases.get("kube-node-lease", name)?.spec?.renewTime ?? undefined;
     return judgeNodeHealth(node, this.#health.get(name), renewTime, clock.now(), {
       monitorGraceMs: factFor("nodeMonitorGracePeriod", kubeVersion),
       startupGraceMs: factFor("nodeStartupGracePeriod", kubeVersion),

@@ -1,85 +1,29 @@
+import type {
+  V1ConfigMap,
+  V1Lease,
+  V1Node,
+  V1NodeCondition,
+  V1Pod,
+  V1PodCondition,
+  V1Secret,
+  V1Taint,
+  V1Toleration,
+} from "@kubernetes/client-node";
 import type { KubeObject, ObjectMeta } from "../../../apimachinery/api/meta.js";
-
-/** The parts of Node, Pod and Lease that controllers read. Mirrors k8s.io/api/core/v1/types.go. */
+import type { Wire } from "../../../apimachinery/wire.js";
 
 export type ConditionStatus = "True" | "False" | "Unknown";
+export type ConfigMapObject = Wire<V1ConfigMap>;
+export type LeaseObject = Wire<V1Lease>;
+export type NodeCondition = Wire<V1NodeCondition>;
+export type NodeObject = Wire<V1Node>;
+export type PodCondition = Wire<V1PodCondition>;
+export type PodObject = Wire<V1Pod>;
+export type SecretObject = Wire<V1Secret>;
+export type Taint = Wire<V1Taint>;
+export type Toleration = Wire<V1Toleration>;
 
-export interface NodeCondition {
-  readonly type: string;
-  readonly status: ConditionStatus;
-  readonly lastHeartbeatTime?: string;
-  readonly lastTransitionTime?: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
-export type TaintEffect = "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-
-export interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: TaintEffect;
-  readonly timeAdded?: string;
-}
-
-export interface Toleration {
-  readonly key?: string;
-  readonly operator?: "Exists" | "Equal";
-  readonly value?: string;
-  readonly effect?: TaintEffect;
-  readonly tolerationSeconds?: number;
-}
-
-export interface NodeObject extends KubeObject {
-  readonly spec?: {
-    readonly taints?: readonly Taint[];
-    readonly unschedulable?: boolean;
-    readonly podCIDR?: string;
-    readonly podCIDRs?: readonly string[];
-    readonly [field: string]: unknown;
-  };
-  readonly status?: { readonly conditions?: readonly NodeCondition[]; readonly [field: string]: unknown };
-}
-
-export interface PodCondition {
-  readonly type: string;
-  readonly status: ConditionStatus;
-  readonly lastTransitionTime?: string | null;
-  readonly lastProbeTime?: string | null;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
-export interface PodObject extends KubeObject {
-  readonly spec?: {
-    readonly nodeName?: string;
-    readonly tolerations?: readonly Toleration[];
-    readonly terminationGracePeriodSeconds?: number;
-    readonly [field: string]: unknown;
-  };
-  readonly status?: {
-    readonly phase?: string;
-    readonly reason?: string;
-    readonly conditions?: readonly PodCondition[];
-    readonly [field: string]: unknown;
-  };
-}
-
-export interface LeaseObject extends KubeObject {
-  readonly spec?: { readonly renewTime?: string; readonly holderIdentity?: string; readonly [field: string]: unknown };
-}
-
-export interface SecretObject extends KubeObject {
-  readonly type?: string;
-  /** base64 */
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-export interface ConfigMapObject extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-/** `namespace/name`, or the name alone for what lives in no namespace. */
+/** `namespace/name`, or the name of a cluster-scoped object. */
 export function keyOf(object: { readonly metadata: ObjectMeta }): string {
   const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === "" ? (name ?? "") : `${namespace}/${name ?? ""}`;
@@ -89,7 +33,7 @@ export function nameOf(object: KubeObject): string {
   return object.metadata.name ?? "";
 }
 
-/** Splits what `keyOf` made. */
+/** Splits a key of `keyOf`. */
 export function splitKey(key: string): { readonly namespace: string | undefined; readonly name: string } {
   const slash = key.indexOf("/");
   return slash < 0
@@ -102,7 +46,7 @@ export function nodeCondition(node: NodeObject, type: string): NodeCondition | u
   return node.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Waiting for its grace period or for finalizers. */
+/** Reports whether the object is being deleted, and waits for its grace period or for finalizers. */
 export function isTerminating(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }

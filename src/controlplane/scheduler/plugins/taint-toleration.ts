@@ -1,11 +1,11 @@
 import { findUntoleratedTaint, tolerates } from "../../../apimachinery/corev1/tolerations.js";
-import type { TaintEffect, Toleration } from "../../controllers/support/objects.js";
+import type { Toleration } from "../../controllers/support/objects.js";
 import { type FilterPlugin, NODE_EVENTS, normalizeScores, type ScorePlugin } from "../framework.js";
 
-const FORBIDDING: ReadonlySet<TaintEffect> = new Set<TaintEffect>(["NoSchedule", "NoExecute"]);
+const FORBIDDING: ReadonlySet<string> = new Set(["NoSchedule", "NoExecute"]);
 
 /**
- * Keeps pods off nodes with taints that they do not tolerate, and away from those that would rather not have them.
+ * Keeps pods off nodes with taints that they do not tolerate, and prefers nodes without PreferNoSchedule taints.
  * Mirrors pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go (Filter, Score, NormalizeScore).
  */
 export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
@@ -21,7 +21,7 @@ export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
       reasons: [`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`],
     };
   },
-  /** How many PreferNoSchedule taints it does not tolerate. */
+  /** The number of PreferNoSchedule taints that the pod does not tolerate. */
   score({ pod }, { node }) {
     const tolerations = (pod.spec?.tolerations ?? []).filter(isForPreference);
     const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "PreferNoSchedule");
@@ -31,7 +31,6 @@ export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
 };
 
 /** Mirrors getAllTolerationPreferNoSchedule: those without an effect cover all effects. */
-function isForPreference({ effect }: Toleration): boolean {
-  const word: string = effect ?? "";
-  return word === "" || word === "PreferNoSchedule";
+function isForPreference({ effect = "" }: Toleration): boolean {
+  return effect === "" || effect === "PreferNoSchedule";
 }
