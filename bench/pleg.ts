@@ -1,4 +1,4 @@
-// `npm run bench:pleg [-- --cri ENDPOINT]`: what relists cost, on synthetic runtimes of three sizes or on any endpoint.
+// `npm run bench:pleg [-- --cri ENDPOINT]`: measures relists on synthetic runtimes of three sizes or on any endpoint.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,10 +16,10 @@ const GO = [
   { pods: 5000, listMs: 77, relistMs: 89, firstMs: 2926, residentMb: 153 },
 ];
 
-/** So often everything but the idle seconds is measured; what is shown is the round whose first relist is in the middle. */
+/** Rounds of everything except the idle seconds. The table shows the round with the median first relist. */
 const ROUNDS = 3;
 
-/** What is measured once, and what idle seconds cost: percent of one core; null: the runtime has no events. */
+/** One line of the table. Idle cost is in percent of one core; null: the runtime has no events. */
 interface Row extends Measured {
   readonly idlePercent: number | null;
   readonly eventedPercent: number | null;
@@ -29,7 +29,7 @@ try {
   await run(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof LabError)) throw error;
-  // A child has told it already.
+  // The child process has already printed it.
   if (error.message !== "") process.stderr.write(`error: ${error.message}\n${error.hint}\n`);
   process.exitCode = error.exitCode;
 }
@@ -41,14 +41,14 @@ async function run([flag, value = "", third]: readonly string[]): Promise<void> 
   else if (flag === "--cri" && value !== "") {
     report([{ ...(await inChild<Measured>("--measure", value)), ...(await measureIdleInChildren(value)) }]);
   } else if (flag === undefined) await measureSynthetic();
-  else throw new LabError("USAGE", `${flag} is not understood`, "Usage: npm run bench:pleg [-- --cri ENDPOINT]");
+  else throw new LabError("USAGE", `${flag} is unknown`, "Usage: npm run bench:pleg [-- --cri ENDPOINT]");
 }
 
 function answer(result: unknown): void {
   process.stdout.write(JSON.stringify(result));
 }
 
-/** Tells its endpoint, then serves until it is killed. */
+/** Prints its endpoint, then serves until SIGTERM. */
 async function serve(podCount: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "kubelab-bench-"));
   const path = join(folder, "s.sock");
@@ -64,18 +64,18 @@ async function measureSynthetic(): Promise<void> {
   for (const { pods } of GO) {
     const rounds: Measured[] = [];
     for (let i = 0; i < ROUNDS; i++) {
-      rounds.push(await beside(pods, (endpoint, pid) => inChild<Measured>("--measure", endpoint, pid)));
+      rounds.push(await withRuntime(pods, (endpoint, pid) => inChild<Measured>("--measure", endpoint, pid)));
     }
     rounds.sort((one, other) => one.firstMs - other.firstMs);
     const middle = rounds[Math.floor(ROUNDS / 2)];
     if (middle === undefined) throw new Error("no round was measured");
-    results.push({ ...middle, ...(await beside(pods, measureIdleInChildren)) });
+    results.push({ ...middle, ...(await withRuntime(pods, measureIdleInChildren)) });
   }
   report(results);
 }
 
-/** Beside a synthetic runtime that has just been started: like the client, it has its code still to compile. */
-async function beside<T>(podCount: number, body: (endpoint: string, serverPid: string) => Promise<T>): Promise<T> {
+/** With a freshly started synthetic runtime, whose code is as cold as the client's. */
+async function withRuntime<T>(podCount: number, body: (endpoint: string, serverPid: string) => Promise<T>): Promise<T> {
   const server = child("--serve", String(podCount));
   try {
     return await body(await firstOutput(server), String(server.pid));
@@ -85,7 +85,7 @@ async function beside<T>(podCount: number, body: (endpoint: string, serverPid: s
   }
 }
 
-/** In processes of their own, which have done nothing else. */
+/** In fresh processes. */
 async function measureIdleInChildren(endpoint: string): Promise<Pick<Row, "idlePercent" | "eventedPercent">> {
   return {
     idlePercent: await inChild<number | null>("--idle", endpoint),
@@ -93,7 +93,7 @@ async function measureIdleInChildren(endpoint: string): Promise<Pick<Row, "idleP
   };
 }
 
-/** In a process of its own, so that memory is what one kubelet would take, and nothing is warm. */
+/** In a fresh process, so that memory is that of one kubelet and all code is cold. */
 async function inChild<T>(...args: readonly string[]): Promise<T> {
   const process_ = child(...args);
   let text = "";
@@ -107,7 +107,7 @@ async function inChild<T>(...args: readonly string[]): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** This file again. */
+/** Runs this file in a child process. */
 function child(...args: readonly string[]): ChildProcess {
   return spawn(process.execPath, [fileURLToPath(import.meta.url), ...args], { stdio: ["ignore", "pipe", "inherit"] });
 }

@@ -12,30 +12,30 @@ export interface Measured {
   readonly pods: number;
   /** median */
   readonly listMs: number;
-  /** median, nothing having changed */
+  /** median of relists without changes */
   readonly relistMs: number;
   readonly firstMs: number;
-  /** what the first relist cost */
+  /** of the first relist */
   readonly firstCpu: FirstCpu;
-  /** after a minute's worth of relists */
+  /** after 60 relists */
   readonly residentMb: number;
 }
 
-/** CPU ms; null: not known here */
+/** CPU ms; null: not available on this system */
 export interface FirstCpu {
   /** the thread that runs JavaScript */
   readonly main: number | null;
-  /** V8's own threads: compiling, collecting */
+  /** V8's threads: compiler and garbage collector */
   readonly others: number | null;
   readonly server: number | null;
 }
 
 const ROUNDS = 60;
 const IDLE_MS = 20_000;
-/** Some eight seconds after a start V8 tidies its heap up, once: 30 ms that no later second costs. */
+/** V8 compacts its heap once, about eight seconds after the start: 30 ms that must not count. */
 const SETTLE_MS = 12_000;
 
-/** Measures one endpoint; nothing is changed there. @param serverPids its processes, where they are known */
+/** Measures one endpoint without changing anything. @param serverPids its processes, if known */
 export async function measureRelists(endpoint: string, serverPids: readonly number[]): Promise<Measured> {
   await using setUp = await open(endpoint);
   const { client, deps, signal } = setUp;
@@ -53,7 +53,7 @@ export async function measureRelists(endpoint: string, serverPids: readonly numb
   return { pods, listMs, relistMs, firstMs, firstCpu, residentMb };
 }
 
-/** Percent of one core with nothing to do, in a process that has done nothing else; null: the runtime has no events. */
+/** Percent of one core used by an idle PLEG in a fresh process; null: the runtime has no events. */
 export async function measureIdle(endpoint: string, evented: boolean): Promise<number | null> {
   await using setUp = await open(endpoint);
   const { client, deps } = setUp;
@@ -107,12 +107,12 @@ function cpuSince(before: Cpu, now: Cpu): FirstCpu {
   return { main, others: main === null ? null : now.all - before.all - main, server: between("server") };
 }
 
-/** The kernel's count for the thread that runs JavaScript. */
+/** CPU ms of the thread that runs JavaScript, from the kernel. */
 function mainThreadMs(): number | undefined {
   try {
     const [ns] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ");
     return Number(ns) / 1e6;
   } catch {
-    return undefined; // no such file here
+    return undefined; // no /proc on this system
   }
 }

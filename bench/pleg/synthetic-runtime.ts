@@ -15,7 +15,7 @@ import {
 const CREATED_NS = 1_760_000_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;
 
-/** A number as an ID of 64 hexadecimal digits that looks like a real one. */
+/** Turns a number into a realistic ID of 64 hexadecimal digits. */
 function idOf(seed: number): string {
   let id = "";
   for (let x = seed + 1; id.length < 64; x++) id += (Math.imul(x, 0x9e3779b1) >>> 0).toString(16).padStart(8, "0");
@@ -27,7 +27,7 @@ interface Listing {
   readonly containers: Encoded;
 }
 
-/** Everything that a runtime with so many running pods of two containers each answers, encoded beforehand. */
+/** All answers of a runtime with `podCount` running pods of two containers each, encoded in advance. */
 export interface SyntheticAnswers {
   readonly all: Listing;
   /** by pod uid */

@@ -10,7 +10,7 @@ import { openChannel, socketUrl, startRuntime } from "./support.js";
 const never = () => new Promise<never>(() => {});
 
 describe("deadlines and aborts", () => {
-  test("a call that is not answered in time is timed out, and the runtime is told", async () => {
+  test("a call without an answer times out and is cancelled in the runtime", async () => {
     const ended: string[] = [];
     const server = await startRuntime({
       stopContainer: (_request, { signal }) => {
@@ -30,7 +30,7 @@ describe("deadlines and aborts", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("each call keeps its own deadline, whatever order they come in", async () => {
+  test("each call keeps its own deadline, in any order", async () => {
     const server = await startRuntime({ version: never });
     const { channel, clock } = openChannel(server.endpoint);
     const order: number[] = [];
@@ -47,7 +47,7 @@ describe("deadlines and aborts", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("the runtime is told how long it has", async () => {
+  test("the request has the timeout in grpc-timeout", async () => {
     const seen: (string | undefined)[] = [];
     const server = createHttp2Server().on("stream", (stream, headers) => {
       seen.push(headers["grpc-timeout"] as string | undefined);
@@ -88,7 +88,7 @@ describe("deadlines and aborts", () => {
     );
   });
 
-  test("an abort ends a stream normally, and the runtime is told", async () => {
+  test("an abort ends a stream normally and cancels it in the runtime", async () => {
     let cancelled = false;
     const server = await startRuntime({
       async *getContainerEvents(_request, { signal }) {
@@ -108,7 +108,7 @@ describe("deadlines and aborts", () => {
     await untilTrue(() => cancelled);
   });
 
-  test("a reader that leaves a stream ends the call", async () => {
+  test("a reader that leaves a stream cancels it", async () => {
     let cancelled = false;
     const server = await startRuntime({
       async *getContainerEvents(_request, { signal }) {
@@ -142,7 +142,7 @@ async function* endless(): AsyncGenerator<{ containerId: string }> {
 }
 
 describe("a runtime that comes and goes", () => {
-  test("calls fail at once until the backoff is over, then the connection is made anew", async () => {
+  test("calls fail immediately during the backoff and reconnect after it", async () => {
     const url = socketUrl();
     const { channel, clock } = openChannel(url);
     const code = async () => {
@@ -151,7 +151,7 @@ describe("a runtime that comes and goes", () => {
     };
     assert.equal(await code(), "Unavailable");
     const first = await startRuntime({}, { endpoint: url });
-    assert.equal(await code(), "Unavailable"); // nobody has looked again yet
+    assert.equal(await code(), "Unavailable"); // still in the backoff
     await clock.advance(100);
     assert.equal(await code(), "OK");
     await first.close();
@@ -159,6 +159,23 @@ describe("a runtime that comes and goes", () => {
     await startRuntime({}, { endpoint: url });
     await clock.advance(100);
     assert.equal(await code(), "OK");
+  });
+
+  test("a failed connection has the system's reason, without a time", async () => {
+    const url = socketUrl();
+    const path = url.slice("unix://".length);
+    const { channel, clock } = openChannel(url);
+    const text = async () => {
+      const result = await channel.call(RUNTIME_SERVICE.version, {}, {});
+      return result.outcome === "ok" ? "OK" : result.text;
+    };
+    const prefix = "rpc error: code = Unavailable desc = connection error:";
+    assert.equal(await text(), `${prefix} connect ENOENT ${path}`);
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    await clock.advance(100);
+    assert.match(await text(), /desc = connection error: [\w ]+$/); // which error it is depends on timing
+    server.close();
   });
 
   test("the backoff grows to three seconds", async () => {
@@ -182,7 +199,7 @@ describe("a runtime that comes and goes", () => {
     server.close();
   });
 
-  test("a runtime that says goodbye finishes what it began; the next call gets another connection", async () => {
+  test("after GOAWAY running calls finish, and the next call gets a new connection", async () => {
     let sessions = 0;
     const h2 = createHttp2Server();
     h2.on("session", () => {
@@ -205,7 +222,7 @@ describe("a runtime that comes and goes", () => {
     await new Promise((resolve) => h2.close(resolve));
   });
 
-  test("a call under way when the runtime dies is Unavailable, and so is a stream", async () => {
+  test("running calls and streams are Unavailable when the connection drops", async () => {
     const sockets: Socket[] = [];
     const h2 = createHttp2Server();
     h2.on("connection", (socket: Socket) => sockets.push(socket));

@@ -73,7 +73,7 @@ describe("a status is a value", () => {
     });
   }
 
-  test("a handler's other errors are Unknown, what it does not have is Unimplemented", async () => {
+  test("a handler's other errors are Unknown, missing handlers Unimplemented", async () => {
     const server = await startRuntime({
       status: () => {
         throw new Error("disk on fire");
@@ -112,7 +112,7 @@ describe("sizes", () => {
     assert.deepEqual(part[5], { id: String(5).padStart(64, "0"), createdAt: 5n });
   });
 
-  test("what one list brought is not touched by the next ones", async () => {
+  test("later calls do not change earlier results", async () => {
     let generation = 0;
     const server = await startRuntime({
       listContainers: () => {
@@ -173,7 +173,7 @@ describe("sizes", () => {
   });
 });
 
-test("each call is a fact: what was asked, how it went, what it brought", async () => {
+test("each call is a fact with its request, its outcome and its response", async () => {
   const server = await startRuntime({
     listContainers: () => ({ containers: [{ id: "a" }, { id: "b" }] }),
     createContainer: () => ({ containerId: "c" }),
@@ -226,7 +226,7 @@ test("each call is a fact: what was asked, how it went, what it brought", async 
   );
 });
 
-test("a response that is no message of protocol buffers is Internal", async () => {
+test("an invalid response message is Internal", async () => {
   const h2 = createHttp2Server().on("stream", (stream) => {
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));

@@ -32,7 +32,7 @@ function loadServices() {
 
 type Call = (request: object, callback: (error: ServiceError | null, value: unknown) => void) => void;
 
-/** Calls a method by its name, as generated clients have it. */
+/** Calls a method of a generated client by name. */
 function ask(client: Client, method: string, request: object): Promise<unknown> {
   const call = (client as unknown as Record<string, Call>)[method];
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ function otherClient(Service: ServiceClientConstructor, endpoint: string): Clien
 }
 
 for (const endpoint of ["unix", "tcp"] as const) {
-  test(`a generic client is served over ${endpoint}`, async () => {
+  test(`a generic client calls our server over ${endpoint}`, async () => {
     const server = await startRuntime(
       {
         listContainers: ({ filter }) => ({
@@ -117,7 +117,7 @@ for (const endpoint of ["unix", "tcp"] as const) {
   });
 }
 
-test("our client is content with a generic server", async () => {
+test("our client calls a generic server", async () => {
   const { RuntimeService } = loadServices();
   const server = new Server();
   const { ListPodSandbox, StopContainer, GetContainerEvents } = RuntimeService.service;

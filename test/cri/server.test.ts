@@ -53,7 +53,7 @@ interface FrameHead {
   readonly id: number;
 }
 
-/** Whether one of the frames that the server has sent is like this. */
+/** Whether the server has sent such a frame. */
 function has(bytes: Buffer, isWanted: (head: FrameHead) => boolean): boolean {
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     const head = { type: bytes.readUInt8(at + 3), flags: bytes.readUInt8(at + 4), id: bytes.readUInt32BE(at + 5) };
@@ -92,22 +92,16 @@ function ask(client: ClientHttp2Session, body: Buffer, headers: OutgoingHttpHead
 describe("what a server answers", () => {
   const table: readonly (readonly [string, Buffer, OutgoingHttpHeaders, http: number, grpc: string | undefined])[] = [
     ["a call", message(Buffer.alloc(0)), {}, 200, "0"],
-    [
-      "a method that nobody has",
-      message(Buffer.alloc(0)),
-      { ":path": "/runtime.v1.RuntimeService/Nothing" },
-      200,
-      "12",
-    ],
-    ["something else than gRPC", Buffer.from("{}"), { "content-type": "application/json" }, 415, undefined],
+    ["an unknown method", message(Buffer.alloc(0)), { ":path": "/runtime.v1.RuntimeService/Nothing" }, 200, "12"],
+    ["another content type", Buffer.from("{}"), { "content-type": "application/json" }, 415, undefined],
     ["a request without a message", Buffer.alloc(0), {}, 200, "12"],
-    ["a message that is none", message(Buffer.from([0xff, 0xff])), {}, 200, "13"],
+    ["an invalid message", message(Buffer.from([0xff, 0xff])), {}, 200, "13"],
     ["a compressed message", message(Buffer.from([1]), 1), {}, 200, "13"],
-    ["a timeout that is none", message(Buffer.alloc(0)), { "grpc-timeout": "soon" }, 200, "13"],
-    ["a message longer than is allowed", message(Buffer.alloc(0), 0, MAX_MESSAGE_BYTES + 1), {}, 200, "8"],
+    ["an invalid timeout", message(Buffer.alloc(0)), { "grpc-timeout": "soon" }, 200, "13"],
+    ["a message over the limit", message(Buffer.alloc(0), 0, MAX_MESSAGE_BYTES + 1), {}, 200, "8"],
   ];
   for (const [what, body, headers, http, grpc] of table) {
-    test(`${what}: HTTP ${http}, gRPC ${grpc}; the connection goes on`, async () => {
+    test(`${what}: HTTP ${http}, gRPC ${grpc}; the connection stays usable`, async () => {
       const client = openClient(await portOf({}));
       const answer = await ask(client, body, headers);
       assert.deepEqual([answer.http, answer.grpc], [http, grpc]);
@@ -115,7 +109,7 @@ describe("what a server answers", () => {
     });
   }
 
-  test("an error whose text is no Unicode arrives, and the server goes on", async () => {
+  test("an error with half a surrogate pair arrives, and the server stays up", async () => {
     const client = openClient(
       await portOf({
         version: () => {
@@ -129,7 +123,7 @@ describe("what a server answers", () => {
     }
   });
 
-  test("an answer larger than the client's windows comes as they open", async () => {
+  test("an answer larger than the client's flow-control window", async () => {
     const version = "v".repeat(300_000);
     const client = openClient(await portOf({ version: () => ({ ...VERSION, version }) }), 1_000);
     const { body, grpc } = await ask(client, message(Buffer.alloc(0)));
@@ -137,7 +131,7 @@ describe("what a server answers", () => {
     assert.equal(RUNTIME_SERVICE.version.response.decode(body.subarray(5)).version, version);
   });
 
-  test("a client that cancels: the handler is told, and others go on", async () => {
+  test("a cancelled call aborts the handler's signal; later calls succeed", async () => {
     const ended: string[] = [];
     const client = openClient(
       await portOf({
@@ -158,7 +152,7 @@ describe("what a server answers", () => {
   });
 });
 
-describe("what a server bears", () => {
+describe("invalid connections", () => {
   const SETTINGS = frame(FrameType.SETTINGS, 0, 0, Buffer.alloc(0));
   const START = Buffer.concat([PREFACE, SETTINGS]);
   const BLOCK = Buffer.concat(
@@ -174,11 +168,11 @@ describe("what a server bears", () => {
   const table: readonly (readonly [string, Buffer, isServed: boolean])[] = [
     ["HTTP/1.1", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), false],
     ["another frame within a header block", Buffer.concat([START, CALL.subarray(0, 29), SETTINGS]), false],
-    ["a stream with a server's number", Buffer.concat([START, frame(FrameType.HEADERS, 4, 2, BLOCK)]), false],
+    ["an even stream ID", Buffer.concat([START, frame(FrameType.HEADERS, 4, 2, BLOCK)]), false],
     ["a call before the settings", Buffer.concat([PREFACE, CALL]), false],
     ["a push", Buffer.concat([START, frame(FrameType.PUSH_PROMISE, Flag.END_HEADERS, 1, Buffer.alloc(4))]), false],
     ["a frame of 16 MB", Buffer.concat([START, Buffer.from("ffffff000000000001", "hex")]), false],
-    ["headers that go on in another frame", Buffer.concat([START, CALL]), true],
+    ["headers in two frames", Buffer.concat([START, CALL]), true],
   ];
   for (const [what, bytes, isServed] of table) {
     for (const pieceBytes of [1, bytes.length]) {
@@ -201,7 +195,7 @@ describe("what a server bears", () => {
         }
         const isOver = () => (isServed ? has(seen, isAnswer) : isClosed || has(seen, isGoodbye));
         await untilTrue(isOver);
-        assert.equal((await ask(openClient(port), message(Buffer.alloc(0)))).grpc, "0", "others are served");
+        assert.equal((await ask(openClient(port), message(Buffer.alloc(0)))).grpc, "0", "other connections are served");
       });
     }
   }

@@ -8,7 +8,7 @@ import type { TraceEvent } from "../../src/trace/events.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { recordingTrace } from "../support/trace.js";
 
-/** A folder of this test's own; gone after it. */
+/** A temporary folder, removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kubelab-cri-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -21,7 +21,7 @@ export function socketUrl(): string {
 
 export const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3", runtimeApiVersion: "v1" };
 
-/** A runtime that listens until the test is over. */
+/** A runtime, closed after the test. */
 export async function startRuntime(
   runtime: CriHandlers["runtime"],
   options: { readonly image?: CriHandlers["image"]; readonly endpoint?: string } = {},
@@ -38,7 +38,7 @@ export interface OpenChannel {
   readonly events: TraceEvent[];
 }
 
-/** A channel on a clock that stands still, closed when the test is over. */
+/** A channel with a fake clock, closed after the test. */
 export function openChannel(endpoint: string, wantsBodies = false): OpenChannel {
   const clock = new FakeClock();
   const { trace, events } = recordingTrace(clock, wantsBodies);
