@@ -19,7 +19,7 @@ const texts = new Map(files.map((file) => [file, readFileSync(file, "utf8")]));
 const uses = new Map<string, Use[]>();
 for (const { file, target = "", names } of files.flatMap(importsOf)) {
   const isByTests = relative(ROOT, file).startsWith("test/");
-  // Whoever imports a file as a whole uses what it names.
+  // A file that imports a whole module uses the names that it mentions.
   for (const name of names ?? exportsOf(target).filter((name) => isNamedIn(file, name))) {
     const key = `${target} ${name}`;
     uses.set(key, [...(uses.get(key) ?? []), { isByTests }]);
@@ -30,7 +30,7 @@ function exportsOf(file: string): string[] {
   return [...(texts.get(file) ?? "").matchAll(EXPORTED)].map(([, name = ""]) => name);
 }
 
-/** So often in its code: what comments say does not count. */
+/** How often the code of a file has a name; comments do not count. */
 function timesNamedIn(file: string, name: string): number {
   const code = (texts.get(file) ?? "").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
   return [...code.matchAll(new RegExp(`\\b${name}\\b`, "g"))].length;
@@ -50,11 +50,11 @@ test("the reader of exports finds them", () => {
   assert.ok(exported.length > 1000, `found ${exported.length} exports`);
 });
 
-test("what is exported is used by another file", () => {
+test("every export is used by another file", () => {
   assert.deepEqual(exported.filter(({ uses }) => uses.length === 0).map(shown), []);
 });
 
-test("what only tests import is at least used by its own file", () => {
+test("an export that only tests import is used in its own file", () => {
   const dead = exported.filter(
     ({ file, name, uses }) =>
       uses.length > 0 && uses.every(({ isByTests }) => isByTests) && timesNamedIn(file, name) < 2,

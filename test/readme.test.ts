@@ -34,7 +34,7 @@ test("the README's table has every command", () => {
   );
 });
 
-test("what the README links to and --help names is in the package", () => {
+test("the package has every file that the README links to and --help names", () => {
   const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { files: readonly string[] };
   const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, path = ""]) => path.split("/")[0] ?? "");
   assert.ok(links.length > 2, `${links}`);

@@ -13,7 +13,7 @@ const TOKEN = "abcdef.0123456789abcdef";
 const HASH = `sha256:${"0".repeat(64)}`;
 const folder = () => mkdtempSync(join(tmpdir(), "kubelab-cli-"));
 
-describe("wrong words: exit 2 before a folder is made or anybody is asked", () => {
+describe("invalid arguments: exit 2 before a folder is created or a question is asked", () => {
   const table: readonly [string, readonly string[], RegExp][] = [
     ["a node's name", ["--node", "Node_1"], /cannot be a node's name.*RFC 1123/s],
     ["a malformed token", ["--token", "abcdef"], /token is malformed: there is no dot.*abcdef\.0123456789abcdef/s],
@@ -95,7 +95,7 @@ describe("files that cannot be used: exit 2 before any request", () => {
     assert.match(stderr, /cannot be written to/);
   });
 
-  test("a key that does not match the certificate; --force starts anew", async () => {
+  test("a key that does not match the certificate; --force starts over", async () => {
     const dir = folder();
     const ca = await makeAuthority();
     const [one, other] = [await makeLeaf(ca), await makeLeaf(ca)];
@@ -117,7 +117,7 @@ describe("files that cannot be used: exit 2 before any request", () => {
     assert.match(stderr.replace(/\s+/g, " "), /cannot be read as a private key.*--force/);
   });
 
-  test("a certificate that nobody gave in time: only who has said --approve manual is told to leave it out", async () => {
+  test("a certificate that was not issued in time: only after --approve manual, the hint is to omit the flag", async () => {
     for (const [flags, hint] of [
       [[], /give more --timeout\.$/m],
       [["--approve", "manual"], /give more --timeout, or leave out --approve manual\.$/m],
@@ -135,7 +135,7 @@ describe("files that cannot be used: exit 2 before any request", () => {
     assert.throws(() => readdirSync(dirname(dir)), { code: "ENOENT" });
   });
 
-  test("a half-written kubelet.config of the node's own counts as none: it bootstraps", async () => {
+  test("a half-written kubelet.config of the node is ignored: it bootstraps", async () => {
     const dir = folder();
     writeFileSync(join(dir, "kubelet.config"), "apiVersion: v1\nkind: Con");
     const { code, stdout, stderr } = await runInProcess(["bootstrap", "--dir", dir, "--json"]);
@@ -165,7 +165,7 @@ describe("tokens that the embedded cluster does not take: 401 explained, exit 4"
   });
 });
 
-describe("servers that are none: exit 3, the token is not sent", () => {
+describe("not an API server: exit 3, the token is not sent", () => {
   const join3 = (server: string) => ["bootstrap", "--server", server, "--token", TOKEN, "--ca-cert-hash", HASH];
   const table: readonly [string, () => ReturnType<typeof createTcpServer> | ReturnType<typeof createServer>, RegExp][] =
     [
@@ -218,7 +218,7 @@ describe("a real cluster's release", () => {
 });
 
 describe("approval", () => {
-  test("manual: nobody comes, the timeout is named, exit 1; the key stays for the next run", async () => {
+  test("manual: no approval, the error names the timeout, exit 1; the key stays for the next run", async () => {
     const dir = folder();
     const args = ["bootstrap", "--dir", dir, "--approve", "manual", "--timeout", "20s", "--speed", "100"];
     const { code, stderr } = await runInProcess(args);

@@ -26,14 +26,14 @@ async function up(...flags: readonly string[]): Promise<AsyncDisposable> {
   };
 }
 
-test("cluster up --verify-kubelets is none that runs without it", async () => {
+test("cluster up --verify-kubelets does not join a cluster that runs without it", async () => {
   await using _running = await up("--name", "easy");
   const { code, stderr } = await runInProcess(["cluster", "up", "--name", "easy", "--verify-kubelets"], { env });
   assert.equal(code, 2, stderr);
   assert.match(stderr.replace(/\s+/g, " "), /cluster easy is running already, without --verify-kubelets/);
 });
 
-test("cluster up shows one that runs with it, whether it is asked for again or not", async () => {
+test("cluster up joins a cluster that runs with it, with or without the flag", async () => {
   await using _running = await up("--name", "strict", "--verify-kubelets");
   for (const flags of [[], ["--verify-kubelets"]]) {
     const argv = ["cluster", "up", "--name", "strict", "--json", ...flags];
@@ -43,7 +43,7 @@ test("cluster up shows one that runs with it, whether it is asked for again or n
   }
 });
 
-test("cluster up with another number of nodes than what runs says so, and what to do", async () => {
+test("cluster up with another number of nodes than the running cluster: an error with a hint", async () => {
   await using _running = await up("--name", "empty");
   const { code, stderr } = await runInProcess(["cluster", "up", "--name", "empty", "--nodes", "5"], { env });
   assert.equal(code, 2, stderr);

@@ -74,7 +74,7 @@ describe("the whole round on one embedded control plane", () => {
     });
   }
 
-  test("without --wait it says that the control plane ends with the command", async () => {
+  test("without --wait it warns that the control plane ends with the command", async () => {
     const { code, stderr } = await runInProcess(["csr", "create", "--node", "n1"], { cwd: freshFolder() });
     assert.equal(code, 0, stderr);
     assert.match(stderr.replace(/\s+/g, " "), /This control plane ends with this command/);
@@ -129,7 +129,7 @@ describe("step by step on a running cluster", () => {
     assert.equal(facts.get("Approved"), "Because: ok");
   });
 
-  test("what to type next has the flags that were given, and by hand: lines for kubectl", async () => {
+  test("the suggested next command keeps the flags; by hand, it is for kubectl", async () => {
     const folder = freshFolder();
     const flat = (text: string) => text.replace(/\s+/g, "");
     const jane = await run(folder, "create --cn jane --name jane-2 --prefix jane --out-dir keys");
@@ -158,7 +158,7 @@ describe("step by step on a running cluster", () => {
     assert.match(node.stderr, /csr fetch n5-1/);
   });
 
-  test("created again with the same key and name, it goes on; with another key it is refused", async () => {
+  test("created again with the same key and name, it continues; with another key it is refused", async () => {
     const folder = freshFolder();
     assert.equal((await run(folder, "create --cn joe --name joe-1")).code, 0);
     const again = await run(folder, "create --cn joe --name joe-1");
@@ -180,7 +180,7 @@ describe("step by step on a running cluster", () => {
     assert.match(approved.stderr, /was denied already/);
   });
 
-  test("of two the second is refused: what became of the first is said", async () => {
+  test("if the second of two is refused, the error reports the first", async () => {
     await run(freshFolder(), "create --cn ann --name ann-1");
     const { code, stdout, stderr } = await run(freshFolder(), "approve ann-1 nosuch");
     assert.equal(code, 4, stderr);

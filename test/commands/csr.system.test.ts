@@ -17,7 +17,7 @@ function freshFolder(): string {
 }
 const run = (cwd: string, line: string) => runInProcess(["csr", ...line.split(" ")], { cwd });
 
-describe("wrong usage ends with 2, before anything is made or started", () => {
+describe("wrong usage exits with 2, before anything is created or started", () => {
   for (const [line, said] of [
     ["create", /for whom is the certificate\?/],
     ["create --node n1 --cn jane", /exclude each other/],
@@ -100,7 +100,7 @@ describe("on this machine alone", () => {
     assert.match(stderr, /cannot (read|write) .*kubelet\.key: a part of the path is a file/);
   });
 
-  test("a damaged request is shown as far as it goes", async () => {
+  test("a damaged request is shown up to the damage", async () => {
     const folder = freshFolder();
     await run(folder, "create --node n1 --print");
     const pem = readFileSync(join(folder, "kubelet.csr"), "utf8").split("\n");
@@ -121,7 +121,7 @@ describe("on this machine alone", () => {
     }
   });
 
-  test("inspect refuses flags that say nothing of the file that it reads", async () => {
+  test("inspect refuses flags that do not apply to the file it reads", async () => {
     const folder = freshFolder();
     const made = await run(folder, "create --node n1 --approve --wait");
     assert.equal(made.code, 0, made.stderr);

@@ -55,7 +55,7 @@ async function startLab(): Promise<Lab> {
   return { runtime, cri, servers, client, events, [Symbol.asyncDispose]: close };
 }
 
-/** Streams of a process; `raw` tells what its terminal was switched to. */
+/** Streams of a process; `raw` is the mode of its terminal. */
 class Streams implements ProcessStreams {
   readonly stdin: PassThrough & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
   readonly stdout: PassThrough & { columns?: number; rows?: number };
@@ -71,7 +71,7 @@ class Streams implements ProcessStreams {
     }
   }
 
-  /** Resolves when stdout has this; what came before is thrown away. */
+  /** Resolves when stdout has this text, and drops the output before it. */
   async saw(text: string): Promise<void> {
     let seen = "";
     for await (const piece of this.stdout.iterator({ destroyOnReturn: false })) {
@@ -120,7 +120,7 @@ for (const protocol of ["v5", "spdy"] as const satisfies readonly RemoteCommandP
     streams.stdin.write("cat\r");
     await streams.saw("cat");
     streams.stdin.write("word\r");
-    // Echoed by the terminal, then by what runs in it: from here on Ctrl-C is for that.
+    // The terminal echoes it first, then the program in it. From here on the program gets Ctrl-C.
     await streams.saw("word\r\nword");
     streams.stdin.write("\x03");
     Object.assign(streams.stdout, { columns: 60, rows: 20 });
@@ -134,7 +134,7 @@ for (const protocol of ["v5", "spdy"] as const satisfies readonly RemoteCommandP
     assert.deepEqual(streams.raw, [true, false]);
   });
 
-  test(`${protocol}: a reader who does not read holds the command up, and not memory`, async () => {
+  test(`${protocol}: a reader that stops reading blocks the command and fills no memory`, async () => {
     const streams = new Streams(false, new PassThrough({ highWaterMark: 65_536 }));
     const stop = new AbortController();
     const slow = request(["yes"], { protocols: [protocol], showsFrames: true });
@@ -201,7 +201,7 @@ for (const [title, kill] of [
   ["the runtime", ({ runtime }: Lab) => runtime.close()],
   ["kubelet and API server", ({ servers }: Lab) => servers[Symbol.asyncDispose]()],
 ] as const) {
-  test(`${title} ends in the middle: it is said, and the terminal is given back`, async () => {
+  test(`${title} ends in the middle: an error is printed and the terminal is restored`, async () => {
     const streams = new Streams(true);
     const running = runRemote(lab.client, request(["sh"], { tty: true }), streams, never());
     running.catch(() => {});
@@ -231,7 +231,7 @@ test("a client that is killed: its command loses its streams, and nothing is lef
   assert.ok(openSockets() <= before, `${openSockets()} sockets are open, ${before} were before`);
 });
 
-test("a reader that goes away ends the command", async () => {
+test("a closed reader ends the command", async () => {
   const streams = new Streams();
   const running = runRemote(lab.client, request(["yes"]), streams, never());
   await streams.saw("y\n");
@@ -259,7 +259,7 @@ test("200 at once, each with its own bytes", async () => {
   );
 }, 60_000);
 
-test("what is typed at a terminal is in no frame; what is piped is", async () => {
+test("frames show piped input, not input typed at a terminal", async () => {
   const streams = new Streams(true);
   streams.stdout.resume();
   streams.stdin.write("read -s word; exit 3\r");

@@ -7,7 +7,7 @@ import { StreamCluster } from "../support/stream-cluster.js";
 
 const flat = (text: string) => text.replace(/\s+/g, " ");
 
-/** Arguments, stdin, exit code, stdout, and what stderr has in it. */
+/** Arguments, stdin, exit code, stdout, a part of stderr. */
 type Row = readonly [
   title: string,
   argv: readonly string[],
@@ -188,7 +188,7 @@ function releaseSuite(release: string): void {
     assert.equal(code, 4);
   });
 
-  test("Ctrl-C ends it, and the code says so", async () => {
+  test("Ctrl-C ends it with code 130", async () => {
     const stop = new AbortController();
     const onStderr = (text: string) => {
       if (/101 (SPDY|WebSocket)/.test(flat(text))) stop.abort();
@@ -207,7 +207,7 @@ function releaseSuite(release: string): void {
     assert.equal(code, 0, stderr);
   });
 
-  test("the hops are told by the servers of this process", async () => {
+  test("the servers of this process report the hops", async () => {
     const auditIds = cluster.events.length;
     cluster.story.follow([]);
     await runInProcess(["exec", "nettool", "--protocol", "spdy", "--", "true"], { env: cluster.env });
@@ -306,7 +306,7 @@ function releaseSuite(release: string): void {
   test("port-forward --json prints one document, however many ports there are", async () => {
     const stop = new AbortController();
     const argv = ["port-forward", "nginx", ":80", ":81", "--json"];
-    // A second document would come at once with the first: both ports listen before anything is told.
+    // A second document would follow the first at once: both ports listen before anything is printed.
     const options = { env: cluster.env, signal: stop.signal, onStdout: () => stop.abort() };
     const { code, stdout, stderr } = await runInProcess(argv, options);
     assert.equal(code, 130, stderr);
@@ -318,7 +318,7 @@ function releaseSuite(release: string): void {
   });
 
   for (const protocol of ["spdy", ...(release === "1.32" ? ["tunnel"] : [])]) {
-    test(`port-forward over ${protocol}: nginx answers, a port that nobody listens at does not`, async () => {
+    test(`port-forward over ${protocol}: nginx answers, a port without a listener does not`, async () => {
       const stop = new AbortController();
       const told: string[] = [];
       let open = (_ports: readonly string[]) => {};
@@ -345,7 +345,7 @@ function releaseSuite(release: string): void {
   }
 }
 
-/** Pods that the scheduler, or nobody, has put somewhere, as their status says. */
+/** Pods with and without a node, as their status shows. */
 async function makePods({ client }: StreamCluster): Promise<void> {
   const pods = "/api/v1/namespaces/default/pods";
   const node = {
@@ -379,7 +379,7 @@ async function makePods({ client }: StreamCluster): Promise<void> {
   await patch(`${pods}/done`, { status: { phase: "Succeeded" } });
 }
 
-test("a kubelet whose certificate is of another CA: Go's sentence, and what to do", async () => {
+test("a kubelet whose certificate is from another CA: Go's sentence and a hint", async () => {
   const other = await makeAuthority();
   await using cluster = await StreamCluster.start("1.25", other.certificatePem);
   for (const argv of [
@@ -396,7 +396,7 @@ test("a kubelet whose certificate is of another CA: Go's sentence, and what to d
 });
 
 for (const flag of ["kubeconfig", "context", "real", "mock", "cluster", "yes", "container", "namespace"]) {
-  test(`exec --cri with --${flag} is refused before the runtime is asked`, async () => {
+  test(`exec --cri with --${flag} is refused before the runtime is called`, async () => {
     const value = ["real", "mock", "yes"].includes(flag) ? [] : ["default"];
     const argv = ["exec", "--cri", "unix:///nonexistent.sock", `--${flag}`, ...value, "main", "--", "ls"];
     const { code, stderr } = await runInProcess(argv);
@@ -405,13 +405,13 @@ for (const flag of ["kubeconfig", "context", "real", "mock", "cluster", "yes", "
   });
 }
 
-test("on a fresh machine a refused subprotocol says what to do about it, whatever the pod's status says yet", async () => {
+test("on a fresh machine the hint about a refused subprotocol does not depend on the pod's status", async () => {
   const { code, stderr } = await runInProcess(["exec", "nettool", "--protocol", "v5", "--", "ls"]);
   assert.match(flat(stderr), /a subprotocol that they do not know Use --protocol v4 or spdy; v5 needs/);
   assert.equal(code, 4);
 });
 
-test("on a fresh machine a cluster, a node and the pod are started; an unknown pod says which there are", async () => {
+test("on a fresh machine a cluster, a node and the pod are started; the error for an unknown pod lists the known ones", async () => {
   const [listed, unknown] = [
     await runInProcess(["exec", "nettool", "--", "ls"]),
     await runInProcess(["exec", "nosuch", "--", "ls"]),

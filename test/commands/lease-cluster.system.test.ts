@@ -30,7 +30,7 @@ afterAll(async () => {
 const run = (...words: string[]) => runInProcess([...words, "--kubeconfig", kubeconfig, "--yes"]);
 
 describe("kubelab lease --revive where nothing lapsed", () => {
-  test("a Ready node: it says so and ends", async () => {
+  test("a Ready node: it reports that and ends", async () => {
     const dir = join(root, "n8");
     assert.equal((await run("bootstrap", "--node", "n8", "--dir", dir)).code, 0);
     const { code, stdout, stderr } = await run("lease", "--node", "n8", "--dir", dir, "--revive");

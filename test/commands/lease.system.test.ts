@@ -48,7 +48,7 @@ describe("kubelab lease", () => {
     ]) {
       assert.ok(trace.includes(line), `no "${line}" in\n${stderr}`);
     }
-    // The controllers speak in this process: what they did is not told a second time by who saw it.
+    // The controllers report in this process, so the watcher does not repeat their actions.
     for (const line of [
       "Node node-1: Ready True → Unknown",
       "Node node-1: taint",
@@ -68,7 +68,7 @@ describe("kubelab lease", () => {
     assert.match(stdout, /hasty: evicted \d+ s after that heartbeat/);
   });
 
-  test("a newer release has another grace period, and says since when", async () => {
+  test("a newer release has another grace period, and the trace names the release that changed it", async () => {
     const args = ["lease", "--stop-after", "1", "--speed", "40", "--kube-version", "1.32", "--json"];
     const { code, stdout, stderr } = await runInProcess(args);
     assert.equal(code, 0, stderr);

@@ -102,7 +102,7 @@ test("without a terminal, a write to a real cluster is refused and names --yes",
   assert.match(stderr, /127\.0\.0\.1:1/);
 });
 
-test("--cluster that names none that runs: exit 3, by its name", async () => {
+test("--cluster with the name of no running cluster: exit 3, and the error has the name", async () => {
   const { code, stderr } = await runInProcess(["token", "list", "--cluster", "other"]);
   assert.equal(code, 3);
   assert.match(stderr, /cluster other is not running/);

@@ -100,7 +100,7 @@ test("no line is wider than 80 columns", async () => {
   expect(stderr.split("\n").filter((line) => line.length > 80 && /\s/.test(line.trim()))).toEqual([]);
 });
 
-test("a container's log is rotated at the size that was asked for, and only so many are kept", async () => {
+test("a container's log is rotated at the given size, and only the given number is kept", async () => {
   const home = folder();
   const manifest = join(home, "chatty.json");
   const command = ["sh", "-c", "while true; do echo 0123456789012345678901234567890123456789; sleep 1; done"];

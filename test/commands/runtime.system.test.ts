@@ -19,7 +19,7 @@ async function version(endpoint: string): Promise<string> {
   return result.outcome === "ok" ? result.value.runtimeName : result.text;
 }
 
-test("runtime up: prints its endpoint, serves, tells what changes, and cleans up on Ctrl-C", async () => {
+test("runtime up: prints its endpoint, serves, reports changes, and cleans up on Ctrl-C", async () => {
   const home = newHome();
   const cli = new CliProcess(home, ["runtime", "up", "--image", "busybox", "--control", "127.0.0.1:0"]);
   await cli.printed(/^unix:\/\/.*runtime\.sock$/m);
@@ -34,7 +34,7 @@ test("runtime up: prints its endpoint, serves, tells what changes, and cleans up
   assert.ok(!existsSync(endpoint.slice("unix://".length)), "the socket is gone");
 });
 
-test("runtime up: a control that is asked for a pod runs it, and the trace tells", async () => {
+test("runtime up: the control API runs a pod, and the trace shows it", async () => {
   const cli = new CliProcess(newHome(), ["runtime", "up", "--control", "127.0.0.1:0", "--json"]);
   const stdout = collect(cli);
   await cli.printed(/"control": "http:.*\n\}\n$/);
@@ -87,7 +87,7 @@ for (const [args, code, message] of REFUSED) {
   });
 }
 
-test("runtime up: a state folder that cannot be made", async () => {
+test("runtime up: a state folder that cannot be created", async () => {
   const run = await runInProcess(["runtime", "up"], { env: { XDG_STATE_HOME: "/dev/null/x" } });
   assert.match(run.stderr, /cannot make the folder \/dev\/null\/x\/kubelab: .*\nName another with XDG_STATE_HOME/);
   assert.equal(run.code, 2);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { runInProcess } from "../support/run-cli.js";
 
-test("token create: the format is explained by who makes the token, not by the API server", async () => {
+test("token create: the command explains an invalid format, not the API server", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "kubelab-token-"));
   const { code, stderr } = await runInProcess(["token", "create", "--trace", join(cwd, "t.ndjson")], { cwd });
   assert.equal(code, 0, stderr);
@@ -22,7 +22,7 @@ test("token create: the format is explained by who makes the token, not by the A
   assert.match(told[1]?.text ?? "", /secret half/);
 });
 
-test("token delete zzz: what an id is, exit 2", async () => {
+test("token delete zzz: the error explains the format of an id, exit 2", async () => {
   const { code, stderr } = await runInProcess(["token", "delete", "zzz"]);
   assert.equal(code, 2);
   assert.match(stderr.replace(/\s+/g, " "), /3 characters instead of 6.*the whole token/);

@@ -12,7 +12,7 @@ const POD = {
   spec: { containers: [{ name: "c", image: "i" }] },
 };
 
-/** Runs a window until it has said this, then interrupts it. */
+/** Runs a window until it has printed this, then interrupts it. */
 async function until(argv: readonly string[], said: RegExp) {
   const stop = new AbortController();
   const run = await runInProcess(argv, {
@@ -51,7 +51,7 @@ test("static-pod --manifest-dir: bad files are reported and skipped, of two with
   assert.match(stderr, /it is a folder/);
 });
 
-test("pod-manager: says where its page is", async () => {
+test("pod-manager: prints the address of its page", async () => {
   const { result } = await until(["pod-manager", "--json"], /Page: http:\/\/127\.0\.0\.1:\d+\//);
   assert.deepEqual([result["pods"], result["node"]], [[], "manager-node"]);
 });

@@ -109,7 +109,7 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
   });
 
   for (const [i, [name, line]] of moments.entries()) {
-    test(`killed when ${name}, the next run goes on`, async () => {
+    test(`killed when ${name}, the next run continues`, async () => {
       const node = `killed-${i}`;
       const args = ["bootstrap", "--node", node, "--dir", node, "-v", "2"];
       const first = new CliProcess(home, args);
@@ -168,7 +168,7 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     assert.equal(third.code, 0, third.stderr);
   });
 
-  test("a folder that names an address the cluster has no more goes to the one it is told, and notes it", async () => {
+  test("a folder with an old address of the cluster uses the given one, and stores it", async () => {
     const args = ["bootstrap", "--node", "moved", "--dir", "moved", "--json"];
     const first = await runCliProcess(home, ...args);
     assert.equal(first.code, 0, first.stderr);
@@ -257,7 +257,7 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     assert.match(stderr, /denied/);
   });
 
-  test("Ctrl-C in the wait: exit 130, and the next run goes on with the same request", async () => {
+  test("Ctrl-C during the wait: exit 130, and the next run continues with the same request", async () => {
     const args = ["bootstrap", "--node", "again", "--dir", "again", "--approve", "manual"];
     const run = new CliProcess(home, args);
     await run.printed(/certificate approve/);

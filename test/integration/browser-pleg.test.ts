@@ -60,7 +60,7 @@ browserSuite([], "the page of kubelab pleg in a browser", (suite) => {
     const other = await suite.newPage();
     const answer = await other.goto(`${url}actions/kill?target=mypod`);
     assert.deepEqual([answer?.status(), answer?.headers()["allow"]], [405, "POST"]);
-    // Nor can the page of somebody else.
+    // Nor can a page of another origin.
     await other.goto("about:blank");
     await other.evaluate(`(${POST_FORM})(${JSON.stringify(`${url}actions/kill?target=mypod`)})`);
     await other.waitForURL(`${url}actions/**`);
@@ -75,7 +75,7 @@ browserSuite([], "the page of kubelab pleg in a browser", (suite) => {
     return { url, shown: (page) => seesBoth(page, "mypod-container", "running") };
   });
 
-  test("the end of kubelab pleg is told, and a click after it does no harm", async () => {
+  test("the page shows the end of kubelab pleg, and a later click does no harm", async () => {
     const { url, command } = await suite.start("pleg");
     const { page } = await suite.open(url);
     await seesBoth(page, "mypod-container", "running");

@@ -31,7 +31,7 @@ function clustersFolder(home: string): string {
   return join(home, "state", "kubelab", "clusters");
 }
 
-/** What lies in the folder of clusters, but for logs. */
+/** The files in the folder of clusters, without logs. */
 function leftovers(home: string): readonly string[] {
   return readdirSync(clustersFolder(home)).filter((name) => !name.endsWith(".log"));
 }
@@ -89,7 +89,7 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     );
   });
 
-  test("a second up says that it runs, and starts nothing", async () => {
+  test("a second up reports the running cluster and starts nothing", async () => {
     const before = (await status()).pid;
     const up = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "2");
     assert.equal(up.code, 0, up.stderr);
@@ -98,7 +98,7 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.deepEqual([after.pid, after.nodes.length], [before, 2]);
   });
 
-  test("a second up that asks for another release is refused, and a command that does is told of both", async () => {
+  test("a second up with another release is refused, and the error of a command names both releases", async () => {
     const up = await runCliProcess(home, "cluster", "up", "--detach", "--kube-version", "1.32");
     assert.equal(up.code, 2);
     assert.match(up.stderr, /is running already, v1\.25, not v1\.32/);
@@ -120,7 +120,7 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     );
   });
 
-  test("a pod that fits nowhere says why, and is bound once a node is uncordoned", () => {
+  test("a pod that fits nowhere reports why, and is bound once a node is uncordoned", () => {
     kubectl("cordon", "node-1");
     kubectl("cordon", "node-2");
     writeFileSync(join(home, "late.json"), JSON.stringify({ ...POD, metadata: { name: "late" } }));
@@ -135,7 +135,7 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.equal(kubectl("get", "pod", "late", "-o", "jsonpath={.spec.nodeName}"), "node-2");
   });
 
-  test("who asks for another one is told which run", async () => {
+  test("the error for an unknown cluster lists the running ones", async () => {
     const asked = await runCliProcess(home, "cluster", "status", "--name", "other");
     assert.equal(asked.code, 1);
     assert.match(asked.stderr, /no cluster named other is running\nRunning: kubelab\. Name one with --name\./);
@@ -160,7 +160,7 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.equal(asked.code, 1);
     assert.match(asked.stderr.replace(/\s+/g, " "), /ended without cleaning up: its state file is removed/);
     assert.match(asked.stderr, /no cluster named kubelab is running/);
-    // The next one sees that who has locked the name is gone.
+    // The next one sees that the process that locked the name has ended.
     assert.deepEqual(leftovers(home), ["kubelab.lock"]);
     const again = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "1");
     assert.equal(again.code, 0, again.stderr);
@@ -189,7 +189,7 @@ describe("kubelab cluster up in the foreground", () => {
     ["Ctrl-C", "SIGINT"],
     ["the terminal, closed,", "SIGHUP"],
   ] as const) {
-    test(`${what} ends the nodes and the control plane, and leaves nothing`, async () => {
+    test(`${what} ends the nodes and the control plane, and leaves no files`, async () => {
       const home = newHome();
       const up = new CliProcess(home, ["cluster", "up", "--nodes", "1"]);
       await up.printed(/kubectl --kubeconfig/);
@@ -200,7 +200,7 @@ describe("kubelab cluster up in the foreground", () => {
     });
   }
 
-  test("--detach: the file of --trace has the cluster's own trace, and -v has nobody to show it to", async () => {
+  test("--detach: --trace writes the cluster's own trace, and -v has no effect", async () => {
     const home = newHome();
     const loud = await runCliProcess(home, "cluster", "up", "--detach", "-v", "3");
     assert.equal(loud.code, 2);
@@ -218,7 +218,7 @@ describe("kubelab cluster up in the foreground", () => {
     assert.match(readFileSync(join(home, "own.ndjson"), "utf8"), /"actor":"apiserver"/);
   });
 
-  test("of two that begin at once one runs, and the other says so; nobody is left when it ends", async () => {
+  test("of two that start at once one runs, and the other reports it; no process is left after the end", async () => {
     const home = newHome();
     const flags = ["cluster", "up", "--detach", "--json"];
     const both = await Promise.all([runCliProcess(home, ...flags), runCliProcess(home, ...flags)]);
@@ -240,7 +240,7 @@ describe("kubelab cluster up in the foreground", () => {
     assert.match(list.stderr, /Start it: kubelab cluster up --detach --name two/);
   });
 
-  test("on a port that is taken: detached it says what it says in the foreground, and leaves nothing", async () => {
+  test("on a port in use: detached and foreground print the same error, and leave no files", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const port = String((taken.address() as AddressInfo).port);
@@ -270,7 +270,7 @@ describe("kubelab cluster up in the foreground", () => {
     assert.ok(facts.some(({ title }) => title === "Register node node-1"));
   });
 
-  test("a number of nodes that is none is a usage error", async () => {
+  test("an invalid number of nodes is a usage error", async () => {
     const { code, stderr } = await runCliProcess(newHome(), "cluster", "up", "--nodes", "-1");
     assert.equal(code, 2);
     assert.match(stderr, /expected a number of nodes/);

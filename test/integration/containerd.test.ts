@@ -20,7 +20,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "the CRI against a real c
   afterAll(() => containerd?.stop());
 
   for (const transport of ["endpoint", "tcpEndpoint"] as const) {
-    test(`says its version over ${transport === "endpoint" ? "unix" : "tcp"}`, async () => {
+    test(`reports its version over ${transport === "endpoint" ? "unix" : "tcp"}`, async () => {
       const clock = new FakeClock();
       const { trace, events } = recordingTrace(clock);
       const deps = { clock, trace, actor: "kubelet" } as const;
@@ -50,7 +50,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "the CRI against a real c
     );
   });
 
-  test("runs a pod from its sandbox to its removal, and says NotFound afterwards", async () => {
+  test("runs a pod from its sandbox to its removal, and answers NotFound afterwards", async () => {
     const { runtime, images } = containerd.client;
     const image = { image: BUSYBOX_IMAGE };
     const found = expectOk(await images.imageStatus(image, false, signal), "look").image;
@@ -99,7 +99,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "the CRI against a real c
     assert.equal((await runtime.podSandboxStatus(sandboxId, false, signal)).outcome, "not-found");
   });
 
-  test("a restart is a failure of the calls meanwhile, and then the same connection goes on", async () => {
+  test("calls fail during a restart, and the same connection works afterwards", async () => {
     const { runtime } = containerd.client;
     const clock = new SystemClock();
     assert.equal((await runtime.listContainers(undefined, signal)).outcome, "ok");

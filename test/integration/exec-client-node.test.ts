@@ -40,7 +40,7 @@ function suite(release: string): void {
     });
   }
 
-  test("Attach: what the container writes from now on", async () => {
+  test("Attach: the container's output from now on", async () => {
     const out = collecting();
     const ws = await new Attach(config).attach("default", "nginx", "nginx", out.stream, null, null, false);
     ws.close();

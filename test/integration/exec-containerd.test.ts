@@ -49,7 +49,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "kubelab exec --cri befor
     assert.equal(code, 42, stderr);
   });
 
-  test("stdin is closed behind what was piped", async () => {
+  test("stdin is closed after the piped input", async () => {
     const { stdout, code, stderr } = await exec(
       ["main", "-i", "--", "/bin/busybox", "wc", "-c"],
       Buffer.alloc(100_000, 1),
@@ -64,7 +64,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "kubelab exec --cri befor
     assert.equal(code, 127);
   });
 
-  test("what does not run there is a usage error that says what does", async () => {
+  test("a command that cannot run there is a usage error that lists those that can", async () => {
     const { code, stdout, stderr } = await exec(["nosuch", "--", "ls"]);
     assert.match(
       stderr,

@@ -28,7 +28,7 @@ function pod(name: string, containers: readonly object[], spec: object = {}) {
   return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers, ...spec } };
 }
 
-/** A kubectl, the arguments, and what must come: an exit code, and what stdout and stderr have in them. */
+/** A kubectl, the arguments, the expected exit code, and parts of stdout and stderr. */
 type Row = readonly [
   title: string,
   argv: readonly string[],
@@ -137,17 +137,17 @@ function releaseSuite(release: string): void {
         assert.equal(restored, true);
       });
 
-      test("attach -i: what is typed is read, what is written is seen", async () => {
+      test("attach -i: input reaches the container, output comes back", async () => {
         const { stdout } = await run(["attach", "-i", "reads"], {
           input: "hello\n",
-          // Its end would end the attach: the container's stdin stays open for others.
+          // The end of stdin would end the attach, but the container's stdin stays open for other clients.
           keepsStdin: true,
           until: (text) => text.includes("got:hello"),
         });
         assert.match(stdout, /got:hello/);
       });
 
-      test("logs -f: goes on until it is interrupted", async () => {
+      test("logs -f: continues until it is interrupted", async () => {
         const { stdout } = await run(["logs", "-f", "lines"], { until: (text) => text.includes("l5") });
         assert.equal(stdout, "l1\nl2\nl3\nl4\nl5\n");
       });

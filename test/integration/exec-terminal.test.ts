@@ -6,7 +6,7 @@ import { newHome } from "../support/cli-process.js";
 import { runOnTerminal, type TerminalStep } from "../support/pty.js";
 import { suiteNeeding } from "../support/requirements.js";
 
-/** What is done at the terminal, the exit code, what was seen. Each is a process with a cluster of its own. */
+/** The input at the terminal, the exit code, the expected output. Each is a process with its own cluster. */
 const table: readonly (readonly [string, readonly TerminalStep[], number, RegExp])[] = [
   [
     "a shell: its size, a new size, Ctrl-C to it, its exit code",
@@ -14,7 +14,7 @@ const table: readonly (readonly [string, readonly TerminalStep[], number, RegExp
       ["/ #", "stty size\r"],
       ["24 80", "cat\r"],
       ["cat", "word\r"],
-      // Echoed by the terminal, then by what runs in it: from here on Ctrl-C is for that.
+      // The terminal echoes it first, then the program in it. From here on the program gets Ctrl-C.
       // (Node's raw mode turns a line feed into CR LF also behind the CR that the remote terminal has sent.)
       ["word\r\r\nword", "\x03"],
       ["/ #", "echo o''ne\r", [30, 90]],

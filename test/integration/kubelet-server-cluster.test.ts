@@ -105,7 +105,7 @@ describe("the kubelet's server in the embedded cluster", () => {
     return (await admin.expect<{ status: { token: string } }>({ method: "POST", path, body })).status.token;
   }
 
-  test("its serving certificate is the cluster's, once somebody has approved it", async () => {
+  test("its serving certificate is the cluster's once it is approved", async () => {
     await assert.rejects(client().ask("/healthz"), "without a certificate there is no TLS");
     let pending: CertificateSigningRequest | undefined;
     while (pending === undefined) {
@@ -135,7 +135,7 @@ describe("the kubelet's server in the embedded cluster", () => {
     );
   });
 
-  test("a service account's token counts, and may what its roles say", async () => {
+  test("a service account's token is accepted, with the rights of its roles", async () => {
     const ask = async (token: string, path: string) =>
       (await client().ask(path, { headers: { authorization: `Bearer ${token}` } })).status;
     const token = await serviceAccountToken("plain");

@@ -105,7 +105,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "running pods in a real c
     assert.deepEqual(await lab.manager.getPods(true, signal), []);
   });
 
-  test("runs as whom it is told, may not do what it must not, and is refused as root where it must not be root", async () => {
+  test("runs as the given user without other rights, and is refused as root if runAsNonRoot is set", async () => {
     const show = ["/bin/sh", "-c", "id -u >/dev/termination-log; touch /x || echo readonly >>/dev/termination-log"];
     const securityContext = {
       runAsUser: 1234,

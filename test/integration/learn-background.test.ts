@@ -7,7 +7,7 @@ import { afterEach, describe, test } from "vitest";
 import { CliProcess, type Ended, newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
 
-/** One learner: a home folder, and what they type. */
+/** One learner: a home folder and commands. */
 class Learner {
   readonly home = newHome();
 
@@ -42,8 +42,8 @@ afterEach(async () => {
 });
 const labFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("kubelab-lab-"));
 
-suiteNeeding(["kubectl", "openssl"], "a check of what takes time", () => {
-  test("looks once, and says how long it may take; with --wait it waits", async () => {
+suiteNeeding(["kubectl", "openssl"], "a check that takes time", () => {
+  test("checks once, and prints how long it may take; with --wait it waits", async () => {
     const learner = newLearner();
     await learner.type("start wrong-ca-hash --speed 40");
     for (const line of ["next", "next", "next not-sent", "solution"]) {
@@ -62,7 +62,7 @@ suiteNeeding(["kubectl", "openssl"], "a check of what takes time", () => {
 });
 
 suiteNeeding(["kubectl"], "a lab in the background", () => {
-  test("start, check, next, hint, solution, status, speed, stop: each says what it did, by exit code too", async () => {
+  test("start, check, next, hint, solution, status, speed, stop: each reports what it did, by exit code too", async () => {
     const learner = newLearner();
     const begun = await learner.type("start heartbeats --speed 40");
     assert.equal(begun.code, 0, begun.stderr);
@@ -91,7 +91,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match(again.stdout, /Step 2 of/);
   });
 
-  test("it speaks the language that it was begun in, whoever asks", async () => {
+  test("it keeps the language that it was started in", async () => {
     const learner = newLearner();
     assert.match((await learner.type("start heartbeats --lang zh")).stdout, /第 1 步/);
     assert.equal(learner.session.language, "zh");
@@ -99,7 +99,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match((await learner.type("status", { LANG: "C" })).stdout, /第 1 步/);
   });
 
-  test("killed: the next command says so; `next` takes it up where it was, with nothing left behind", async () => {
+  test("killed: the next command reports it; `next` resumes at the same step, with nothing left behind", async () => {
     const learner = newLearner();
     await learner.type("start heartbeats --speed 40 --lang zh");
     assert.equal((await learner.type("next")).code, 0);
@@ -125,14 +125,14 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.deepEqual(learner.progress, {});
   });
 
-  test("of two that begin at once the second finds the first and ends it: none is left that nobody finds", async () => {
+  test("of two that start at once the second finds the first and ends it: no orphan is left", async () => {
     const learner = newLearner();
     const both = await Promise.all([learner.type("start tour --detach"), learner.type("start tour --detach")]);
     for (const { code, stderr } of both) assert.equal(code, 0, stderr);
     assert.equal(both.filter(({ stderr }) => /lab tour is under way/.test(stderr)).length, 1);
   });
 
-  test("a second lab ends the first, and says so; its progress stays", async () => {
+  test("a second lab ends the first, and reports it; its progress stays", async () => {
     const learner = newLearner();
     await learner.type("start heartbeats");
     const first = learner.session.pid;
@@ -170,7 +170,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
 
 describe("without a terminal, nothing ends silently", () => {
   const table: readonly (readonly [string, string | undefined, number, RegExp])[] = [
-    // line, what is in answers.yaml, exit code, stderr
+    // line, content of answers.yaml, exit code, stderr
     ["start hartbeats", undefined, 2, /no lab named hartbeats; did you mean heartbeats\?[\s\S]*learn list/],
     ["start qqqqqqqqq", undefined, 2, /no lab named qqqqqqqqq\n/],
     ["next", undefined, 1, /no lab is under way[\s\S]*kubelab learn start/],
@@ -223,14 +223,14 @@ describe("without a terminal, nothing ends silently", () => {
     assert.equal(ended.status, 1);
   });
 
-  test("the menu needs a terminal, and says what to use instead", async () => {
+  test("the menu needs a terminal, and names an alternative", async () => {
     const learner = newLearner();
     const ended = await new CliProcess(learner.home, ["learn"]).ended;
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /no terminal to ask on[\s\S]*learn list, start, next/);
   });
 
-  test("a progress file that is broken is kept aside, and it is said", async () => {
+  test("a broken progress file is kept aside, and a warning is printed", async () => {
     const learner = newLearner();
     mkdirSync(learner.folder, { recursive: true });
     writeFileSync(join(learner.folder, "progress.json"), "{");
@@ -239,7 +239,7 @@ describe("without a terminal, nothing ends silently", () => {
     assert.match(ended.stderr, /could not be read; it is kept as .*progress\.json\.broken-\d+/);
   });
 
-  test("a state folder that cannot be made, and a program that is missing: said in one line with what to do", async () => {
+  test("a state folder that cannot be created, and a missing program: one line with a hint", async () => {
     const learner = newLearner();
     writeFileSync(join(learner.home, "file"), "");
     const unmade = await learner.type("start csr", { XDG_STATE_HOME: join(learner.home, "file") });
@@ -260,7 +260,7 @@ describe("without a terminal, nothing ends silently", () => {
     assert.equal(readFileSync(join(learner.folder, "progress.json"), "utf8"), '{"version":9,"labs":{}}');
   });
 
-  test("progress goes from one machine to another", async () => {
+  test("progress moves from one machine to another", async () => {
     const [here, there] = [newLearner(), newLearner()];
     mkdirSync(here.folder, { recursive: true });
     const lab = {

@@ -20,7 +20,7 @@ function processes(): string[] {
 }
 
 suiteNeeding(["containerd", "busybox-static", "root", "kubectl"], "a lab with a containerd of its own", () => {
-  test("who leaves it while its pod runs leaves no container, no shim, no mount and no folder", async () => {
+  test("quitting while its pod runs leaves no container, no shim, no mount and no folder", async () => {
     const home = newHome();
     try {
       writeFileSync(join(home, "answers.yaml"), "order: both\ndown: nothing-seen\n");

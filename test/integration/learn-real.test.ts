@@ -28,7 +28,7 @@ const PLAYED: readonly (readonly [lab: string, ...needs: "openssl"[]])[] = [
   ["55-exec-hangs"],
   ["58-wrong-ca-hash", "openssl"],
 ];
-/** What labs make, and what stays of it would be theirs. */
+/** The objects that labs create. Any that stay are a lab's leftovers. */
 const KINDS = [
   "/api/v1/nodes",
   "/api/v1/pods",
@@ -50,7 +50,7 @@ function labFile(folder: string): LabFile {
   return parse(readFileSync(join("labs", folder, "lab.yaml"), "utf8")) as LabFile;
 }
 
-test("a lab for the embedded cluster only says why", () => {
+test("a lab for the embedded cluster only is refused with the reason", () => {
   for (const folder of readdirSync("labs")) {
     const { cluster, embeddedBecause } = labFile(folder);
     assert.equal(embeddedBecause === undefined, cluster === "any", folder);
@@ -93,7 +93,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
   const learn = (...words: string[]) => new CliProcess(home, ["learn", ...words], { TMPDIR: temporary }).ended;
   const folders = () => readdirSync(temporary).filter((name) => name.startsWith("kubelab-lab-"));
 
-  test("it is played there, and what it made is taken away", async () => {
+  test("it runs there, and its objects are removed", async () => {
     const before = folders();
     const words = ["start", "tokens", "--kubeconfig", kubeconfig, "--yes", "--answers", "answers.yaml"];
     const { code, stdout, stderr } = await learn(...words);
@@ -135,7 +135,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     });
   }
 
-  test("what a lab would make is there already: it does not begin, and touches nothing", async () => {
+  test("an object of the lab exists already: the lab does not start, and touches nothing", async () => {
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
     const path = "/api/v1/nodes";
     const body = { apiVersion: "v1", kind: "Node", metadata: { name: "lab-node-1" } };
@@ -167,7 +167,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     assert.deepEqual(await things(), before);
   });
 
-  test("killed: the next lab there says what is left, and reset takes all of it away, and nothing else", async () => {
+  test("killed: the next lab there lists what is left, and reset removes exactly that", async () => {
     const before = await things();
     writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
     writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
@@ -204,13 +204,13 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     assert.match((await learn("reset", "--kubeconfig", kubeconfig)).stdout, /nothing is left of a killed lab on mine/);
   });
 
-  test("a lab that needs a clock of its own says so", async () => {
+  test("a lab that needs its own clock is refused with the reason", async () => {
     const { code, stderr } = await learn("start", "asleep", "--kubeconfig", kubeconfig);
     assert.equal(code, 2);
     assert.match(stderr, /lab asleep needs the embedded cluster: .*a clock of its own/);
   });
 
-  test("without the rights it does not begin, and says which are missing", async () => {
+  test("without the rights it does not start, and lists the missing ones", async () => {
     const weak = join(home, "weak.conf");
     const { code, stderr } = await learn("start", "tokens", "--kubeconfig", weak, "--yes", "--answers", "answers.yaml");
     assert.equal(code, 4, stderr);

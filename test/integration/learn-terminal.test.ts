@@ -45,7 +45,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     await terminal.shows(/1 of \d+ steps done[\s\S]*What do you want to look into\?/);
   });
 
-  test("the menu is drawn anew at each size, and counts what it does not show", async () => {
+  test("the menu is redrawn at each size, and counts the hidden rows", async () => {
     await using terminal = open(["learn"]);
     assert.match(await terminal.shows(/What do you want to look into\?/), /below: Chapters \d, Incidents 12/);
     const sizes = [
@@ -89,7 +89,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.deepEqual(labFolders(), before);
   });
 
-  test("a check looks once; who waits for it may stop, by Esc or by Ctrl-C", async () => {
+  test("a check runs once; Esc or Ctrl-C stops a wait", async () => {
     const before = labFolders();
     await using terminal = open(["learn", "start", "wrong-ca-hash", "--speed", "1"]);
     for (let step = 1; step <= 2; step++) {

@@ -17,7 +17,7 @@ describe("kubelab lease on a control plane of its own", () => {
 });
 
 describe("kubelab bootstrap --keep", () => {
-  test("rotates the certificate and goes on renewing with the new one", async () => {
+  test("rotates the certificate and keeps renewing with the new one", async () => {
     const home = newHome();
     const args = ["bootstrap", "--keep", "--cert-duration", "10m", "--speed", "300", "-v", "2", "--dir", "node"];
     const run = new CliProcess(home, args);

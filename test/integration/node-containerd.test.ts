@@ -35,7 +35,7 @@ const POD = {
       {
         name: "a",
         ...image,
-        // Ends once, with 3; started again it stays.
+        // Exits once, with 3; after the restart it keeps running.
         command: [
           "sh",
           "-c",
@@ -109,7 +109,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
 
       const second = start("node", "--cri", containerd.endpoint, "-v", "2");
       await second.printed(/SyncLoop ADD\s+source="api" pods=\[default\/whole\]/);
-      // A pod that comes now has been through every loop of the new kubelet: by then it has made up its mind on the old one.
+      // A new pod has passed every loop of the new kubelet; by then the kubelet has also decided about the old pod.
       const next = { ...POD, metadata: { name: "next" } };
       writeFileSync(join(folder, "next.json"), JSON.stringify(next));
       await kubectl("create", "-f", join(folder, "next.json"));

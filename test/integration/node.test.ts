@@ -12,11 +12,11 @@ import { runKubectl } from "../support/node-kubectl.js";
 import { suiteNeeding } from "../support/requirements.js";
 
 const { signal } = new AbortController();
-/** Says that it is up, and then that it is ready; ends when it is asked to. */
+/** Prints that it is up, then that it is ready; ends on SIGTERM. */
 const SERVE = ["sh", "-c", "trap 'exit 0' TERM; echo up; touch /ready; while true; do sleep 0.1; done"];
 const READY = { exec: { command: ["cat", "/ready"] }, periodSeconds: 1 };
 
-/** A pod of one container that ends when it is asked to. */
+/** A pod of one container that ends on SIGTERM. */
 function podOf(name: string, spec: object = {}, container: object = {}) {
   const containers = [{ name: "c", image: "busybox:1.36", command: SERVE, ...container }];
   return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers, ...spec } };
@@ -98,7 +98,7 @@ suiteNeeding(["kubectl"], "kubelab node on a cluster and a runtime of its own", 
     });
   }
 
-  test("one that does not fit fails, and says why", async () => {
+  test("one that does not fit fails with the reason", async () => {
     const resources = { requests: { cpu: "200" } };
     await kubectl("create", "-f", writeJson(home, podOf("greedy", { nodeName: "node-1" }, { resources })));
     await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/greedy", "--timeout=20s");
@@ -211,8 +211,8 @@ describe("killed with -9 and started again", () => {
     afterAll(() => containerd.stop());
 
     test("it adopts the pods that run, and ends the one that was deleted meanwhile", async () => {
-      // There is no network but the host's: the node is not Ready for others, and says so.
-      // A signal that comes before the shell has set its trap is lost on process 1: nobody waits 30 s for it.
+      // There is no network but the host's, so the node reports that it is not Ready.
+      // A signal before the shell has set its trap is lost on process 1; a short grace period avoids a wait of 30 s.
       const terminationGracePeriodSeconds = 3;
       const tolerations = [{ operator: "Exists" }];
       const spec = { hostNetwork: true, nodeName: "node-1", tolerations, terminationGracePeriodSeconds };
@@ -253,7 +253,7 @@ function writeJson(folder: string, content: object): string {
 }
 
 describe.skipIf(process.platform !== "linux")("kubelab node with a command, killed", () => {
-  test("the next one ends the command that was left, and begins it anew", async () => {
+  test("the next kubelet ends the orphaned command, and starts it again", async () => {
     const home = newHome();
     const manifests = join(home, "manifests");
     mkdirSync(manifests);

@@ -25,7 +25,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
   });
   afterAll(() => containerd?.stop());
 
-  // The kubelet's side, as `kubelab pleg --cri` has it; its clock stands still, and relists come when a test wants them.
+  // The kubelet's side, as in `kubelab pleg --cri`; its clock stands still, and the test triggers relists.
   let clock: FakeClock;
   let facts: TraceEvent[];
   let client: CriClient;
@@ -46,7 +46,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     await containerd.clear();
   });
 
-  /** What a relist tells of a pod: `main: ContainerDied ContainerRemoved`, each container's events in their order. */
+  /** The events of a relist for a pod, in order for each container: `main: ContainerDied ContainerRemoved`. */
   async function relist(pleg: Pleg, pod: ContainerdPod): Promise<string> {
     assert.equal(await pleg.generic.relist(signal), undefined);
     const told = new Map<string, string>();
@@ -76,7 +76,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     const pod = new ContainerdPod(containerd, "life");
     const life: readonly (readonly [what: string, act: () => Promise<void>, told: string, cache: string])[] = [
       ["a sandbox", () => pod.runSandbox(), "sandbox: ContainerStarted", "sandbox ready"],
-      // Created is unknown to PLEG: the pod is inspected, and nobody is told.
+      // Created is unknown to PLEG: the pod is inspected, and no event is sent.
       ["main is created", () => pod.create("main", ENDS_WITH_7), "", "main created, sandbox ready"],
       ["it is started", () => pod.start("main"), "main: ContainerStarted", "main running, sandbox ready"],
       ["nothing", async () => {}, "", "main running, sandbox ready"],
@@ -149,7 +149,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     assert.equal(pleg.summary.discardedEvents, 0);
   });
 
-  test("containerd goes away and comes back: unhealthy meanwhile, and nothing that can still be seen is lost", async () => {
+  test("containerd stops and returns: unhealthy meanwhile, and no visible change is lost", async () => {
     const pleg = plegWith(false);
     const pod = new ContainerdPod(containerd, "restart");
     await pod.runSandbox();
@@ -200,7 +200,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     assert.equal(await relist(pleg, pod), gone);
   });
 
-  test("events are not to be had of this containerd: EventedPLEG tries as often as it may, and falls back", async () => {
+  test("this containerd sends no events: EventedPLEG retries up to its limit, and falls back", async () => {
     const pleg = plegWith(true);
     const pod = new ContainerdPod(containerd, "evented");
     await pod.runSandbox();
@@ -213,7 +213,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     assert.match(failures[4] ?? "", /broke \(5 of 5 times\): .*GetContainerEvents not implemented/);
     const [decision] = only(facts, "decision").filter(({ what }) => what.startsWith("fall back"));
     assert.equal(decision?.what, "fall back to the generic PLEG: a relist every 1 s");
-    // Each failure was followed by a relist, so what is there is known.
+    // A relist followed each failure, so PLEG knows the current state.
     const events = pleg.events.takeAll().map(({ type, containerId }) => `${type} ${pod.nameOf(containerId)}`);
     assert.deepEqual(events, ["ContainerStarted sandbox"]);
     await pod.create("main", SLEEPS);

@@ -15,12 +15,12 @@ import {
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { suiteNeeding } from "../support/requirements.js";
 
-/** OK, NotFound, or any other refusal: containerd answers Unknown where ours says more. */
+/** OK, NotFound, or any other refusal: containerd answers Unknown where our runtime is more specific. */
 function kindOf(code: string): string {
   return code === "OK" || code === "NotFound" || code === "DeadlineExceeded" ? code : "refused";
 }
 
-suiteNeeding(["containerd", "busybox-static", "root"], "the state rules, asked of a real containerd", () => {
+suiteNeeding(["containerd", "busybox-static", "root"], "the state rules, on a real containerd", () => {
   let containerd: TestContainerd;
   let cri: CriDriver;
   beforeAll(async () => {

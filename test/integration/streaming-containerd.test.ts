@@ -166,7 +166,7 @@ suiteNeeding(
       });
     }
 
-    test("port-forward to a port that nobody listens on: the same words", async () => {
+    test("port-forward to a port without a listener: the same message", async () => {
       const words = async (cri: CriDriver) => {
         const { sandboxId } = await cri.runSandbox();
         const { url } = await cri.ok(R.portForward, { podSandboxId: sandboxId, port: [1] });
@@ -188,7 +188,7 @@ suiteNeeding(
     ];
 
     for (const [cmd, more] of LEFT) {
-      test(`what a client that goes away leaves of ${cmd.join(" ")}: the same`, async () => {
+      test(`what remains of ${cmd.join(" ")} after the client leaves: the same`, async () => {
         const isLeft = async (cri: CriDriver) => {
           const containerId = await cri.run();
           const options = { stdin: false, stdout: true, stderr: true, tty: false, ...more };

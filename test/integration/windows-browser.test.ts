@@ -31,7 +31,7 @@ browserSuite(["kubectl"], "the page of kubelab pod-manager in a browser", (suite
     return { url, shown: (page) => page.locator("td.Running").waitFor() };
   });
 
-  test("its end is told", async () => {
+  test("the page shows its end", async () => {
     const { command, url } = await suite.start("pod-manager");
     const { page } = await suite.open(url);
     await page.locator("#counts", { hasText: "0 pods" }).waitFor();

@@ -104,7 +104,7 @@ suiteNeeding(["containerd"], "kubelab pod-worker on a real runtime", () => {
   }, 60_000);
   afterAll(() => containerd?.stop());
 
-  test("what happens in containerd drives the workers: PLEG tells, the pod is synced, its end is seen", async () => {
+  test("containerd's events drive the workers: PLEG reports, the pod is synced, its end is seen", async () => {
     const manifests = join(home, "containerd-manifests");
     mkdirSync(manifests);
     const command = ["sh", "-c", "sleep 2"];
@@ -151,7 +151,7 @@ suiteNeeding(["kubectl"], "virtual pods, with kubectl", () => {
   const said = (name: string) =>
     kubectl("get", "pod", name, "-o", "jsonpath={.status.phase} {.status.reason}: {.status.message}");
 
-  describe("a result becomes the pod's status, and there is a log", () => {
+  describe("a result becomes the pod's status, with a log", () => {
     for (const [mode, phase, status, log] of [
       ["work", "Succeeded", "Succeeded Completed: worked", "mode work\n"],
       ["fail", "Failed", "Failed HandlerError: no input", "mode fail\nError: no input\n"],
@@ -173,7 +173,7 @@ suiteNeeding(["kubectl"], "virtual pods, with kubectl", () => {
     await node.printed(/handler at work (?:→|->) Succeeded/);
   });
 
-  test("a pod whose activeDeadlineSeconds are over has failed, though its handler is deaf", async () => {
+  test("a pod past its activeDeadlineSeconds fails, even if its handler ignores the signal", async () => {
     const spec = { activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 1 };
     await run("deaf", "deaf", "--overrides", JSON.stringify({ spec }));
     await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/deaf", "--timeout=20s");
@@ -182,7 +182,7 @@ suiteNeeding(["kubectl"], "virtual pods, with kubectl", () => {
     await kubectl("delete", "pod", "deaf", "--timeout=20s");
   });
 
-  test("nothing can be run beside a function, and the answer says so", async () => {
+  test("nothing can run next to a function, and the answer explains it", async () => {
     await run("alone", "wait");
     await kubectl("wait", "--for=condition=Ready", "pod/alone", "--timeout=20s");
     await assert.rejects(kubectl("exec", "alone", "--", "true"), /a virtual pod is a function/);

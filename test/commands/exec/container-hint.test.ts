@@ -57,7 +57,7 @@ for (const [what, pod, container, want] of HINTS) {
   });
 }
 
-test("what is no refusal keeps its own hint; an end is passed on", async () => {
+test("an error that is not a refusal keeps its hint; an end is passed on", async () => {
   const pod = podOf({ waiting: {} });
   const other = new LabError("CLUSTER_UNREACHABLE", "nobody answers", "Start it.");
   await assert.rejects(

@@ -23,7 +23,7 @@ const EXIT_7: Status = {
   details: { causes: [{ reason: "ExitCode", message: "7" }] },
 };
 
-/** A command whose server says `status`, or nothing, and resets the connection with its outputs open and its input unread. */
+/** A command whose server sends `status`, or nothing, and resets the connection with its outputs open and its input unread. */
 async function run(status: Status | undefined) {
   await using server = await startUpgradeServer(async (request, socket, head) => {
     acceptSpdy(request, socket, ["v4.channel.k8s.io"]);
@@ -62,7 +62,7 @@ test("a connection that breaks without a status is a failure", async () => {
   await assert.rejects(run(undefined), (error) => error instanceof LabError && error.code === "FAILED");
 });
 
-test("outputs that end without a status: why is said after five seconds, and the wait can be broken off", async () => {
+test("outputs that end without a status: the reason is printed after five seconds, and the wait can be interrupted", async () => {
   await using server = await startUpgradeServer(async (request, socket, head) => {
     acceptSpdy(request, socket, ["v4.channel.k8s.io"]);
     for await (const stream of new SpdyConnection(socket, "server", { clock }, { head }).streams) {
@@ -80,7 +80,7 @@ test("outputs that end without a status: why is said after five seconds, and the
   const running = runRemote(client, request, streams, stop.signal);
   const isBroken = assert.rejects(running, { name: "AbortError" });
   const told = () => only(events, "note").some(({ text }) => /but not how the command ended/.test(text));
-  // Before it is connected there is the time limit of its streams' answers.
+  // Before it is connected, the time limit of its streams' answers applies.
   await untilTrue(() => only(events, "request").length === 1 && fake.sleeping === 1);
   await fake.advance(4_999);
   assert.equal(told(), false);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { loadedBy } from "../../support/loaded-by.js";
 
-/** Whatever a cluster and a command in it go through where SPDY is asked for. */
+/** The modules that a cluster and a command over SPDY need. */
 const ENTRIES = [
   "src/commands/exec.ts",
   "src/commands/exec/run-exec.ts",

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "vitest";
 import { sendInput } from "../../../src/commands/exec/local-streams.js";
 
-test("what came from the remote side is read before each piece of an input is written", async () => {
+test("pending remote output is read before each piece of input is written", async () => {
   let turn = 0;
   let isOver = false;
   const count = () => {

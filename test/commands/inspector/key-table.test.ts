@@ -31,7 +31,7 @@ function setUp() {
   return { stdin, modes, events, pressed, stop, done: serveKeyTable({ keys, trace, stdin }, stop.signal) };
 }
 
-test("a key does what it stands for, and what was done is told; others show the table", async () => {
+test("a key performs its action and reports it; other keys show the table", async () => {
   const { stdin, events, pressed, done, modes } = setUp();
   stdin.write("abx\u001b[3~q");
   await done;
@@ -44,7 +44,7 @@ test("a key does what it stands for, and what was done is told; others show the 
   assert.deepEqual(modes, [true, false]);
 });
 
-test("what is refused is told, and the keys go on", async () => {
+test("a refused action is reported, and the keys keep working", async () => {
   const { stdin, events, pressed, done } = setUp();
   stdin.write("raq");
   await done;

@@ -10,7 +10,7 @@ import { LAB_ERRORS, LabError, type LabErrorCode } from "../../../src/util/error
 import { runInProcess } from "../../support/run-cli.js";
 import { TINY_EN, TINY_YAML, TINY_ZH } from "../../support/tiny-lab.js";
 
-/** What may stand in Latin letters, taken away before a line is looked at. */
+/** Removes the text that may be in Latin letters before a line is checked. */
 const TECHNICAL: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/(?<=[\u3000-\u9fff])（.*）/g, "the raw words of another program, as a detail"],
   [/（[^（）]*）|\([^()]*\)/g, "the same"],
@@ -161,7 +161,7 @@ for (const code of Object.keys(LAB_ERRORS) as LabErrorCode[]) {
   });
 }
 
-test("everything in the catalogue is said somewhere", () => {
+test("every entry of the catalogue is used", () => {
   const files = readdirSync("src", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => readFileSync(join("src", name), "utf8"));

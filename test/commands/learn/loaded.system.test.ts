@@ -11,7 +11,7 @@ const ENTRIES = [
   "src/commands/learn/listing.ts",
   "src/commands/learn/menu-prompt.ts",
 ];
-/** What takes long to load, and is of no use there. */
+/** Slow modules that these commands do not need. */
 const HEAVY =
   /^src\/(controlplane|runtime|kubelet|client|pki)\/|node_modules\/(inquirer|iconv-lite|string-width|zod|yaml|ora|@kubernetes)\//;
 const MAX_BYTES = 200_000;

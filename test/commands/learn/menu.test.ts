@@ -46,7 +46,7 @@ describe("a frame fits its screen, whatever is pointed at", () => {
   }
 });
 
-describe("what is not on the screen is counted", () => {
+describe("the menu counts the rows that do not fit", () => {
   const table: readonly (readonly [columns: number, rows: number, key: string, line: RegExp | undefined])[] = [
     [80, 24, "0", /^ ↓ below: Chapters \d, Incidents 12$/],
     [80, 24, "i12", /^ ↑ above: Chapters \d+$/],
@@ -103,7 +103,7 @@ for (const [text, key] of typed) {
   });
 }
 
-test("the chosen lab is said in one line", () => {
+test("the chosen lab is printed on one line", () => {
   const line = chosenLine(EN, at("3d"), { columns: 60, rows: 24 }, optionsIn("en"));
   assert.match(line, /^✔ What do you want to look into\? 3d {2}The pod manager.*…$/);
   assert.ok(stringWidth(line) < 60);

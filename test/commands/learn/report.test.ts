@@ -68,7 +68,7 @@ test("the report as JSON has an entry for each lab", () => {
   assert.equal(report.labs[2]?.["startedAt"], null);
 });
 
-/** Reads what is written here: elements, attributes, entities. @throws Error for what is not well-formed */
+/** Parses elements, attributes and entities. @throws Error if the text is not well-formed */
 function parseXml(xml: string): { readonly name: string; readonly attributes: Record<string, string> }[] {
   const out: { name: string; attributes: Record<string, string> }[] = [];
   const open: string[] = [];
@@ -94,7 +94,7 @@ function parseXml(xml: string): { readonly name: string; readonly attributes: Re
 }
 
 describe("the report as JUnit's XML", () => {
-  test("is well-formed; a lab is a suite, a step a case, what is not done is skipped", () => {
+  test("is well-formed; a lab is a suite, a step a case, a step not done is skipped", () => {
     const elements = parseXml(junitReport(labs, progress));
     const suites = elements.filter(({ name }) => name === "testsuite").map(({ attributes }) => attributes);
     assert.deepEqual(

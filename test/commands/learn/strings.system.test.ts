@@ -11,7 +11,7 @@ const ALLOWED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^no\\n$/, "what kubectl itself answers to auth can-i"],
 ];
 
-/** What stands between the bracket at `open` and the one that closes it. */
+/** The text between the bracket at `open` and its closing bracket. */
 function argumentsAt(source: string, open: number): string {
   let depth = 0;
   for (let i = open; i < source.length; i++) {
@@ -28,7 +28,7 @@ function withoutSaid(source: string): string {
   return source.slice(0, at) + withoutSaid(source.slice(open + argumentsAt(source, open).length + 2));
 }
 
-/** Literals with letters that are passed to `new LabError(`, `new LocalizedError(` or `.write(`; keys, codes and what is filled in are none. */
+/** Literals with letters that are passed to `new LabError(`, `new LocalizedError(` or `.write(`; keys, codes and parameters do not count. */
 function untranslated(source: string): string[] {
   const found: string[] = [];
   for (const call of source.matchAll(/new (?:Lab|Spoken)Error\(|\.write\(/g)) {
@@ -48,7 +48,7 @@ const files = [
     .map((name) => join("src/commands/learn", name)),
 ];
 for (const file of files) {
-  test(`${file}: what a learner reads is in the catalogues`, () => {
+  test(`${file}: every sentence for learners is in the catalogues`, () => {
     assert.deepEqual(untranslated(readFileSync(file, "utf8")), []);
   });
 }
@@ -63,7 +63,7 @@ for (const [source, found] of SCANNED) {
   test(`the scan of ${source}: ${found.length} found`, () => assert.deepEqual(untranslated(source), found));
 }
 
-test("an error of the catalogue speaks English until it is said in another language", () => {
+test("an error of the catalogue is in English until it is translated", () => {
   const error = new MessageError("USAGE", ["noNode", { name: "n7" }], { verbatim: "kubectl get nodes" });
   assert.equal(error.message, "the lab has no node n7");
   assert.equal(error.hint, "kubectl get nodes");

@@ -25,7 +25,7 @@ const learn = (line: string): Promise<CliRun> =>
   runInProcess(["learn", ...line.split(" ")], { cwd, env: { XDG_STATE_HOME: join(cwd, ".state") } });
 
 describe("progress in a file", () => {
-  test("it is written for its owner alone, beside nothing else", async () => {
+  test("only its owner can read it, and no other file is left", async () => {
     const { code, stdout } = await learn("export mine.json");
     assert.deepEqual([code, stdout], [0, "mine.json: labs: 0\n"]);
     assert.deepEqual(readdirSync(cwd), ["mine.json"]);
@@ -35,7 +35,7 @@ describe("progress in a file", () => {
     assert.deepEqual([statSync(kept).mode & 0o777, statSync(join(kept, "progress.json")).mode & 0o777], [0o700, 0o600]);
   });
 
-  test("a file that is there stays, unless --force says otherwise", async () => {
+  test("an existing file stays, unless --force is given", async () => {
     const file = join(cwd, "thesis.txt");
     writeFileSync(file, "years of work");
     const { code, stderr } = await learn("export thesis.txt");
@@ -47,7 +47,7 @@ describe("progress in a file", () => {
     assert.match(readFileSync(file, "utf8"), /"labs"/);
   });
 
-  test("no folder is made, and one is no file", async () => {
+  test("no folder is created, and a folder is not accepted as a file", async () => {
     const missing = await learn("export backup/mine.json");
     assert.equal(missing.code, 2);
     assert.match(
@@ -63,7 +63,7 @@ describe("progress in a file", () => {
     }
   });
 
-  test("all progress is forgotten only by who says so", async () => {
+  test("all progress is deleted only after a confirmation", async () => {
     const counts = { hints: 0, rightPredictions: 0, wrongPredictions: 0 };
     const labs = { tokens: { revision: 1, seed: 1, done: [], startedAtMs: 0, ...counts } };
     writeFileSync(join(cwd, "weeks.json"), JSON.stringify({ version: 1, labs }));
@@ -73,7 +73,7 @@ describe("progress in a file", () => {
     assert.match(asked.stderr, /--yes/);
     assert.match((await learn("report --json")).stdout, /"tokens"/);
     assert.match((await learn("reset --yes")).stdout, /all progress forgotten/);
-    // With nothing to lose nothing is asked.
+    // Without progress there is no question.
     assert.match((await learn("reset")).stdout, /all progress forgotten/);
   });
 });

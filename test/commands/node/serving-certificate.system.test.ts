@@ -86,7 +86,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
     assert.deepEqual([status, body.message], [500, `Get "${url}": x509: certificate signed by unknown authority`]);
   });
 
-  test("takes the one that the cluster signed, once somebody has approved it; it serves after a restart too", async () => {
+  test("takes the one that the cluster signed after an approval; it serves after a restart too", async () => {
     {
       await using _node = await nodeWithPod("rotating", true);
       const { status, body } = await log("rotating");
@@ -109,7 +109,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
     const asked = () => events.filter((one) => one.kind === "note" && one.text.includes("certificate approve")).length;
     const before = asked();
     await using again = await start("rotating", true);
-    // What the kubelet answers now is of no matter: that it is asked, is.
+    // Only the request to the kubelet matters here, not its answer.
     const { status, body } = await log("rotating");
     assert.doesNotMatch(body.message ?? "", /x509|tls/, `${status} of ${again.kubelet.url}`);
     assert.equal(asked(), before);

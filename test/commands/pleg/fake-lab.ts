@@ -1,7 +1,7 @@
 import type { LabAction, LabRuntime, LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { LabError } from "../../../src/util/errors.js";
 
-/** A lab runtime that only remembers what was asked of it. */
+/** A lab runtime that records its calls. */
 export class FakeLab implements LabRuntime {
   readonly endpoint = "unix:///nowhere";
   readonly actions: readonly LabAction[] = [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { KeyNumbers } from "../../../src/commands/pleg/key-numbers.js";
 
-test("a digit goes to another thing only when all others have been used", () => {
+test("a digit is reused only when all others have been used", () => {
   const numbers = new KeyNumbers<{ readonly id: string }>();
   const shown = (ids: string) => {
     numbers.assign([...ids].map((id) => ({ id })));

@@ -17,7 +17,7 @@ function setUp(things?: LabTarget[]) {
   return { stdin, modes, trace, events, lab, stop, done: serveKeys({ lab, trace, stdin }, stop.signal) };
 }
 
-test("digits choose, letters act on what was chosen, the rest shows the help", async () => {
+test("digits select, letters act on the selection, other keys show the help", async () => {
   const { stdin, lab, events, done } = setUp();
   stdin.write("k2nh?q");
   await done;
@@ -25,7 +25,7 @@ test("digits choose, letters act on what was chosen, the rest shows the help", a
   expect(only(events, "table")).toHaveLength(4);
 });
 
-test("a key that sends several characters means nothing, not what its characters do", async () => {
+test("a key that sends several characters does nothing", async () => {
   const { stdin, lab, events, done } = setUp();
   // Delete, F5, up, F1, Alt-k
   for (const key of ["\u001b[3~", "\u001b[15~", "\u001b[A", "\u001bOP", "\u001bk"]) stdin.write(key);
@@ -36,7 +36,7 @@ test("a key that sends several characters means nothing, not what its characters
   expect(keysOf("a\u001b[1;5Cb\u001b\u0003")).toEqual(["a", "\u001b[1;5C", "b", "\u001b", "\u0003"]);
 });
 
-test("what is for sandboxes is done to the sandbox of the container that was chosen", async () => {
+test("sandbox actions apply to the sandbox of the selected container", async () => {
   const { stdin, lab, done } = setUp();
   stdin.write("nq");
   await done;
@@ -55,14 +55,14 @@ test("of two sandboxes of a pod it is the container's own", async () => {
   expect(lab.done).toEqual(["not-ready new"]);
 });
 
-test("a digit that stands for nothing chooses nothing", async () => {
+test("an unassigned digit selects nothing", async () => {
   const { stdin, lab, done } = setUp();
   stdin.write("9kq");
   await done;
   expect(lab.done).toEqual(["kill p1-c"]);
 });
 
-test("with nothing to act on the help says so", async () => {
+test("without anything to select, the help explains that", async () => {
   const { stdin, events, done } = setUp([]);
   stdin.write("?q");
   await done;
@@ -70,7 +70,7 @@ test("with nothing to act on the help says so", async () => {
   expect(only(events, "table").map(({ title }) => title)).not.toContain("What they act on (* now):");
 });
 
-test("what is for containers is not done to a sandbox, nor to what is gone", async () => {
+test("container actions do not apply to a sandbox or to a removed container", async () => {
   const { stdin, lab, events, done } = setUp();
   stdin.write("2k");
   await settle();
@@ -88,7 +88,7 @@ function thing(id: string): LabTarget {
   return { kind: "container", id, sandboxId: "p1-s", pod: "default/p1", name: "app", state: "running" };
 }
 
-test("a thing keeps its number: what comes after a removed one is not moved up", async () => {
+test("numbers are stable: entries after a removed one keep theirs", async () => {
   const { stdin, lab, events, done } = setUp([thing("a"), thing("b"), thing("c")]);
   lab.things = [thing("b"), thing("new"), thing("c")];
   stdin.write("1k2k3k?4kq");
@@ -101,7 +101,7 @@ test("a thing keeps its number: what comes after a removed one is not moved up",
   expect(only(events, "note").map(({ text }) => text)).toContain("4 chooses p1 app new");
 });
 
-test("beyond the digits Tab goes from one to the next", async () => {
+test("Tab reaches the entries that have no digit", async () => {
   const { stdin, lab, events, done } = setUp(Array.from({ length: 11 }, (_, i) => thing(`c${i}`)));
   stdin.write("9k\tk\tk\tkq");
   await done;
@@ -132,7 +132,7 @@ test("Ctrl-C interrupts, and the terminal is given back", async () => {
   expect(modes).toEqual([true, false]);
 });
 
-test("there are keys only where both ends are a terminal", () => {
+test("keys work only if stdin and stderr are terminals", () => {
   const stream = (isTTY: boolean) => Object.assign(new PassThrough(), { isTTY, setRawMode: () => {} });
   const streams = (inTty: boolean, errTty: boolean) => ({
     stdin: stream(inTty),

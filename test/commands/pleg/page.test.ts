@@ -63,7 +63,7 @@ function ask(
 }
 
 describe("a POST", () => {
-  test("with a body is refused: what it says would be passed over", async () => {
+  test("with a body is refused, because the body would be ignored", async () => {
     const lab = new FakeLab();
     const { page } = await serve(lab);
     const form = { "content-type": "application/x-www-form-urlencoded", "content-length": "9" };
@@ -73,7 +73,7 @@ describe("a POST", () => {
     expect(lab.done).toEqual(["hang -"]);
   });
 
-  test("does what it names, as curl sends it, and the trace says so", async () => {
+  test("performs the action, as curl sends it, and the trace shows it", async () => {
     const lab = new FakeLab();
     const { page, events } = await serve(lab);
     const answer = await ask(page, "POST", "/actions/kill?target=p1-c");
@@ -82,13 +82,13 @@ describe("a POST", () => {
     expect(events).toContainEqual(expect.objectContaining({ kind: "note", text: "did kill", actor: "user" }));
   });
 
-  test("of an action that there is none of is refused in words", async () => {
+  test("for an unknown action is refused with a sentence", async () => {
     const { page } = await serve(new FakeLab());
     const answer = await ask(page, "POST", "/actions/nothing");
     expect([answer.status, JSON.parse(answer.text).error]).toEqual([400, "no action nothing"]);
   });
 
-  test("is read strictly: what it does not know is not passed over", async () => {
+  test("is read strictly: unknown fields are refused", async () => {
     const lab = new FakeLab();
     const { page } = await serve(lab);
     for (const query of ["traget=p1-c", "target=p1-c&target=p1-s", "target=p1-c&code=3"]) {
@@ -161,7 +161,7 @@ describe("the page", () => {
     for (const path of ["//", "//x", "*"]) expect((await ask(page, "GET", path)).status).toBe(404);
   });
 
-  test("the state has what PLEG knows beside what the runtime has", async () => {
+  test("the state shows PLEG's view next to the runtime's", async () => {
     const { page, pleg } = await serve(new FakeLab());
     await pleg.generic.relist(new AbortController().signal);
     const state = JSON.parse((await ask(page, "GET", "/state")).text);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => runtime.close());
 
-/** Lines are broken at 80 columns: where, is not what is tested here. */
+/** Undoes the line breaks at 80 columns, which are not under test here. */
 const flat = (text: string) => text.replace(/\s+/g, " ");
 
 /** Runs the command and presses Ctrl-C once stderr has this. */
@@ -28,7 +28,7 @@ async function runUntil(seen: string, args: readonly string[]) {
 }
 
 describe("kubelab pleg", () => {
-  test("--mock tells what the two pods do; Ctrl-C sums up on stdout and ends with 130", async () => {
+  test("--mock reports what the two pods do; Ctrl-C prints a summary on stdout and ends with 130", async () => {
     const { code, stdout, stderr } = await runUntil("nothing changed among 2 pods", [
       "--mock",
       "-v",
@@ -51,7 +51,7 @@ describe("kubelab pleg", () => {
     expect(stderr).toMatch(/Relist \d+: nothing changed among 2 pods, 2 sandboxes, 3 containers/);
   });
 
-  test("--evented relists once, and says what that saves", async () => {
+  test("--evented relists once, and reports what that saves", async () => {
     const args = ["pleg", "--evented", "--kube-version", "1.26", "--speed", "100", "--duration", "60s"];
     const { code, stdout, stderr } = await runInProcess(args);
     expect(code).toBe(0);
@@ -60,13 +60,13 @@ describe("kubelab pleg", () => {
     expect(flat(stderr)).toContain("EventedPLEG = alpha, off (v1.26");
   });
 
-  test("--duration ends it well, and less is told without -v", async () => {
+  test("--duration ends it with 0, and the trace is shorter without -v", async () => {
     const { code, stderr } = await runInProcess(["pleg", "--speed", "20", "--duration", "5s"]);
     expect(code).toBe(0);
     expect(stderr).not.toContain("nothing changed");
   });
 
-  test("--version-only says who is there", async () => {
+  test("--version-only prints the runtime's version", async () => {
     const { code, stdout } = await runInProcess(["pleg", "--cri", runtime.endpoint, "--version-only"]);
     expect([code, stdout.trim()]).toEqual([0, `kubelab 0.1.0, runtime API v1, at ${runtime.endpoint}`]);
   });
@@ -86,7 +86,7 @@ describe("kubelab pleg", () => {
     await runtime.control.removeSandbox(sandboxId);
   });
 
-  test("--evented counts the pods that there are at the end, and not those of its one list", async () => {
+  test("--evented counts the pods at the end, not those of its first list", async () => {
     const pod = (name: string) => ({ name, namespace: "default", uid: `uid-${name}`, containers: [] });
     const { sandboxId } = runtime.control.runPod(pod("old"));
     const stop = new AbortController();
@@ -104,7 +104,7 @@ describe("kubelab pleg", () => {
     for (const id of added) await runtime.control.removeSandbox(id);
   });
 
-  test("a runtime that fails and comes back is told once each", async () => {
+  test("a runtime's failure and its return are reported once each", async () => {
     runtime.control.setFault("ListContainers", { fail: { code: "Internal", message: "no shim" } });
     const args = ["--cri", runtime.endpoint, "--relist-period", "20ms"];
     const stop = new AbortController();

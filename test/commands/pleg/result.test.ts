@@ -23,7 +23,7 @@ const SILENT = {
 };
 
 for (const evented of [false, true]) {
-  test(`the summary of ${evented ? "--evented" : "a run"} fits 80 columns, whatever it must say`, async () => {
+  test(`the summary of ${evented ? "--evented" : "a run"} fits 80 columns with every line it can have`, async () => {
     const clock = new FakeClock();
     const { trace } = recordingTrace(clock);
     const pleg = new Pleg({ service: SILENT, clock, trace }, { kubeVersion: "1.26", evented });

@@ -16,14 +16,14 @@ function setUp(isHolding: boolean) {
   return { clock, inner, cache, told, now: clock.now() };
 }
 
-test("a status that is there is not waited for, and nothing is told", async () => {
+test("a cached status is returned at once, without a fact", async () => {
   const { inner, cache, told, now } = setUp(false);
   inner.set("u1", STATUS, undefined, now);
   assert.equal((await cache.getNewerThan("u1", now - 1)).status, STATUS);
   assert.deepEqual([told(), cache.held], [[], []]);
 });
 
-test("a wait is told, and how long it took", async () => {
+test("a wait is reported with its duration", async () => {
   const { clock, inner, cache, told, now } = setUp(false);
   const waiting = cache.getNewerThan("u1", now);
   await clock.advance(750);

@@ -16,7 +16,7 @@ let server: SpawnedServer;
 let client: HttpsClient;
 
 beforeAll(async () => {
-  // A minute passes in a second: what is timed out is timed out soon.
+  // A minute passes in a second, so that time-outs come soon.
   server = await SpawnedServer.start({ speed: 60 });
   client = new HttpsClient(server.access, 4);
   await client.ask("/api/v1/namespaces/default/serviceaccounts", {
@@ -147,7 +147,7 @@ describe("bodies of a create", () => {
     });
   }
 
-  test("none of them left anything behind", async () => {
+  test("no request left anything behind", async () => {
     expect((await client.ask(CONFIG_MAPS)).body.items).toEqual([]);
   });
 });
@@ -203,7 +203,7 @@ describe("amounts and certificates that take forever to read", () => {
     ["values inside of each other", pem(Buffer.from("3080".repeat(200_000), "hex"))],
   ];
   for (const [what, text] of requests) {
-    test(`a certificate request of ${what}: 422`, async () => {
+    test(`a certificate request with ${what}: 422`, async () => {
       const { status, body } = await client.ask(CSRS, { method: "POST", body: csr(text) });
       expect([status, body.reason]).toEqual([422, "Invalid"]);
     });
@@ -278,7 +278,7 @@ describe("patches and conflicts", () => {
     });
   }
 
-  test("none of them changed the object", async () => {
+  test("no request changed the object", async () => {
     const { metadata, data } = (await client.ask(`${CONFIG_MAPS}/x`)).body;
     expect([metadata.resourceVersion, data]).toEqual([resourceVersion, { a: "b" }]);
   });

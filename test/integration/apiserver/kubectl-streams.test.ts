@@ -11,7 +11,7 @@ import { podManifest } from "../../support/kubectl-cluster.js";
 import { exited, type Play, playing } from "../../support/playing-kubelet.js";
 import { suiteNeeding } from "../../support/requirements.js";
 
-/** `cat` gives stdin back, `exit N` ends so, `nope` is an error of the runtime, anything else says what it is. */
+/** `cat` echoes stdin, `exit N` exits with N, `nope` is an error of the runtime, anything else prints its own name. */
 const shell: Play = async (session, argv) => {
   const [name, argument = ""] = argv;
   if (name === "cat") {
@@ -98,7 +98,7 @@ suiteNeeding(["kubectl"], "kubectl's streams through the API server", () => {
   }
 });
 
-/** Says `ping`, and what comes back. */
+/** Sends `ping` and returns the answer. */
 async function ask(port: number): Promise<string> {
   const { connect } = await import("node:net");
   const socket = connect(port, "127.0.0.1");

@@ -70,11 +70,11 @@ interface Acknowledged {
   readonly uid: string;
   /** the only revision of the object that it may follow; undefined: any */
   readonly onlyAfter: number | undefined;
-  /** what it makes of the data that were there */
+  /** what it makes of the existing data */
   readonly apply: (before: Data) => Data;
 }
 
-/** What the clients of one run were told. */
+/** The answers that the clients of one run got. */
 class Told {
   readonly writes: Acknowledged[] = [];
   /** uid -> the only revision of the object that was to be deleted; undefined: any */
@@ -224,7 +224,7 @@ async function follow(client: HttpsClient, path: string, from: number, breakEver
   }
 }
 
-/** The history says what the clients were told, and nothing else. @returns what exists in the end */
+/** Checks that the history has exactly the writes that the clients saw. @returns what exists in the end */
 function replay(events: readonly WatchEvent[], told: Told): Map<string, Data> {
   const byRevision = new Map(told.writes.map((write) => [write.revision, write]));
   // Each write was answered with a revision of its own.
@@ -252,7 +252,7 @@ function replay(events: readonly WatchEvent[], told: Told): Map<string, Data> {
     model.set(what, data);
     byRevision.delete(revisionOf(object));
   }
-  // Every acknowledged write was seen, and so was every deletion; none of them twice.
+  // Every acknowledged write and every deletion was seen once.
   expect([...byRevision.keys()]).toEqual([]);
   expect(deleted).toEqual(new Set(told.deleted.keys()));
   const marks = new Set(events.flatMap(({ object }) => [...dataOf(object).values()]));

@@ -15,7 +15,7 @@ let before: Usage;
 beforeEach(async () => {
   server = await SpawnedServer.start({ speed: 60 });
   client = new HttpsClient(server.access, 16);
-  // Once, so that what is loaded when it is first needed does not count.
+  // Once, so that modules that load lazily do not count.
   await client.ask(CONFIG_MAPS, { method: "POST", body: { metadata: { name: "kept" }, data: { a: "b" } } });
   await warmUp();
   before = await settled();
@@ -31,7 +31,7 @@ async function warmUp(): Promise<void> {
   await Promise.all(rounds.map(({ path, ...asked }) => client.ask(path, asked)));
 }
 
-/** The server's state with no connections but this client's own, and none of them at work. */
+/** The server's state once only this client's idle connections are left. */
 async function settled(): Promise<Usage> {
   for (;;) {
     const usage = await server.usage();
@@ -44,7 +44,7 @@ async function openWatches(): Promise<number> {
   return Number(/^apiserver_longrunning_requests\S* (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-/** What must be as it was before: memory, nothing uncaught, what was stored. */
+/** Checks that memory and stored objects are as before, and that no error was uncaught. */
 async function expectUnharmed(): Promise<void> {
   const after = await settled();
   expect({ unhandled: after.unhandled, bugs: after.bugs }).toEqual({ unhandled: [], bugs: [] });
@@ -105,7 +105,7 @@ describe("a storm of invalid requests", () => {
     await expectUnharmed();
   });
 
-  test("500 heads of 100 kB, and 500 connections that say nothing", async () => {
+  test("500 headers of 100 kB, and 500 silent connections", async () => {
     const headers = { "x-flood": "x".repeat(100_000) };
     const answers = await Promise.all(Array.from({ length: 500 }, () => client.ask("/version", { headers })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -117,7 +117,7 @@ describe("a storm of invalid requests", () => {
     await expectUnharmed();
   });
 
-  test("who holds a connection without a handshake does not keep the server from ending", async () => {
+  test("a connection without a handshake does not keep the server from closing", async () => {
     const { hostname, port } = new URL(server.access.url);
     const silent = connect(Number(port), hostname).on("error", () => {});
     await new Promise((resolve) => silent.once("connect", resolve));
@@ -158,13 +158,13 @@ describe("clients that vanish", () => {
     await expectUnharmed();
   });
 
-  test("in the middle of a long answer, and those that read none of it", async () => {
+  test("in the middle of a long answer, and without reading it", async () => {
     const data = { a: "x".repeat(900_000) };
     for (let i = 0; i < 10; i++)
       await client.ask(CONFIG_MAPS, { method: "POST", body: { metadata: { name: `big-${i}` }, data } });
     const sockets = await open(`GET ${CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\n\r\n`);
     for (const socket of sockets) socket.pause();
-    // 200 lists of 9 MB each: what nobody reads is not made.
+    // 200 lists of 9 MB each: the server does not encode what is not read.
     const waiting = await server.usage();
     expect((waiting.usedBytes - before.usedBytes) / MEGABYTE).toBeLessThan(300);
     vanish(sockets);

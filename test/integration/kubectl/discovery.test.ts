@@ -11,7 +11,7 @@ suiteNeeding(["kubectl"], "kubectl's discovery", () => {
     ["1.32", 2],
   ];
   for (const [kubeVersion, requests] of rows) {
-    test(`v${kubeVersion}: what it finds in ${requests} requests`, async (context) => {
+    test(`v${kubeVersion}: discovery in ${requests} requests`, async (context) => {
       if (requests === 2 && !kubectlAtLeast(27)) return context.skip("kubectl asks for plain lists before 1.27");
       const cluster = await KubectlCluster.start([], { kubeVersion });
       const proxy = await LoggingProxy.listen(cluster.controlPlane.admin);

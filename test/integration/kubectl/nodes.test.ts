@@ -47,7 +47,7 @@ suiteNeeding(["kubectl"], "kubectl on nodes", () => {
       await kubectl("wait", "--for=condition=Ready", "pod/e1", "pod/e2", "--timeout=15s");
     });
 
-    test("refuses pods that nobody would make again, and leaves the node cordoned", async () => {
+    test("refuses pods that no controller would replace, and leaves the node cordoned", async () => {
       const { code, stderr } = await cluster.kubectl.try(["drain", "n1"]);
       expect([code, stderr]).toEqual([
         1,
@@ -90,7 +90,7 @@ suiteNeeding(["kubectl"], "kubectl on nodes", () => {
     });
   });
 
-  test("a pod that fits nowhere says so, and is scheduled once it can be", async () => {
+  test("a pod that fits nowhere reports that, and is scheduled once it fits", async () => {
     await kubectl("cordon", "n1");
     await kubectl("cordon", "n2");
     await kubectl("create", "-f", cluster.kubectl.file("u.json", podManifest("nowhere")));

@@ -73,7 +73,7 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
       });
     }
 
-    test("what is not there", async () => {
+    test("missing objects", async () => {
       const pod = await cluster.kubectl.try(["get", "pod", "nope"]);
       expect([pod.code, pod.stderr]).toEqual([1, 'Error from server (NotFound): pods "nope" not found\n']);
       const kind = await cluster.kubectl.try(["get", "nopes"]);
@@ -156,7 +156,7 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
     }
   });
 
-  describe("what the server is", () => {
+  describe("the server's identity", () => {
     const rows: [argv: string[], want: RegExp][] = [
       [["api-resources"], /^pods +po +v1 +true +Pod$/m],
       [

@@ -5,7 +5,7 @@ import { LoggingProxy } from "../../support/logging-proxy.js";
 import { suiteNeeding } from "../../support/requirements.js";
 
 /** What is not served gets the API's own answer: an end, an exit code of 1, a sentence, and no 500 on the way. */
-suiteNeeding(["kubectl"], "kubectl asks for what is not served", () => {
+suiteNeeding(["kubectl"], "kubectl requests that are not served", () => {
   let cluster: KubectlCluster;
   let proxy: LoggingProxy;
   let kubectl: Kubectl;

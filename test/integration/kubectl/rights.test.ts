@@ -35,7 +35,7 @@ suiteNeeding(["kubectl"], "kubectl and rights", () => {
   }
 
   describe("certificate", () => {
-    test("approve: the certificate is issued and good for what its user may do", async () => {
+    test("approve: the certificate is issued and has its user's rights", async () => {
       const clientKeyPem = await request("jane", "jane");
       expect(await kubectl("get", "csr", "jane")).toMatch(/^jane .* kubernetes-admin .*Pending$/m);
       expect(await kubectl("certificate", "approve", "jane")).toContain("jane approved");
@@ -58,7 +58,7 @@ suiteNeeding(["kubectl"], "kubectl and rights", () => {
       expect((await jane.try(["get", "secrets"])).code).toBe(1);
     });
 
-    test("deny; a decision stays; a request that is not there", async () => {
+    test("deny; a decision is final; a missing request", async () => {
       await request("joe", "joe");
       expect(await kubectl("certificate", "deny", "joe")).toContain("joe denied");
       expect(await kubectl("get", "csr", "joe")).toMatch(/Denied$/m);
@@ -91,7 +91,7 @@ suiteNeeding(["kubectl"], "kubectl and rights", () => {
       expect(jim).not.toContain("*.*");
     });
 
-    test("as another: what that user may not", async () => {
+    test("as another user: what that user is not allowed to do", async () => {
       const { code, stderr } = await cluster.kubectl.try(["get", "nodes", "--as", "jim"]);
       expect([code, stderr]).toEqual([1, expect.stringContaining('User "jim" cannot list resource "nodes"')]);
     });
@@ -107,7 +107,7 @@ suiteNeeding(["kubectl"], "kubectl and rights", () => {
       ]);
     });
 
-    test("v1.32 says it", async (context) => {
+    test("v1.32 answers it", async (context) => {
       if (!kubectlAtLeast(28)) return context.skip("kubectl asks only older versions of it before 1.28");
       const newer = await KubectlCluster.start([], { kubeVersion: "1.32" });
       try {

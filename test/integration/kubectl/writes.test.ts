@@ -32,7 +32,7 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       expect(await kubectl("create", "-f", generated)).toMatch(/^configmap\/gen-[a-z0-9]{5} created\n$/);
     });
 
-    test("-f of what the server does not take: unknown fields, invalid values, another version", async () => {
+    test("-f with unknown fields, invalid values, another version", async () => {
       const { spec, ...head } = podManifest("bad");
       const rows: [object: object, want: RegExp][] = [
         [{ ...head, spec: { ...spec, wrong: 1 } }, /unknown field "(spec\.)?wrong"/],
@@ -118,14 +118,14 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       expect(await kubectl("get", "pod", "runner", "--ignore-not-found")).toBe("");
     });
 
-    test("run --restart=Never ends Succeeded, and goes at once", async () => {
+    test("run --restart=Never ends Succeeded, and is deleted at once", async () => {
       await kubectl("run", "job", "--image=busybox:1.35", "--restart=Never", "--", "true");
       if (kubectlAtLeast(23))
         await kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/job", "--timeout=15s");
       expect(await kubectl("delete", "pod", "job")).toContain("deleted");
     });
 
-    test("wait that takes too long, wait for what goes", async () => {
+    test("wait that times out, wait for a deletion", async () => {
       await kubectl("create", "-f", file("w.json", podManifest("waited")));
       const { code, stderr } = await cluster.kubectl.try([
         "wait",
@@ -155,7 +155,7 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       expect(gone.stderr).toContain("NotFound");
     });
 
-    test("what is not there", async () => {
+    test("missing objects", async () => {
       const { code, stderr } = await cluster.kubectl.try(["delete", "pod", "nope"]);
       expect([code, stderr]).toEqual([1, 'Error from server (NotFound): pods "nope" not found\n']);
       expect(await kubectl("delete", "pod", "nope", "--ignore-not-found")).toBe("");
@@ -170,7 +170,7 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       data,
     });
 
-    test("creates, leaves alone, changes, removes what is left out; keeps what others set", async () => {
+    test("creates, keeps, changes, removes omitted fields; keeps fields of other managers", async () => {
       const apply = (labels: Record<string, string>, data: Record<string, string>) =>
         kubectl("apply", "-f", file("apply.json", manifest(labels, data)));
       expect(await apply({ a: "1", b: "1" }, { x: "1", y: "1" })).toBe("configmap/applied created\n");
@@ -229,7 +229,7 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
     ];
     for (const [argv, said, path, want] of rows) {
       test(argv.join(" "), async () => {
-        // Before 1.28 it said "annotate".
+        // Before 1.28 the message had "annotate".
         expect((await kubectl(...argv)).replace("annotate\n", "annotated\n")).toBe(said);
         expect(await field("cm/ch", path)).toBe(want);
       });
@@ -264,7 +264,7 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       expect(await kubectl("replace", "--force", "-f", path)).toMatch(/deleted[\s\S]*configmap\/ch replaced/);
     });
 
-    test("edit with a scripted editor: a change, none, one that the server refuses", async () => {
+    test("edit with a scripted editor: a change, no change, one that the server refuses", async () => {
       const edit = (script: string) => {
         const editor = join(cluster.kubectl.home, "editor.sh");
         writeFileSync(editor, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -281,7 +281,7 @@ suiteNeeding(["kubectl"], "kubectl writes", () => {
       expect(refused.code).toBe(1);
     });
 
-    test("set, scale, rollout: what is stored can be changed like any other object", async () => {
+    test("set, scale, rollout work on stored objects", async () => {
       await kubectl("create", "deployment", "app", "--image=busybox:1.35");
       expect(await kubectl("set", "image", "deployment/app", "busybox=busybox:1.36")).toContain("image updated");
       expect(await field("deployment/app", ".spec.template.spec.containers[0].image")).toBe("busybox:1.36");
