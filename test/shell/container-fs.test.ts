@@ -7,7 +7,7 @@ import { ImageStore } from "../../src/runtime/images/image-store.js";
 import { parseReference } from "../../src/runtime/images/reference.js";
 import { ContainerFs } from "../../src/shell/fs/container-fs.js";
 import { FakeClock } from "../support/fake-clock.js";
-import { newFolder, RuntimeLab } from "./lab.js";
+import { newFolder, RuntimeLab } from "../runtime/lab.js";
 
 const images = new ImageStore();
 const image = images.tree(images.add(parseReference("busybox")));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
 import type { Container } from "../../src/runtime/state/container.js";
-import { RuntimeLab } from "./lab.js";
+import { RuntimeLab } from "../runtime/lab.js";
 
 const lab = new RuntimeLab();
 let container: Container;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
-import { loadPrograms, RuntimeLab } from "./lab.js";
+import { loadPrograms, RuntimeLab } from "../runtime/lab.js";
 
 let lab = new RuntimeLab();
 beforeAll(loadPrograms);

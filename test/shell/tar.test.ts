@@ -20,7 +20,7 @@ import type { RunningContainer } from "../../src/runtime/state/running.js";
 import { exitCodeOf } from "../../src/shell/process/process.js";
 import { BytesSource, CollectingSink } from "../../src/shell/process/streams.js";
 import { tar as ustar } from "../support/oci-image.js";
-import { loadPrograms, never, RuntimeLab } from "./lab.js";
+import { loadPrograms, never, RuntimeLab } from "../runtime/lab.js";
 
 let lab = new RuntimeLab();
 let folder = "";
