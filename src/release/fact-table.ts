@@ -1,4 +1,15 @@
-import type { ReleaseFact } from "./facts.js";
+/**
+ * What changed between Kubernetes releases, for everything that this project quotes or does. The baseline is v1.25; a
+ * newer `--kube-version` selects later values. There is one table, so that a trace can show since when a value holds.
+ */
+export interface ReleaseFact<T> {
+  /** the name of the constant or behaviour upstream */
+  readonly name: string;
+  /** the file of the Kubernetes repository that defines it */
+  readonly file: string;
+  /** oldest first; the first entry holds from v1.25 on, or longer */
+  readonly values: readonly { readonly since: string; readonly value: T; readonly text: string }[];
+}
 
 /** `[first release, value]`, oldest first. */
 type Since<T> = readonly [since: string, value: T];

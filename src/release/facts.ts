@@ -1,19 +1,5 @@
 import { LabError } from "../util/errors.js";
-import { FACTS } from "./fact-table.js";
-
-/**
- * What changed between Kubernetes releases, for everything that this project quotes or does. The baseline is v1.25; a
- * newer `--kube-version` selects later values. There is one table (`fact-table.ts`), so that a trace can say since when
- * a value holds.
- */
-export interface ReleaseFact<T> {
-  /** the name of the constant or behaviour upstream */
-  readonly name: string;
-  /** the file of the Kubernetes repository that defines it */
-  readonly file: string;
-  /** oldest first; the first entry holds from v1.25 on, or longer */
-  readonly values: readonly { readonly since: string; readonly value: T; readonly text: string }[];
-}
+import { FACTS, type ReleaseFact } from "./fact-table.js";
 
 /** The releases that `--kube-version` accepts. */
 export const OLDEST_RELEASE = "1.25";

@@ -1,14 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { FACTS } from "../../src/release/fact-table.js";
-import {
-  constantFor,
-  type FactName,
-  factFor,
-  isAtLeast,
-  parseKubeVersion,
-  type ReleaseFact,
-} from "../../src/release/facts.js";
+import { FACTS, type ReleaseFact } from "../../src/release/fact-table.js";
+import { constantFor, type FactName, factFor, isAtLeast, parseKubeVersion } from "../../src/release/facts.js";
 
 describe("parseKubeVersion", () => {
   for (const [text, want] of [

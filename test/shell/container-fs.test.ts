@@ -6,8 +6,8 @@ import { test } from "vitest";
 import { ImageStore } from "../../src/runtime/images/image-store.js";
 import { parseReference } from "../../src/runtime/images/reference.js";
 import { ContainerFs } from "../../src/shell/fs/container-fs.js";
-import { FakeClock } from "../support/fake-clock.js";
 import { newFolder, RuntimeLab } from "../runtime/lab.js";
+import { FakeClock } from "../support/fake-clock.js";
 
 const images = new ImageStore();
 const image = images.tree(images.add(parseReference("busybox")));

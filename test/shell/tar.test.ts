@@ -19,8 +19,8 @@ import { execSync } from "../../src/runtime/calls/exec.js";
 import type { RunningContainer } from "../../src/runtime/state/running.js";
 import { exitCodeOf } from "../../src/shell/process/process.js";
 import { BytesSource, CollectingSink } from "../../src/shell/process/streams.js";
-import { tar as ustar } from "../support/oci-image.js";
 import { loadPrograms, never, RuntimeLab } from "../runtime/lab.js";
+import { tar as ustar } from "../support/oci-image.js";
 
 let lab = new RuntimeLab();
 let folder = "";

@@ -1,4 +1,4 @@
-import type { SpawnError } from "../../shell/process/machine.js";
+import type { SpawnError } from "../../shell/process/process.js";
 
 /**
  * The messages of containerd and runc for a command that cannot start. @param execId names the run, as containerd's IDs

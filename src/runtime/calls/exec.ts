@@ -1,7 +1,6 @@
 import type { ExecSyncRequest } from "../../cri/messages/container-calls.js";
 import { RpcError } from "../../cri/status.js";
-import { SpawnError } from "../../shell/process/machine.js";
-import { exitCodeOf, type Process } from "../../shell/process/process.js";
+import { exitCodeOf, type Process, SpawnError } from "../../shell/process/process.js";
 import { SIGKILL } from "../../shell/process/signals.js";
 import { BytesSource, CollectingSink } from "../../shell/process/streams.js";
 import type { Clock } from "../../util/clock.js";

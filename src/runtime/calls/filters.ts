@@ -1,10 +1,9 @@
 import type { ContainerFilter } from "../../cri/messages/container.js";
 import type { PodSandboxFilter } from "../../cri/messages/sandbox.js";
 import type { ContainerStatsFilter, PodSandboxStatsFilter } from "../../cri/messages/stats.js";
-import type { Container } from "../state/container.js";
+import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
 import type { IdIndex } from "../state/id-index.js";
-import type { Sandbox } from "../state/sandbox.js";
 import { containerState, sandboxState } from "../state/status.js";
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,6 +1,5 @@
-import type { Container } from "../state/container.js";
+import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
-import type { Sandbox } from "../state/sandbox.js";
 
 /** JSON has no 64 bit numbers; Go writes them as numbers. */
 function json(value: unknown): string {

@@ -1,5 +1,4 @@
-import type { Container } from "../state/container.js";
-import type { Sandbox } from "../state/sandbox.js";
+import type { Container, Sandbox } from "../state/container.js";
 import type { ContainerSnapshot, SandboxSnapshot } from "./control.js";
 
 /** A sandbox with its containers, as the control API shows it. */

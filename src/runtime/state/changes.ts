@@ -1,7 +1,6 @@
 import type { Level, Trace } from "../../trace/trace.js";
-import type { Container } from "./container.js";
+import type { Container, Sandbox } from "./container.js";
 import { Listeners } from "./listeners.js";
-import type { Sandbox } from "./sandbox.js";
 
 /** A state change in the runtime. */
 export interface RuntimeChange {

@@ -3,17 +3,18 @@ import { Signal } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { RpcError } from "../../cri/status.js";
 import { FsError } from "../../shell/fs/fs-error.js";
-import { SpawnError } from "../../shell/process/machine.js";
+import { SpawnError } from "../../shell/process/process.js";
 import { parseSignal, SIGKILL, SIGTERM } from "../../shell/process/signals.js";
 import { messageOf } from "../../util/errors.js";
 import { containerLogPath } from "../logs/log-path.js";
+import type { Sandbox } from "./container.js";
 import { Container, containerName, exitReason } from "./container.js";
 import type { RuntimeCore } from "./core.js";
 import { invalid, nameTaken, wrongState } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { RunningContainer } from "./running.js";
-import type { Sandbox } from "./sandbox.js";
+import { containerSpec, openLog } from "./spec.js";
 import { containerEvent, containerItem, phaseText } from "./status.js";
 
 /** containerd's errorStartExitCode */
@@ -89,7 +90,8 @@ export class Containers {
     const now = () => core.time.now();
     let running: RunningContainer;
     try {
-      running = new RunningContainer(container, { ...core.specDeps, now });
+      const spec = containerSpec(container, core.specDeps);
+      running = new RunningContainer(spec, () => openLog(container, core.specDeps.trace, now));
     } catch (error) {
       const message = startErrorText(error);
       this.#failStart(container, message);

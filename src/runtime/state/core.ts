@@ -6,12 +6,11 @@ import { ImageStore } from "../images/image-store.js";
 import { Puller } from "../images/pull.js";
 import { Addresses } from "./addresses.js";
 import { Changes } from "./changes.js";
-import type { Container } from "./container.js";
+import type { Container, Sandbox } from "./container.js";
 import { notFound } from "./errors.js";
 import { EventHub } from "./events.js";
 import { IdIndex, NameRegister } from "./id-index.js";
 import { NanoTime } from "./nano-time.js";
-import type { Sandbox } from "./sandbox.js";
 import type { SpecDeps } from "./spec.js";
 
 /** The conditions in Status; the kubelet waits for both. */

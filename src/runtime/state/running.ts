@@ -1,17 +1,24 @@
-import { ContainerMachine } from "../../shell/process/container-machine.js";
+import { ContainerMachine, type MachineOptions } from "../../shell/process/container-machine.js";
 import { Pipe } from "../../shell/process/pipe.js";
 import { type ExitStatus, exitCodeOf, type Process } from "../../shell/process/process.js";
 import { SIGKILL } from "../../shell/process/signals.js";
 import { type ByteSink, type ByteSource, BytesSource } from "../../shell/process/streams.js";
 import { Terminal } from "../../shell/process/terminal.js";
-import { CriLog, type LogStream } from "../logs/cri-log.js";
-import { prepareLogFolder } from "../logs/log-path.js";
-import type { Container } from "./container.js";
-import { type ContainerSpec, containerSpec, type SpecDeps } from "./spec.js";
+import type { CriLog, LogStream } from "../logs/cri-log.js";
 
 /** The limit for a container's output, about 25 MB/s, so that the other containers and the disk keep some time. */
 const BURST_BYTES = 256 * 1024;
 const BURST_PAUSE_MS = 10;
+
+/** The start parameters of a container's first process: what containerd puts into the OCI spec. */
+export interface ContainerSpec {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly machine: MachineOptions;
+  readonly hasStdin: boolean;
+  readonly hasTerminal: boolean;
+}
 
 /** How a container's first process ended. */
 export interface ContainerEnd {
@@ -43,18 +50,18 @@ export class RunningContainer {
 
   /**
    * Starts the container's first process.
-   * @throws SpawnError if the program does not exist; RpcError for a log path that leads outside
+   * @param openLog throws RpcError for a log path that leads outside
+   * @throws SpawnError if the program does not exist
    */
-  constructor(container: Container, deps: SpecDeps & { readonly now: () => bigint }) {
-    const spec = containerSpec(container, deps);
+  constructor(spec: ContainerSpec, openLog: () => CriLog | undefined) {
+    const { hasStdin, hasTerminal } = spec;
     this.machine = new ContainerMachine(spec.machine);
     this.env = spec.env;
     this.cwd = spec.cwd;
     this.machine.memory.onExceeded = () => this.killOutOfMemory();
-    const { stdin: hasStdin, tty } = container.config;
-    this.stdin = hasStdin && !tty ? new Pipe() : undefined;
-    this.terminal = tty ? new Terminal(this.#sink("stdout"), this.machine.processes) : undefined;
-    this.log = openLog(container, deps);
+    this.stdin = hasStdin && !hasTerminal ? new Pipe() : undefined;
+    this.terminal = hasTerminal ? new Terminal(this.#sink("stdout"), this.machine.processes) : undefined;
+    this.log = openLog();
     try {
       this.init = this.#start(spec);
     } catch (error) {
@@ -134,14 +141,4 @@ export class RunningContainer {
     this.#isOutOfMemory = true;
     this.init.kill(SIGKILL);
   }
-}
-
-function openLog(container: Container, { now, trace }: SpecDeps & { readonly now: () => bigint }): CriLog | undefined {
-  const { logPath, sandbox, metadata } = container;
-  if (logPath === undefined) return undefined;
-  prepareLogFolder(sandbox.config.logDirectory, logPath);
-  return new CriLog(logPath, now, (error) => {
-    const message = `cannot write the log of ${sandbox.podName}/${metadata.name}: ${error instanceof Error ? error.message : error}`;
-    trace.emit({ kind: "error", message }, { actor: "runtime" });
-  });
 }

@@ -2,12 +2,12 @@ import { NamespaceMode } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { RpcError } from "../../cri/status.js";
 import { Ports } from "../../shell/process/ports.js";
+import { Sandbox, sandboxName } from "./container.js";
 import type { Containers } from "./containers.js";
 import type { RuntimeCore } from "./core.js";
 import { invalid, nameTaken } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
-import { Sandbox, sandboxName } from "./sandbox.js";
 import { containerEvent, sandboxItem } from "./status.js";
 
 /** Handlers that a RuntimeClass can name; "" is the default. */

@@ -2,14 +2,17 @@ import { NamespaceMode } from "../../cri/messages/enums.js";
 import { ContainerFs } from "../../shell/fs/container-fs.js";
 import { hostMount } from "../../shell/fs/host-mount.js";
 import type { HostMount } from "../../shell/fs/nodes.js";
-import type { MachineOptions } from "../../shell/process/container-machine.js";
 import { DEFAULT_PATH } from "../../shell/process/lookup.js";
 import type { Network } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import type { ImageStore } from "../images/image-store.js";
+import { CriLog } from "../logs/cri-log.js";
+import { prepareLogFolder } from "../logs/log-path.js";
 import type { Container } from "./container.js";
+import type { ContainerSpec } from "./running.js";
 import { type ContainerUser, containerUser } from "./user.js";
 
 export interface SpecDeps {
@@ -18,14 +21,6 @@ export interface SpecDeps {
   readonly trace: Trace;
   readonly images: ImageStore;
   readonly network: Network;
-}
-
-/** The start parameters of a container's first process: what containerd puts into the OCI spec. */
-export interface ContainerSpec {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  readonly machine: MachineOptions;
 }
 
 /** Mirrors containerd's buildContainerSpec, for the parts that our containers have. @throws FsError, RpcError */
@@ -49,6 +44,8 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   const limit = Number(container.resources?.memoryLimitInBytes ?? 0n);
   return {
     argv: commandOf(container),
+    hasStdin: config.stdin,
+    hasTerminal: config.tty,
     env: environment(container, hostname, user),
     cwd,
     machine: {
@@ -107,4 +104,15 @@ function provideFiles(fs: ContainerFs, { sandbox }: Container, hostname: string,
     if (!mounts.some(({ containerPath }) => containerPath === path || containerPath === "/etc"))
       fs.provide(path, content);
   }
+}
+
+/** Opens a container's log; undefined without a log path. @throws RpcError for a path that leads outside */
+export function openLog(container: Container, trace: Trace, now: () => bigint): CriLog | undefined {
+  const { logPath, sandbox, metadata } = container;
+  if (logPath === undefined) return undefined;
+  prepareLogFolder(sandbox.config.logDirectory, logPath);
+  return new CriLog(logPath, now, (error) => {
+    const message = `cannot write the log of ${sandbox.podName}/${metadata.name}: ${messageOf(error)}`;
+    trace.emit({ kind: "error", message }, { actor: "runtime" });
+  });
 }

@@ -4,9 +4,8 @@ import { ContainerEventType, ContainerState, NamespaceMode, PodSandboxState } fr
 import { PodSandbox, type PodSandboxStatus, type PodSandboxStatusResponse } from "../../cri/messages/sandbox.js";
 import { assertNever } from "../../util/errors.js";
 import type { ImageStore } from "../images/image-store.js";
-import type { Container, ContainerPhase } from "./container.js";
+import type { Container, ContainerPhase, Sandbox } from "./container.js";
 import type { EventName } from "./events.js";
-import type { Sandbox } from "./sandbox.js";
 
 type ContainerStatusInit = Init<typeof ContainerStatus>;
 type SandboxStatusInit = Init<typeof PodSandboxStatus>;

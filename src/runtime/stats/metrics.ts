@@ -1,9 +1,8 @@
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { MetricType } from "../../cri/messages/enums.js";
 import type { Metric, MetricDescriptor, PodSandboxMetrics } from "../../cri/messages/stats.js";
-import type { Container } from "../state/container.js";
+import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
-import type { Sandbox } from "../state/sandbox.js";
 import { containerStats } from "./usage.js";
 
 type MetricInit = Init<typeof Metric>;

@@ -1,8 +1,7 @@
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerStats, PodSandboxStats } from "../../cri/messages/stats.js";
-import type { Container } from "../state/container.js";
+import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
-import type { Sandbox } from "../state/sandbox.js";
 
 /**
  * The resource usage of containers. Nothing is measured, because the processes are functions in one thread. A process

@@ -1,7 +1,6 @@
 import type { Status } from "../../apimachinery/api/meta.js";
-import { SpawnError } from "../../shell/process/machine.js";
 import { Pipe } from "../../shell/process/pipe.js";
-import { exitCodeOf, type Process } from "../../shell/process/process.js";
+import { exitCodeOf, type Process, SpawnError } from "../../shell/process/process.js";
 import { BytesSource, NullSink } from "../../shell/process/streams.js";
 import { Terminal, type TerminalOutput } from "../../shell/process/terminal.js";
 import type { RemoteCommandServerSession } from "../../streaming/remote-command/session.js";

@@ -1,6 +1,6 @@
 import type { Connection } from "../../shell/process/ports.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../streaming/port-forward/session.js";
-import type { Sandbox } from "../state/sandbox.js";
+import type { Sandbox } from "../state/container.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";
 
 /**

@@ -3,7 +3,6 @@ import type { ContainerFs } from "../fs/container-fs.js";
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import type { FileStat } from "../fs/stat.js";
-import { asBashError } from "./utilities.js";
 
 type BashStat = Awaited<ReturnType<IFileSystem["stat"]>>;
 type Content = Parameters<IFileSystem["writeFile"]>[1];
@@ -91,4 +90,12 @@ function encodingOf(options: unknown): BufferEncoding | undefined {
 
 function bytesOf(content: Content, options: Encoding): Uint8Array {
   return typeof content === "string" ? Buffer.from(content, encodingOf(options) ?? "utf8") : content;
+}
+
+/** just-bash's errors can only be told apart by the code in their text. */
+function asBashError(error: unknown, operation: string): Error {
+  if (!(error instanceof FsError)) return error instanceof Error ? error : new Error(String(error));
+  return Object.assign(new Error(`${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`), {
+    code: error.code,
+  });
 }

@@ -3,17 +3,17 @@ import { echoBytes } from "../programs/text.js";
 import { evaluate } from "./arithmetic.js";
 import { test } from "./conditional.js";
 import { arithmeticContext } from "./expand.js";
+import { enterFolder, runExternal } from "./external.js";
 import { getopts, read, source } from "./input.js";
-import type { Interpreter } from "./interpreter.js";
 import { jobs, kill, trap, wait } from "./jobs.js";
 import { setOptions } from "./options.js";
 import { formatPrintf } from "./printf.js";
 import { quote } from "./quote.js";
-import { enterFolder, runExternal } from "./simple-command.js";
+import type { Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
 
 /** A command inside the shell. @returns its status */
-export type Builtin = (args: readonly string[], shell: Interpreter) => Promise<number>;
+export type Builtin = (args: readonly string[], shell: Shell) => Promise<number>;
 
 /** Builtins whose errors end the shell, and whose assignments stay. */
 const SPECIAL = new Set([
@@ -147,7 +147,7 @@ function statusOf(text: string | undefined, last: number): number {
   return Number(text) & 0xff;
 }
 
-async function cd(args: readonly string[], shell: Interpreter): Promise<number> {
+async function cd(args: readonly string[], shell: Shell): Promise<number> {
   const { state } = shell;
   const wanted = args.find((arg) => arg === "-" || !arg.startsWith("-")) ?? state.get("HOME") ?? "/";
   const target = wanted === "-" ? (state.get("OLDPWD") ?? state.cwd) : wanted;
@@ -168,7 +168,7 @@ async function cd(args: readonly string[], shell: Interpreter): Promise<number> 
 
 async function declare(
   args: readonly string[],
-  shell: Interpreter,
+  shell: Shell,
   change: { readonly isExported?: boolean; readonly isReadonly?: boolean },
 ): Promise<number> {
   const { state } = shell;
@@ -191,13 +191,13 @@ async function declare(
   return 0;
 }
 
-async function type(args: readonly string[], shell: Interpreter): Promise<number> {
+async function type(args: readonly string[], shell: Shell): Promise<number> {
   return whereIs(args, shell, (name, what) => `${name} is ${what}\n`);
 }
 
 async function whereIs(
   names: readonly string[],
-  shell: Interpreter,
+  shell: Shell,
   line: (name: string, what: string) => string,
 ): Promise<number> {
   let status = 0;

@@ -12,14 +12,14 @@ import type {
 } from "./ast.js";
 import { holds } from "./conditional.js";
 import { arithmeticContext, expandPieces, expandText, expandWord } from "./expand.js";
-import { COMMANDS_PER_TURN, type Interpreter } from "./interpreter.js";
 import { matches } from "./patterns.js";
+import { COMMANDS_PER_TURN, type Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
 
 type CompoundNode = Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>;
 
 /** Runs `if`, `while`, `for`, `case`, a group or a subshell, after its redirections. */
-export async function runCompound(node: CompoundNode, shell: Interpreter): Promise<number> {
+export async function runCompound(node: CompoundNode, shell: Shell): Promise<number> {
   switch (node.type) {
     case "If":
       return runIf(node, shell);
@@ -46,11 +46,11 @@ export async function runCompound(node: CompoundNode, shell: Interpreter): Promi
   }
 }
 
-async function condition(statements: readonly StatementNode[], shell: Interpreter): Promise<boolean> {
+async function condition(statements: readonly StatementNode[], shell: Shell): Promise<boolean> {
   return (await shell.guarded(() => shell.runAll(statements))) === 0;
 }
 
-async function runIf(node: IfNode, shell: Interpreter): Promise<number> {
+async function runIf(node: IfNode, shell: Shell): Promise<number> {
   for (const clause of node.clauses) {
     if (await condition(clause.condition, shell)) return shell.runAll(clause.body);
   }
@@ -59,7 +59,7 @@ async function runIf(node: IfNode, shell: Interpreter): Promise<number> {
   return 0;
 }
 
-async function runWhile(node: WhileNode | UntilNode, shell: Interpreter): Promise<number> {
+async function runWhile(node: WhileNode | UntilNode, shell: Shell): Promise<number> {
   let status = 0;
   await loop(
     shell,
@@ -71,7 +71,7 @@ async function runWhile(node: WhileNode | UntilNode, shell: Interpreter): Promis
   return status;
 }
 
-async function runFor(node: ForNode, shell: Interpreter): Promise<number> {
+async function runFor(node: ForNode, shell: Shell): Promise<number> {
   const values: string[] = [];
   if (node.words === null) values.push(...shell.state.parameters);
   else for (const word of node.words) values.push(...(await expandWord(word, shell)));
@@ -89,7 +89,7 @@ async function runFor(node: ForNode, shell: Interpreter): Promise<number> {
   return status;
 }
 
-async function runArithmeticFor(node: CStyleForNode, shell: Interpreter): Promise<number> {
+async function runArithmeticFor(node: CStyleForNode, shell: Shell): Promise<number> {
   const value = async (expression: CStyleForNode["init"]) =>
     expression === null ? 1n : evaluate(expression.expression, arithmeticContext(shell));
   let status = 0;
@@ -108,7 +108,7 @@ async function runArithmeticFor(node: CStyleForNode, shell: Interpreter): Promis
 }
 
 async function loop(
-  shell: Interpreter,
+  shell: Shell,
   goesOn: () => Promise<boolean>,
   body: () => Promise<void>,
   after: () => Promise<void> = async () => {},
@@ -127,7 +127,7 @@ async function loop(
 }
 
 /** @returns whether the loop continues */
-async function turn(shell: Interpreter, goesOn: () => Promise<boolean>, body: () => Promise<void>): Promise<boolean> {
+async function turn(shell: Shell, goesOn: () => Promise<boolean>, body: () => Promise<void>): Promise<boolean> {
   try {
     if (!(await goesOn())) return false;
     await body();
@@ -140,7 +140,7 @@ async function turn(shell: Interpreter, goesOn: () => Promise<boolean>, body: ()
   }
 }
 
-async function runCase(node: CaseNode, shell: Interpreter): Promise<number> {
+async function runCase(node: CaseNode, shell: Shell): Promise<number> {
   const word = await expandText(node.word, shell);
   let status = 0;
   let fallsThrough = false;

@@ -3,8 +3,8 @@ import { resolvePath } from "../fs/paths.js";
 import { evaluate } from "./arithmetic.js";
 import type { ConditionalExpression } from "./ast.js";
 import { arithmeticContext, expandPieces, expandText } from "./expand.js";
-import type { Interpreter } from "./interpreter.js";
 import { matches } from "./patterns.js";
+import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
 
 const COMPARISONS: Readonly<Record<string, (left: bigint, right: bigint) => boolean>> = {
@@ -17,7 +17,7 @@ const COMPARISONS: Readonly<Record<string, (left: bigint, right: bigint) => bool
 };
 
 /** `[[ expression ]]` */
-export async function holds(expression: ConditionalExpression, shell: Interpreter): Promise<boolean> {
+export async function holds(expression: ConditionalExpression, shell: Shell): Promise<boolean> {
   switch (expression.type) {
     case "CondNot":
       return !(await holds(expression.operand, shell));
@@ -54,7 +54,7 @@ function regExp(source: string): RegExp {
 }
 
 /** `test -f x`, `-z ""` @throws ShellError for an unknown operator */
-function unary(operator: string, operand: string, shell: Interpreter): boolean {
+function unary(operator: string, operand: string, shell: Shell): boolean {
   switch (operator) {
     case "-z":
       return operand === "";
@@ -71,7 +71,7 @@ function unary(operator: string, operand: string, shell: Interpreter): boolean {
   }
 }
 
-function fileIs(operator: string, name: string, shell: Interpreter): boolean {
+function fileIs(operator: string, name: string, shell: Shell): boolean {
   const path = resolvePath(shell.state.cwd, name);
   try {
     const stat = operator === "-h" || operator === "-L" ? shell.files.lstat(path) : shell.files.stat(path);
@@ -97,7 +97,7 @@ function fileIs(operator: string, name: string, shell: Interpreter): boolean {
   }
 }
 
-function binary(left: string, operator: string, right: string, shell: Interpreter): boolean {
+function binary(left: string, operator: string, right: string, shell: Shell): boolean {
   switch (operator) {
     case "=":
     case "==":
@@ -123,7 +123,7 @@ function binary(left: string, operator: string, right: string, shell: Interprete
   }
 }
 
-function modified(name: string, shell: Interpreter): number | undefined {
+function modified(name: string, shell: Shell): number | undefined {
   const path = resolvePath(shell.state.cwd, name);
   return shell.files.exists(path) ? shell.files.stat(path).mtimeMs : undefined;
 }
@@ -137,14 +137,14 @@ const UNARY = /^-[bcdefghkLnoprsStuvwxzOGNa]$/;
 const BINARY = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
 
 /** `test expression`: POSIX's rules by number of arguments, with `-a`, `-o`, `!` and parentheses. */
-export function test(args: readonly string[], shell: Interpreter): boolean {
+export function test(args: readonly string[], shell: Shell): boolean {
   const rest = [...args];
   const value = or(rest, shell);
   if (rest.length > 0) throw new ShellError(`${rest[0]}: unexpected operator`);
   return value;
 }
 
-function or(rest: string[], shell: Interpreter): boolean {
+function or(rest: string[], shell: Shell): boolean {
   let value = and(rest, shell);
   while (rest[0] === "-o") {
     rest.shift();
@@ -154,7 +154,7 @@ function or(rest: string[], shell: Interpreter): boolean {
   return value;
 }
 
-function and(rest: string[], shell: Interpreter): boolean {
+function and(rest: string[], shell: Shell): boolean {
   let value = primary(rest, shell);
   while (rest[0] === "-a") {
     rest.shift();
@@ -164,7 +164,7 @@ function and(rest: string[], shell: Interpreter): boolean {
   return value;
 }
 
-function primary(rest: string[], shell: Interpreter): boolean {
+function primary(rest: string[], shell: Shell): boolean {
   const [first, second, third] = rest;
   if (first === undefined) return false;
   if (second !== undefined && third !== undefined && BINARY.test(second)) {

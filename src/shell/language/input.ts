@@ -1,11 +1,12 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import { readAll, readLine } from "../process/streams.js";
-import type { Interpreter } from "./interpreter.js";
+import { terminalOf } from "../process/terminal.js";
+import type { Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
 
 /** `. FILE [ARG...]` */
-export async function source(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function source(args: readonly string[], shell: Shell): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) throw new ShellError("filename argument required");
   const path = resolvePath(shell.state.cwd, name);
@@ -23,7 +24,7 @@ export async function source(args: readonly string[], shell: Interpreter): Promi
 }
 
 /** `read [-r] [-s] [-p PROMPT] [-t SECONDS] [NAME...]` */
-export async function read(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function read(args: readonly string[], shell: Shell): Promise<number> {
   const names: string[] = [];
   let isRaw = false;
   let isSilent = false;
@@ -43,7 +44,7 @@ export async function read(args: readonly string[], shell: Interpreter): Promise
       () => over.abort(),
       () => {},
     );
-  const terminal = isSilent ? shell.source(0).terminal : undefined;
+  const terminal = isSilent ? terminalOf(shell.source(0)) : undefined;
   const modes = terminal?.modes;
   if (terminal !== undefined) terminal.modes = { ...terminal.modes, echoes: false };
   const line = readLine(shell.source(0), AbortSignal.any([over.signal, shell.signal])).catch(() => undefined);
@@ -61,7 +62,7 @@ export async function read(args: readonly string[], shell: Interpreter): Promise
   return text.endsWith("\n") ? 0 : 1;
 }
 
-function assignFields(text: string, names: readonly string[], shell: Interpreter): void {
+function assignFields(text: string, names: readonly string[], shell: Shell): void {
   const ifs = shell.state.get("IFS") ?? " \t\n";
   if (names.length === 0) {
     shell.state.set("REPLY", text);
@@ -85,7 +86,7 @@ function assignFields(text: string, names: readonly string[], shell: Interpreter
 }
 
 /** `getopts SPEC NAME [ARG...]` */
-export async function getopts(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function getopts(args: readonly string[], shell: Shell): Promise<number> {
   const [spec = "", variable = "", ...given] = args;
   const { state } = shell;
   const words = given.length > 0 ? given : state.parameters;

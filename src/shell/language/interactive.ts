@@ -2,10 +2,10 @@ import { SIGINT } from "../process/signals.js";
 import type { Terminal } from "../process/terminal.js";
 import { complete } from "./completion.js";
 import { History } from "./history.js";
-import type { Interpreter } from "./interpreter.js";
 import { JobControl } from "./job-control.js";
 import type { ShellLanguage } from "./language.js";
 import { LineEditor } from "./line-editor.js";
+import type { Shell } from "./shell.js";
 import { Interrupted } from "./state.js";
 
 /**
@@ -14,7 +14,7 @@ import { Interrupted } from "./state.js";
  * @param runChunk runs complete commands and reports errors
  */
 export async function runInteractive(
-  shell: Interpreter,
+  shell: Shell,
   terminal: Terminal,
   language: ShellLanguage,
   runChunk: (text: string) => Promise<void>,
@@ -54,14 +54,14 @@ export async function runInteractive(
 }
 
 /** Differs: ash does not set COLUMNS and LINES; the labs' scripts use them. */
-function setSize({ state }: Interpreter, { size }: Terminal): void {
+function setSize({ state }: Shell, { size }: Terminal): void {
   if (size.width === 0) return;
   state.set("COLUMNS", String(size.width));
   state.set("LINES", String(size.height));
 }
 
 /** PS1; default `\w \$ `: the folder, with `~` for HOME, and `#` for root. */
-function prompt({ state, self }: Interpreter): string {
+function prompt({ state, self }: Shell): string {
   const sign = self.machine.user.uid === 0 ? "#" : "$";
   const home = state.get("HOME") ?? "";
   const isHome = home.length > 1 && (state.cwd === home || state.cwd.startsWith(`${home}/`));

@@ -2,28 +2,24 @@ import { Pipe } from "../process/pipe.js";
 import { exitCodeOf, type Process, type Program, type Self } from "../process/process.js";
 import { SIGINT } from "../process/signals.js";
 import { type ByteSink, type ByteSource, BytesSource, CollectingSink, NullSink } from "../process/streams.js";
-import type { Terminal } from "../process/terminal.js";
+import { type Terminal, terminalOf } from "../process/terminal.js";
 import { breathe } from "../programs/console.js";
 import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
 import { runCompound } from "./compound.js";
-import type { ExpansionHost } from "./expand.js";
 import type { JobControl } from "./job-control.js";
 import type { ShellLanguage } from "./language.js";
 import { redirect } from "./redirect.js";
+import { COMMANDS_PER_TURN, type ForkOptions, type Shell } from "./shell.js";
 import { runSimpleCommand } from "./simple-command.js";
 import { Interrupted, Leave, ShellError, type ShellState } from "./state.js";
 import { Traps } from "./traps.js";
-
-/** After this many commands without a wait, the shell yields. */
-export const COMMANDS_PER_TURN = 100;
 
 /**
  * Runs the syntax tree of just-bash's parser, statement by statement, on the container's processes, streams and clock.
  * A loop's output is visible at once, and signals are handled before the next command.
  */
-export class Interpreter implements ExpansionHost {
+export class Interpreter implements Shell {
   readonly traps: Traps;
-  /** of an interactive shell, which gives the terminal to its foreground commands */
   jobControl: JobControl | undefined;
   #commands = 0;
   /** nesting depth of conditions, `!` and `&&`, where `set -e` has no effect */
@@ -41,10 +37,9 @@ export class Interpreter implements ExpansionHost {
     return this.self.signal;
   }
 
-  /** The terminal of stdin, stdout or stderr: here a process has no other link to its terminal. */
   get terminal(): Terminal | undefined {
     const { stdin, stdout, stderr } = this.self;
-    return stdin.terminal ?? stdout.terminal ?? stderr.terminal;
+    return terminalOf(stdin) ?? terminalOf(stdout) ?? terminalOf(stderr);
   }
 
   get files() {
@@ -98,7 +93,6 @@ export class Interpreter implements ExpansionHost {
     await this.sink(fd).write(Buffer.from(text), this.signal);
   }
 
-  /** Prints an error of the shell itself: `sh: text`. */
   complain(text: string): Promise<void> {
     return this.print(`${this.state.name}: ${text}\n`, 2);
   }
@@ -112,13 +106,11 @@ export class Interpreter implements ExpansionHost {
     return this.state.lastStatus;
   }
 
-  /** Runs statements in sequence. @returns the last status */
   async runAll(statements: readonly StatementNode[]): Promise<number> {
     for (const statement of statements) await this.runStatement(statement);
     return this.state.lastStatus;
   }
 
-  /** @param isLast nothing follows, so a program may replace the shell */
   async runStatement(statement: StatementNode, isLast = false): Promise<number> {
     if (this.signal.aborted) throw this.signal.reason;
     if (statement.deferredError !== undefined) throw new ShellError(`syntax error: ${statement.deferredError.message}`);
@@ -145,7 +137,6 @@ export class Interpreter implements ExpansionHost {
     throw new Leave("exit", this.state.lastStatus);
   }
 
-  /** Runs a command whose failure does not end the shell under `set -e`: conditions, operands of `&&`. */
   async guarded<T>(body: () => Promise<T>): Promise<T> {
     this.#guards++;
     try {
@@ -199,7 +190,6 @@ export class Interpreter implements ExpansionHost {
     return status;
   }
 
-  /** Waits for the foreground processes, which share a process group. @returns the exit codes */
   async waitFor(children: readonly Process[]): Promise<readonly number[]> {
     if (this.jobControl !== undefined) return this.jobControl.waitFor(children);
     const codes: number[] = [];
@@ -207,17 +197,7 @@ export class Interpreter implements ExpansionHost {
     return codes;
   }
 
-  /** Starts a process with a copy of this shell. */
-  fork(
-    body: (shell: Interpreter) => Promise<number>,
-    options: {
-      readonly stdin?: ByteSource;
-      readonly stdout?: ByteSink;
-      readonly stderr?: ByteSink;
-      readonly ignores?: readonly number[];
-      readonly group?: number | "new";
-    } = {},
-  ): Process {
+  fork(body: (shell: Shell) => Promise<number>, options: ForkOptions = {}): Process {
     const state = this.state.fork();
     const stdin = options.stdin ?? this.source(0);
     const stdout = options.stdout ?? this.sink(1);

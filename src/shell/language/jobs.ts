@@ -1,12 +1,12 @@
 import { exitCodeOf } from "../process/process.js";
 import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
-import type { Interpreter } from "./interpreter.js";
 import { quote } from "./quote.js";
+import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
 import { EXIT } from "./traps.js";
 
 /** `trap [COMMAND SIGNAL...]` */
-export async function trap(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function trap(args: readonly string[], shell: Shell): Promise<number> {
   const names = args[0] === "--" ? args.slice(1) : args;
   if (names.length === 0 || names[0] === "-p") {
     for (const [signal, command] of shell.state.traps) {
@@ -30,7 +30,7 @@ export async function trap(args: readonly string[], shell: Interpreter): Promise
 }
 
 /** `wait [PID...]`: a trapped signal interrupts it with a status above 128. */
-export async function wait(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function wait(args: readonly string[], shell: Shell): Promise<number> {
   const { jobs } = shell.state;
   const pids = args.length === 0 ? [...jobs.keys()] : args.map((arg) => Number(arg.replace(/^%/, "")));
   let status = 0;
@@ -49,7 +49,7 @@ export async function wait(args: readonly string[], shell: Interpreter): Promise
 }
 
 /** `kill [-SIGNAL] PID...` */
-export async function kill(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function kill(args: readonly string[], shell: Shell): Promise<number> {
   const rest = [...args];
   if (rest[0] === "-l") {
     await shell.print(`${Array.from({ length: 31 }, (_, index) => signalName(index + 1).slice(3)).join(" ")}\n`);
@@ -74,7 +74,7 @@ export async function kill(args: readonly string[], shell: Interpreter): Promise
 }
 
 /** `jobs` */
-export async function jobs(_args: readonly string[], shell: Interpreter): Promise<number> {
+export async function jobs(_args: readonly string[], shell: Shell): Promise<number> {
   for (const [pid, job] of shell.state.jobs) {
     if (job.status === undefined) await shell.print(`[${pid}] Running   ${job.argv.join(" ")}\n`);
   }

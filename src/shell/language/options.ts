@@ -1,5 +1,5 @@
-import type { Interpreter } from "./interpreter.js";
 import { quote } from "./quote.js";
+import type { Shell } from "./shell.js";
 import type { ShellOption } from "./state.js";
 
 const OPTION_NAMES: Readonly<Record<string, ShellOption>> = {
@@ -13,7 +13,7 @@ const OPTION_NAMES: Readonly<Record<string, ShellOption>> = {
 };
 
 /** `set [-e] [-o NAME] [--] [ARG...]` */
-export async function setOptions(args: readonly string[], shell: Interpreter): Promise<number> {
+export async function setOptions(args: readonly string[], shell: Shell): Promise<number> {
   const { state } = shell;
   if (args.length === 0) {
     for (const [name, { value }] of [...state.variables].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -3,6 +3,7 @@ import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import { readAll, readLine } from "../process/streams.js";
+import { terminalOf } from "../process/terminal.js";
 import { isInterpretable, type ScriptNode } from "./ast.js";
 import { Interpreter } from "./interpreter.js";
 import { loadLanguage, type ShellLanguage } from "./language.js";
@@ -89,9 +90,10 @@ async function runProgram(text: string, shell: Interpreter): Promise<number> {
 /** Reads commands line by line and runs each one as soon as it is complete; on a terminal with a prompt. */
 async function readCommands(shell: Interpreter, language: ShellLanguage): Promise<number> {
   const stdin = shell.source(0);
-  if (stdin.terminal !== undefined) {
+  const terminal = terminalOf(stdin);
+  if (terminal !== undefined) {
     const { runInteractive } = await import("./interactive.js");
-    return runInteractive(shell, stdin.terminal, language, (text) => runChunk(text, shell, true));
+    return runInteractive(shell, terminal, language, (text) => runChunk(text, shell, true));
   }
   const isInteractive = shell.state.options.has("i" as ShellOption);
   let text = "";

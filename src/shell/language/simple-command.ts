@@ -1,13 +1,10 @@
 import { errorText, FsError } from "../fs/fs-error.js";
-import { resolvePath } from "../fs/paths.js";
-import { execInPlace } from "../process/exec.js";
-import { SpawnError } from "../process/machine.js";
 import type { AssignmentNode, SimpleCommandNode, WordNode } from "./ast.js";
 import { BUILTINS, type Builtin, isSpecialBuiltin } from "./builtins.js";
-import { expandText, expandWord } from "./expand.js";
-import type { Interpreter } from "./interpreter.js";
-import { literalText } from "./parameters.js";
+import { expandText, expandWord, literalText } from "./expand.js";
+import { runExternal } from "./external.js";
 import { redirect } from "./redirect.js";
+import type { Shell } from "./shell.js";
 import { Leave, ShellError, type Variable } from "./state.js";
 
 /** Builtins whose `NAME=value` arguments are assignments: without splitting and file names. */
@@ -17,7 +14,7 @@ const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset
  * Runs `VAR=value name args < file`.
  * @param isLast the shell ends afterwards: a program replaces it, as in `sh -c 'sleep 60'`
  */
-export async function runSimpleCommand(node: SimpleCommandNode, shell: Interpreter, isLast: boolean): Promise<number> {
+export async function runSimpleCommand(node: SimpleCommandNode, shell: Shell, isLast: boolean): Promise<number> {
   const statusBefore = shell.state.lastStatus;
   const argv = await expandArguments(node, shell);
   const [name] = argv;
@@ -53,7 +50,7 @@ function substitutes(node: SimpleCommandNode): boolean {
   return JSON.stringify(node.assignments).includes('"CommandSubstitution"');
 }
 
-async function expandArguments(node: SimpleCommandNode, shell: Interpreter): Promise<string[]> {
+async function expandArguments(node: SimpleCommandNode, shell: Shell): Promise<string[]> {
   if (node.name === null) return [];
   const isDeclaration = DECLARATIONS.has(literalText(node.name) ?? "");
   const argv: string[] = [];
@@ -69,7 +66,7 @@ function isAssignment(word: WordNode): boolean {
   return part?.type === "Literal" && /^[A-Za-z_]\w*=/.test(part.value);
 }
 
-async function assign({ name, value, append }: AssignmentNode, shell: Interpreter): Promise<void> {
+async function assign({ name, value, append }: AssignmentNode, shell: Shell): Promise<void> {
   const text = value === null ? "" : await expandText(value, shell);
   const { state } = shell;
   if (!state.set(name, append ? `${state.get(name) ?? ""}${text}` : text))
@@ -79,7 +76,7 @@ async function assign({ name, value, append }: AssignmentNode, shell: Interprete
 async function dispatch(
   node: SimpleCommandNode,
   argv: readonly string[],
-  shell: Interpreter,
+  shell: Shell,
   isLast: boolean,
 ): Promise<number> {
   const name = argv[0] as string;
@@ -93,7 +90,7 @@ async function dispatch(
 }
 
 /** File and usage errors end the builtin, not the shell. */
-async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Interpreter): Promise<number> {
+async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Shell): Promise<number> {
   try {
     return await builtin(argv.slice(1), shell);
   } catch (error) {
@@ -109,11 +106,7 @@ async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Inte
 }
 
 /** `A=b command`: exported to the command, and restored afterwards. */
-async function withAssignments(
-  node: SimpleCommandNode,
-  shell: Interpreter,
-  run: () => Promise<number>,
-): Promise<number> {
+async function withAssignments(node: SimpleCommandNode, shell: Shell, run: () => Promise<number>): Promise<number> {
   if (node.assignments.length === 0) return run();
   const before = new Map<string, Variable | undefined>();
   for (const assignment of node.assignments) {
@@ -134,7 +127,7 @@ async function withAssignments(
 const MAX_FUNCTION_DEPTH = 200;
 
 /** Calls a shell function. */
-async function runFunction(name: string, args: readonly string[], shell: Interpreter): Promise<number> {
+async function runFunction(name: string, args: readonly string[], shell: Shell): Promise<number> {
   const { state } = shell;
   const body = state.functions.get(name);
   if (body === undefined) return 127;
@@ -160,36 +153,11 @@ async function runFunction(name: string, args: readonly string[], shell: Interpr
   }
 }
 
-/** Runs a program: in a new process, or in the shell's place if nothing follows. */
-export async function runExternal(argv: readonly string[], shell: Interpreter, inPlace: boolean): Promise<number> {
-  const { self, state } = shell;
-  const world = {
-    env: state.environment(),
-    cwd: state.cwd,
-    stdin: shell.source(0),
-    stdout: shell.sink(1),
-    stderr: shell.sink(2),
-  };
-  try {
-    if (inPlace && state.traps.size === 0) return await execInPlace(self, argv, world);
-    const group = shell.jobControl === undefined ? {} : ({ group: "new" } as const);
-    const child = self.machine.spawn({ ...world, argv, parentPid: self.pid, ...group });
-    return (await shell.waitFor([child]))[0] ?? 0;
-  } catch (error) {
-    if (!(error instanceof SpawnError)) throw error;
-    // For a shell, an unknown name without a slash is "not found", whatever execve reports.
-    await shell.complain(`${error.command}: ${error.exitCode === 127 ? "not found" : capital(error.reason)}`);
-    return error.exitCode;
-  }
-}
-
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** `exec command` ends the shell; `exec > file` redirects the shell itself. */
 async function runExec(
   node: SimpleCommandNode,
   argv: readonly string[],
-  shell: Interpreter,
+  shell: Shell,
   keepRedirections: () => void,
 ): Promise<number> {
   for (const assignment of node.assignments) await assign(assignment, shell);
@@ -199,11 +167,4 @@ async function runExec(
   }
   shell.traps.takeExit();
   throw new Leave("exit", await runExternal(argv, shell, true));
-}
-
-/** The target folder of `cd`. @throws FsError */
-export function enterFolder(name: string, shell: Interpreter): string {
-  const path = resolvePath(shell.state.cwd, name);
-  if (shell.files.stat(path).type !== "directory") throw new FsError("ENOTDIR", path);
-  return path;
 }

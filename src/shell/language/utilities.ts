@@ -1,10 +1,8 @@
 import type { Bash, IFileSystem } from "just-bash";
-import { FsError } from "../fs/fs-error.js";
-import type { Machine } from "../process/machine.js";
-import type { Self } from "../process/process.js";
+import type { Machine, Self } from "../process/process.js";
 import { readAll } from "../process/streams.js";
 import { bashFileSystem } from "./bash-fs.js";
-import type { Interpreter } from "./interpreter.js";
+import type { Shell } from "./shell.js";
 
 /**
  * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
@@ -33,7 +31,7 @@ export async function runUtility(self: Self): Promise<number> {
  * Runs a script with features that our interpreter lacks (arrays, process substitution) in just-bash as a whole.
  * Differs: its output appears when it has ended.
  */
-export async function runWhole(text: string, shell: Interpreter): Promise<number> {
+export async function runWhole(text: string, shell: Shell): Promise<number> {
   const { self, state } = shell;
   const bash = await openBash(self.machine);
   const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), shell.signal);
@@ -79,12 +77,4 @@ async function openBash(machine: Machine): Promise<Bash> {
   });
   bashOf.set(machine, bash);
   return bash;
-}
-
-/** just-bash's errors can only be told apart by the code in their text. */
-export function asBashError(error: unknown, operation: string): Error {
-  if (!(error instanceof FsError)) return error instanceof Error ? error : new Error(String(error));
-  return Object.assign(new Error(`${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`), {
-    code: error.code,
-  });
 }

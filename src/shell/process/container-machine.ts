@@ -3,11 +3,17 @@ import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { findProgram } from "../programs/table.js";
 import { lookUp } from "./lookup.js";
-import { type Machine, type ProcessUser, SpawnError, type SpawnOptions } from "./machine.js";
 import { MemoryAccount } from "./memory-account.js";
 import type { Connection, Network, Ports } from "./ports.js";
-import { Process, type Program } from "./process.js";
-import { ProcessTable } from "./process-table.js";
+import {
+  type Machine,
+  Process,
+  ProcessTable,
+  type ProcessUser,
+  type Program,
+  SpawnError,
+  type SpawnOptions,
+} from "./process.js";
 
 export interface MachineOptions {
   readonly fs: ContainerFs;
@@ -45,6 +51,7 @@ function isTooLong(argv: readonly string[], env: Readonly<Record<string, string>
 /** The processes of one container and their shared resources. */
 export class ContainerMachine implements Machine {
   readonly processes = new ProcessTable();
+  readonly findProgram = findProgram;
   readonly fs;
   readonly clock;
   readonly random;
@@ -83,7 +90,7 @@ export class ContainerMachine implements Machine {
       const found = lookUp(this.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
       if (isTooLong(argv, options.env)) throw new SpawnError(126, argv[0] ?? "", "argument list too long", found.path);
       if (found.kind === "program") {
-        const program = findProgram(found.program);
+        const program = this.findProgram(found.program);
         if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error", found.path);
         return this.fork(program, { ...options, argv });
       }

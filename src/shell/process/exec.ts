@@ -1,7 +1,6 @@
-import { findProgram } from "../programs/table.js";
 import { lookUp } from "./lookup.js";
-import { SpawnError } from "./machine.js";
 import type { Self } from "./process.js";
+import { SpawnError } from "./process.js";
 
 /** Limit for nested interpreters, as in Linux. */
 const MAX_INTERPRETERS = 4;
@@ -21,7 +20,7 @@ export async function execInPlace(self: Self, argv: readonly string[], change: E
   for (let count = 0; count <= MAX_INTERPRETERS; count++) {
     const found = lookUp(self.machine.fs, words[0] ?? "", cwd, env["PATH"]);
     if (found.kind === "program") {
-      const program = findProgram(found.program);
+      const program = self.machine.findProgram(found.program);
       if (program === undefined) throw new SpawnError(126, words[0] ?? "", "exec format error");
       self.become(words);
       return program({ ...self, ...change, argv: words });

@@ -1,7 +1,7 @@
 import type { ContainerFs } from "../fs/container-fs.js";
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
-import { SpawnError } from "./machine.js";
+import { SpawnError } from "./process.js";
 
 /** runc's default PATH. */
 export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

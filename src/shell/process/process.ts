@@ -1,5 +1,9 @@
+import type { Clock } from "../../util/clock.js";
 import { assertNever, messageOf } from "../../util/errors.js";
-import type { Machine } from "./machine.js";
+import type { Random } from "../../util/random.js";
+import type { ContainerFs } from "../fs/container-fs.js";
+import type { MemoryAccount } from "./memory-account.js";
+import type { Connection, Ports } from "./ports.js";
 import { endsByDefault, SIGKILL, SIGPIPE } from "./signals.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 
@@ -42,6 +46,64 @@ export interface Self extends Invocation {
   onSignal(signal: number, handler: SignalHandler): void;
   /** Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored. */
   become(argv: readonly string[]): void;
+}
+
+export interface SpawnOptions extends Invocation {
+  /** the parent process; 0: the runtime */
+  readonly parentPid: number;
+  /** the process group to join; `new`: a new one; default: its parent's */
+  readonly group?: number | "new";
+}
+
+/** The user of a process. */
+export interface ProcessUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** all groups, including the primary one */
+  readonly groups: readonly number[];
+  readonly name: string;
+}
+
+/** The shared environment of a container's processes. */
+export interface Machine {
+  readonly fs: ContainerFs;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly hostname: string;
+  readonly user: ProcessUser;
+  readonly processes: ProcessTable;
+  /** listeners in the pod's network */
+  readonly ports: Ports;
+  /** the first address of the pod; undefined in the host network */
+  readonly ip: string | undefined;
+  /** the container's memory in use */
+  readonly memory: MemoryAccount;
+  /** @returns undefined without a listener */
+  connect(host: string, port: number): Connection | undefined;
+  /**
+   * Starts the program `argv[0]`.
+   * @throws SpawnError if it does not exist or cannot run
+   */
+  spawn(options: SpawnOptions): Process;
+  /** Our program with this name, as executable files and images name it. */
+  findProgram(name: string): Program | undefined;
+  /** Starts a process of an already running program: a subshell, a part of a pipeline. */
+  fork(program: Program, options: SpawnOptions): Process;
+}
+
+/** A program that cannot start: 127 not found, 126 not executable. */
+export class SpawnError extends Error {
+  override readonly name = "SpawnError";
+  constructor(
+    readonly exitCode: 126 | 127,
+    readonly command: string,
+    /** the text of execve's errno: `no such file or directory`, `permission denied` */
+    readonly reason: string,
+    /** whether a file was found but cannot be executed: the error then comes from the kernel, not from the search */
+    readonly path?: string,
+  ) {
+    super(`${command}: ${reason}`);
+  }
 }
 
 /** A program. Resolves with its exit code. */
@@ -183,5 +245,40 @@ async function say(self: Self, text: string): Promise<void> {
     await self.stderr.write(Buffer.from(text), self.signal);
   } catch {
     // Its stderr is closed as well, so there is nothing to report to.
+  }
+}
+
+/** The processes of one PID namespace. */
+export class ProcessTable {
+  readonly #byPid = new Map<number, Process>();
+  #lastPid = 0;
+
+  nextPid(): number {
+    this.#lastPid++;
+    return this.#lastPid;
+  }
+
+  add(process: Process): void {
+    this.#byPid.set(process.pid, process);
+    void process.exited.then(() => this.#byPid.delete(process.pid));
+  }
+
+  find(pid: number): Process | undefined {
+    return this.#byPid.get(pid);
+  }
+
+  /** The running processes, in order of PID. */
+  list(): readonly Process[] {
+    return [...this.#byPid.values()];
+  }
+
+  /** @param group the PID of the group's first process */
+  signalGroup(group: number, signal: number): void {
+    for (const process of this.list()) if (process.group === group) process.kill(signal);
+  }
+
+  /** What the kernel does when a namespace's first process has ended. */
+  killAll(): void {
+    for (const process of this.list()) process.kill(SIGKILL);
   }
 }

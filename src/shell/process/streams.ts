@@ -1,5 +1,3 @@
-import type { Terminal } from "./terminal.js";
-
 /**
  * Byte streams of processes. Several processes can hold one, as with file descriptors.
  *
@@ -19,8 +17,6 @@ export interface ByteSource {
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
-  /** the terminal behind this stream */
-  readonly terminal?: Terminal;
 }
 
 /** A writable byte stream. */
@@ -33,8 +29,6 @@ export interface ByteSink {
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
-  /** the terminal behind this stream */
-  readonly terminal?: Terminal;
 }
 
 /** The other end has no reader. The writer gets SIGPIPE. */

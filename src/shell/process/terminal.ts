@@ -49,6 +49,11 @@ const SIGNAL_KEYS: ReadonlyMap<number, number> = new Map([
 /** The typing side waits above this many unread bytes. */
 const MAX_UNREAD_BYTES = 65_536;
 
+/** The terminal behind a stream of a process, if there is one. */
+export function terminalOf(stream: ByteSource | ByteSink): Terminal | undefined {
+  return "terminal" in stream && stream.terminal instanceof Terminal ? stream.terminal : undefined;
+}
+
 /**
  * A pseudo terminal: the client types into `input` and sees `output`; processes hold `source` and `sink`. Mirrors
  * Linux's line discipline (drivers/tty/n_tty.c) as far as a shell needs it.

@@ -1,6 +1,7 @@
 import { errorText, FsError } from "../fs/fs-error.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
+import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -62,7 +63,7 @@ async function listFolder(
 function inColumns(names: readonly string[], { stdout }: Self): string {
   if (names.length === 0) return "";
   const width = Math.max(...names.map((name) => name.length)) + 2;
-  const columns = Math.max(1, Math.floor((stdout.terminal?.size.width || 80) / width));
+  const columns = Math.max(1, Math.floor((terminalOf(stdout)?.size.width || 80) / width));
   const rows = Math.ceil(names.length / columns);
   let out = "";
   for (let row = 0; row < rows; row++) {

@@ -1,5 +1,5 @@
 import type { Self } from "../process/process.js";
-import { COOKED, type Terminal, type TerminalModes } from "../process/terminal.js";
+import { COOKED, type Terminal, type TerminalModes, terminalOf } from "../process/terminal.js";
 import { complain, print } from "./console.js";
 
 const OFF = { isCanonical: false, echoes: false, hasSignals: false, mapsInput: false, mapsOutput: false };
@@ -27,7 +27,7 @@ const SETTINGS: Readonly<Record<string, Partial<TerminalModes>>> = {
 
 /** `stty [-a | size | rows N | cols N | [-]echo | [-]icanon | [-]isig | raw | sane ...]`: the terminal of stdin. */
 export async function stty(self: Self): Promise<number> {
-  const { terminal } = self.stdin;
+  const terminal = terminalOf(self.stdin);
   if (terminal === undefined) {
     await complain(self, "standard input: Inappropriate ioctl for device");
     return 1;
@@ -68,7 +68,7 @@ function description({ size, modes }: Terminal): string {
 
 /** `tty`: the name of stdin's terminal. */
 export async function tty(self: Self): Promise<number> {
-  const isTerminal = self.stdin.terminal !== undefined;
+  const isTerminal = terminalOf(self.stdin) !== undefined;
   await print(self, isTerminal ? "/dev/pts/0\n" : "not a tty\n");
   return isTerminal ? 0 : 1;
 }
@@ -76,7 +76,7 @@ export async function tty(self: Self): Promise<number> {
 /** `clear`, `reset`: clears the screen; `reset` also restores the terminal's default modes. */
 export async function clear(self: Self): Promise<number> {
   const isReset = (self.argv[0] ?? "").endsWith("reset");
-  const { terminal } = self.stdin;
+  const terminal = terminalOf(self.stdin);
   if (isReset && terminal !== undefined) terminal.modes = COOKED;
   await print(self, isReset ? "\x1bc\x1b(B\x1b[m\x1b[J\x1b[?25h" : "\x1b[H\x1b[J");
   return 0;

@@ -1,7 +1,6 @@
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
-import { SpawnError } from "../process/machine.js";
-import { exitCodeOf, type Self } from "../process/process.js";
+import { exitCodeOf, type Self, SpawnError } from "../process/process.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 

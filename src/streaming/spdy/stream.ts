@@ -1,14 +1,18 @@
 import { type ByteDuplex, type ByteReader, StreamError } from "../bytes.js";
 import { type FlowControl, Window } from "./flow-control.js";
 import { channelOf } from "./frame-report.js";
-import type { FrameSender } from "./frame-sender.js";
-import { RESET_STATUS, type ResetStatus } from "./frames.js";
+import { type ControlFrame, RESET_STATUS, type ResetStatus } from "./frames.js";
 import type { SpdyHeaders } from "./header-block.js";
 import { Inbox } from "./inbox.js";
 
 /** What a stream needs from its connection. */
 export interface StreamHost {
-  readonly frames: FrameSender;
+  readonly frames: {
+    control(frame: ControlFrame): void;
+    data(stream: SpdyStream, bytes: Uint8Array, fin: boolean): void;
+    credit(streamId: number, delta: number): void;
+    room(): Promise<void>;
+  };
   readonly flow: FlowControl;
   /** As for an Inbox. */
   taken(stream: SpdyStream, bytes: number, freed: number): void;

@@ -1,0 +1,37 @@
+import { FsError } from "../fs/fs-error.js";
+import { resolvePath } from "../fs/paths.js";
+import { execInPlace } from "../process/exec.js";
+import { SpawnError } from "../process/process.js";
+import type { Shell } from "./shell.js";
+
+/** Runs a program: in a new process, or in the shell's place if nothing follows. */
+export async function runExternal(argv: readonly string[], shell: Shell, inPlace: boolean): Promise<number> {
+  const { self, state } = shell;
+  const world = {
+    env: state.environment(),
+    cwd: state.cwd,
+    stdin: shell.source(0),
+    stdout: shell.sink(1),
+    stderr: shell.sink(2),
+  };
+  try {
+    if (inPlace && state.traps.size === 0) return await execInPlace(self, argv, world);
+    const group = shell.jobControl === undefined ? {} : ({ group: "new" } as const);
+    const child = self.machine.spawn({ ...world, argv, parentPid: self.pid, ...group });
+    return (await shell.waitFor([child]))[0] ?? 0;
+  } catch (error) {
+    if (!(error instanceof SpawnError)) throw error;
+    // For a shell, an unknown name without a slash is "not found", whatever execve reports.
+    await shell.complain(`${error.command}: ${error.exitCode === 127 ? "not found" : capital(error.reason)}`);
+    return error.exitCode;
+  }
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The target folder of `cd`. @throws FsError */
+export function enterFolder(name: string, shell: Shell): string {
+  const path = resolvePath(shell.state.cwd, name);
+  if (shell.files.stat(path).type !== "directory") throw new FsError("ENOTDIR", path);
+  return path;
+}
