@@ -1,5 +1,5 @@
 import { LabError } from "../util/errors.js";
-import { isLoopback as isLoopbackHost } from "../util/own-address.js";
+import { isLoopback as isLoopbackHost } from "../util/local-address.js";
 
 /** Where a container runtime listens. */
 export type Endpoint =

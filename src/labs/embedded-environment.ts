@@ -13,6 +13,7 @@ import {
 import type { Target } from "../testbed/target.js";
 import { Trace } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
+import { Disposables } from "../util/disposables.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
@@ -44,17 +45,16 @@ export async function openEmbeddedEnvironment(
 ): Promise<LabEnvironment> {
   const { clusterName, speed, definition, columns } = options;
   const { kubeVersion } = definition;
-  const closers: (() => Promise<void>)[] = [async () => options.lock?.[Symbol.asyncDispose]()];
-  const close = async () => {
-    for (const one of closers.splice(0).reverse()) await one();
-  };
+  const opened = new Disposables();
+  opened.defer(async () => options.lock?.[Symbol.asyncDispose]());
+  const close = () => opened.close();
   try {
     const clock = new SystemClock(speed);
     const trace = new Trace(clock);
     const folder = await mkdtemp(labFolderPrefix());
-    closers.push(() => rm(folder, { recursive: true, force: true }));
+    opened.defer(() => rm(folder, { recursive: true, force: true }));
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
-    closers.push(() => controlPlane.close());
+    opened.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
     const state: ClusterState = {
       version: 1,
@@ -72,14 +72,14 @@ export async function openEmbeddedEnvironment(
       { context, clock },
       { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
     );
-    closers.push(() => nodes[Symbol.asyncDispose]());
+    opened.defer(() => nodes[Symbol.asyncDispose]());
     await makeClustersFolder(context.env);
     const names = { cluster: clusterName, user: `${clusterName}-admin`, context: clusterName };
     await writeFileAtomic(kubeconfig, kubeconfigText(controlPlane.admin, names), { mode: 0o600 });
     await writeClusterState(context.env, state);
-    closers.push(() => removeClusterState(context.env, clusterName));
+    opened.defer(() => removeClusterState(context.env, clusterName));
     const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
-    closers.push(() => client.close());
+    opened.defer(() => client.close());
     const setSpeed = async (factor: number) => {
       clock.setSpeed(factor);
       const { epochMs, epochClockMs } = clock;

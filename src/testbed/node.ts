@@ -9,6 +9,7 @@ import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
+import { Disposables } from "../util/disposables.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
 import { type JoinedNode, openStore, prepareNode } from "./join.js";
@@ -76,27 +77,23 @@ export async function startNode(
 ): Promise<RunningNode> {
   const { context, clock, trace } = session;
   const { plan, kubeVersion, target } = options;
-  const closers: (() => Promise<void>)[] = [];
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= closeInReverse(closers);
-    return closed;
-  };
+  const opened = new Disposables();
+  const close = () => opened.close();
   try {
     const store = options.store ?? (await openStore(plan));
     const runtime =
       options.machineRuntime ?? (options.cri === undefined ? await startEmbeddedRuntime(session, options) : undefined);
-    if (runtime !== undefined && options.machineRuntime === undefined) closers.push(() => runtime.close());
+    if (runtime !== undefined && options.machineRuntime === undefined) opened.defer(() => runtime.close());
     const endpoint = options.cri ?? runtime?.endpoint ?? "";
     const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
-    closers.push(() => cri.close());
+    opened.defer(() => cri.close());
     // What PLEG asks every second would drown the rest.
     const pollingDeps = { clock, trace: quieterTrace(trace, clock, 3), actor: "kubelet" } as const;
     const polling = await createCriClient(endpoint, pollingDeps, {}, context.signal);
-    closers.push(() => polling.close());
+    opened.defer(() => polling.close());
     const { joined } = options;
     const prepared = joined ?? (await prepareNode({ context, clock, trace, plan, kubeVersion, target, store }));
-    if (joined === undefined) closers.push(() => prepared.agent.close());
+    if (joined === undefined) opened.defer(() => prepared.agent.close());
     const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
       { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random, ...hooksOf(options) },
@@ -123,7 +120,7 @@ export async function startNode(
       },
       context.signal,
     );
-    closers.push(() => kubelet.close());
+    opened.defer(() => kubelet.close());
     const { nodeName } = plan;
     const { done } = kubelet;
     const certificateNotAfterMs = prepared.notAfterMs;
@@ -165,8 +162,4 @@ async function startEmbeddedRuntime(
     traceLevel: 2,
     ...defined({ pullMs }),
   });
-}
-
-async function closeInReverse(closers: (() => Promise<void>)[]): Promise<void> {
-  for (const close of closers.splice(0).reverse()) await close();
 }

@@ -12,6 +12,7 @@ import { KubeletHost } from "../kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../kubelet/server/server.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { Disposables } from "../util/disposables.js";
 import type { Random } from "../util/random.js";
 import { registerNode, registerPod } from "./register.js";
 import { answered, listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } from "./sandbox-pods.js";
@@ -60,10 +61,8 @@ export async function startRuntimeServers(
 ): Promise<RuntimeServers> {
   const { clock, random, trace, cri } = deps;
   const { kubeVersion, apiServerPort, kubeletPort, plainHttp } = options;
-  const closers: (() => Promise<void>)[] = [];
-  const close = async () => {
-    for (const one of closers.splice(0).reverse()) await one();
-  };
+  const opened = new Disposables();
+  const close = () => opened.close();
   try {
     const ports = plainHttp ? { plainHttpPort: apiServerPort, kubeletPlainHttp: true } : { port: apiServerPort };
     const controlPlane = await startControlPlane({
@@ -74,14 +73,14 @@ export async function startRuntimeServers(
       withoutControllers: WITHOUT,
       ...ports,
     });
-    closers.push(() => controlPlane.close());
+    opened.defer(() => controlPlane.close());
     const client = createClient(controlPlane.admin, { clock, random, trace, actor: "user" });
-    closers.push(() => client.close());
+    opened.defer(() => client.close());
     const sandboxes = await listSandboxPods(cri, signal);
     const { runtimeName } = cri.version;
     const pods = sandboxes.map((one) => toApiPod(one, NODE_NAME, runtimeName));
     const folder = await mkdtemp(join(tmpdir(), "kubelab-kubelet-"));
-    closers.push(() => rm(folder, { recursive: true, force: true }));
+    opened.defer(() => rm(folder, { recursive: true, force: true }));
     const pair = plainHttp
       ? undefined
       : await selfSignedServingPair(
@@ -89,12 +88,12 @@ export async function startRuntimeServers(
           { certDirectory: folder, host: NODE_NAME, alternateIps: ["127.0.0.1"] },
         );
     const auth = new KubeletAuth({ client, clock, trace }, { nodeName: NODE_NAME, clientCaPem: controlPlane.caPem });
-    closers.push(() => auth.close());
+    opened.defer(() => auth.close());
     const server = await KubeletServer.listen(
       { host: hostOf(deps, pods), clock, trace, ...(pair === undefined ? {} : { auth }) },
       { port: kubeletPort, transport: pair === undefined ? "http" : { pair } },
     );
-    closers.push(() => server.close());
+    opened.defer(() => server.close());
     await registerNode(client, { name: NODE_NAME, kubeletPort: server.port, kubeVersion }, signal);
     for (const pod of pods) await registerPod(client, pod, signal);
     const url = controlPlane.plainUrl ?? controlPlane.url;

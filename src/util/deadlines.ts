@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { Bag } from "./bag.js";
 import type { Clock, Timer } from "./clock.js";
+import { SmallSet } from "./small-set.js";
 
 /** A waiting call; `giveUp` is called at most once. */
 export interface Waiter {
@@ -14,7 +14,7 @@ export interface Waiter {
  * injected clock. The timer only runs while there is a call with a deadline.
  */
 export class Deadlines<W extends Waiter = Waiter> implements Iterable<W> {
-  readonly #waiters = new Bag<W>();
+  readonly #waiters = new SmallSet<W>();
   /** calls with a deadline */
   #limited = 0;
   #wakeMs = Number.POSITIVE_INFINITY;

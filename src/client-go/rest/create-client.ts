@@ -3,11 +3,11 @@ import { isStatus, type KubeObject, type WatchEvent } from "../../apimachinery/a
 import type { Actor, RequestFact } from "../../trace/events.js";
 import { redactBody, redactText } from "../../trace/redact.js";
 import type { Trace } from "../../trace/trace.js";
-import { Bag } from "../../util/bag.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { Deadlines } from "../../util/deadlines.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
+import { SmallSet } from "../../util/small-set.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { readBody, readLines } from "./body.js";
 import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
@@ -49,7 +49,7 @@ class TracedClient implements KubeClient {
   readonly #userAgent: string;
   readonly #closing = new AbortController();
   /** what is under way */
-  readonly #live = new Bag<AbortController>();
+  readonly #live = new SmallSet<AbortController>();
   /** A time limit is for people who wait: it runs on the wall's clock, however fast the lab's is. */
   readonly #deadlines = new Deadlines(new SystemClock());
 

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { checkOrigin } from "../../util/origin-check.js";
 import { requestUrl } from "../../util/request-url.js";
-import { refuseStranger } from "../../util/stranger.js";
 import { LiveEvents } from "./live.js";
 
 export interface HttpAddress {
@@ -115,7 +115,7 @@ class Exchange {
   }
 
   async answer(ownPort: number): Promise<void> {
-    const refusal = refuseStranger(this.request, ownPort);
+    const refusal = checkOrigin(this.request, ownPort);
     if (refusal !== undefined) return this.#json({ status: refusal.status, body: { error: refusal.message } });
     const { content } = this;
     const action = content.post?.(this.url);

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { connectionStream } from "../../streaming/port-forward/connection-stream.js";
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
 import { messageOf } from "../../util/errors.js";
-import { isLoopback } from "../../util/own-address.js";
+import { isLoopback } from "../../util/local-address.js";
 
 /** What a probe wants to reach. */
 export interface ProbeTarget {

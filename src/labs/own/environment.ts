@@ -8,6 +8,7 @@ import { LAB_TAINT } from "../../testbed/join-plan.js";
 import type { Target } from "../../testbed/target.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { Disposables } from "../../util/disposables.js";
 import { writeFileAtomic } from "../../util/files.js";
 import { markOf } from "../../util/processes.js";
 import type { LabProcess } from "../context.js";
@@ -48,13 +49,9 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
   const clock = new SystemClock();
   const cluster = await openOwnCluster(context, target, say);
   const { config, contextName, client } = cluster;
-  const closers: (() => Promise<void>)[] = [() => cluster.close()];
-  const close = async () => {
-    const one = closers.pop();
-    if (one === undefined) return;
-    // Whatever one of them meets: what the lab has made is taken away.
-    await one().finally(close);
-  };
+  const opened = new Disposables();
+  opened.defer(() => cluster.close());
+  const close = () => opened.close();
   try {
     await checkRights(client, definition.rights, say, context.signal);
     context.notice(`${contextName}: ${config.server}`);
@@ -68,7 +65,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
     });
     if (!agreed) throw new LocalizedError("DECLINED", say("declined"), say("declinedHint"));
     const folder = await mkdtemp(labFolderPrefix());
-    closers.push(() => rm(folder, { recursive: true, force: true }));
+    opened.defer(() => rm(folder, { recursive: true, force: true }));
     const claim = {
       lab: id,
       cluster: cluster.identity,
@@ -81,7 +78,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
     };
     const note = new OwnNote(context.env, clock, basename(folder));
     const things = await OwnObjects.claim({ client, wall: clock, say }, claim, note, context.signal);
-    closers.push(async () => {
+    opened.defer(async () => {
       if (paths.length > 0) context.notice(say("takingAway"));
       for (const what of await things.remove()) context.notice(say("notCleaned", { what }));
     });
@@ -109,7 +106,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
         settings: definition.nodeOptions,
       },
     );
-    closers.push(() => nodes[Symbol.asyncDispose]());
+    opened.defer(() => nodes[Symbol.asyncDispose]());
     await checkAnswers(client, definition.wants, say, context.signal);
     const setSpeed = () =>
       Promise.reject(new LocalizedError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id })));

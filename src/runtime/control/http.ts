@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
+import { checkOrigin } from "../../util/origin-check.js";
 import { requestUrl } from "../../util/request-url.js";
-import { refuseStranger } from "../../util/stranger.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";
 import type { RuntimeControl } from "./control.js";
 import type { Route } from "./route.js";
@@ -69,7 +69,7 @@ async function answer(
   ownPort: number,
   closing: AbortSignal,
 ): Promise<void> {
-  if (refuseStranger(request, ownPort) !== undefined) {
+  if (checkOrigin(request, ownPort) !== undefined) {
     return json(response, 403, { error: "only programs on this machine are allowed" });
   }
   try {

@@ -1,5 +1,5 @@
 import { AsyncQueue } from "../../util/async-queue.js";
-import { NumberedBag } from "../../util/bag.js";
+import { SmallMap } from "../../util/small-set.js";
 import { StreamError } from "../bytes.js";
 import { channelOf } from "./frame-report.js";
 import { type ControlFrame, RESET_STATUS, type ResetStatus } from "./frames.js";
@@ -14,7 +14,7 @@ export class StreamTable {
   readonly incoming: AsyncQueue<SpdyStream>;
   /** the peer's highest ID, 0 before the first */
   lastPeerId = 0;
-  readonly #open = new NumberedBag<SpdyStream>();
+  readonly #open = new SmallMap<SpdyStream>();
   #nextId: number;
   #isPeerLeaving = false;
 

@@ -3,7 +3,7 @@ import { badRequest } from "../../../apimachinery/errors.js";
 import { factFor } from "../../../release/facts.js";
 import { connectionRefused } from "../../../server/proxy/go-errors.js";
 import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
-import { isLoopback } from "../../../util/own-address.js";
+import { isLoopback } from "../../../util/local-address.js";
 import { fields, items, text } from "../../registry/resources/access.js";
 import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
 import type { Connecter, Connecters, ConnectRequest } from "../connect.js";

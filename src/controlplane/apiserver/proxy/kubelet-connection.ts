@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { internalError } from "../../../apimachinery/errors.js";
 import type { KeyPair } from "../../../pki/authority.js";
 import { connectTcp } from "../../../util/connect-tcp.js";
-import { isOwnAddress } from "../../../util/own-address.js";
+import { isLocalAddress } from "../../../util/local-address.js";
 import { type TlsServer, TlsSessions } from "../../../util/tls-sessions.js";
 import type { Registry } from "../../registry/registry.js";
 import { fields, items, text } from "../../registry/resources/access.js";
@@ -63,7 +63,7 @@ export class KubeletConnections {
       address: joinHostPort(address, port),
       host: address,
       port,
-      mayDial: isOwnAddress(address) || (this.options.allowKubeletAddresses ?? []).includes(address),
+      mayDial: isLocalAddress(address) || (this.options.allowKubeletAddresses ?? []).includes(address),
       addressType: type,
       scheme: this.scheme,
     };

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Bag, NumberedBag } from "../../src/util/bag.js";
+import { SmallMap, SmallSet } from "../../src/util/small-set.js";
 
 const steps = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 9 })), { maxLength: 60 });
 
 test("a bag has what a set would have", () => {
   fc.assert(
     fc.property(steps, (all) => {
-      const bag = new Bag<number>();
+      const bag = new SmallSet<number>();
       const set = new Set<number>();
       for (const [isAdded, item] of all) {
         if (!isAdded) expect(bag.delete(item)).toBe(set.delete(item));
@@ -25,7 +25,7 @@ test("a bag has what a set would have", () => {
 test("a numbered bag has what a map would have", () => {
   fc.assert(
     fc.property(steps, (all) => {
-      const bag = new NumberedBag<string>();
+      const bag = new SmallMap<string>();
       const map = new Map<number, string>();
       for (const [i, [isSet, number]] of all.entries()) {
         if (!isSet) expect(bag.delete(number)).toBe(map.delete(number));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { isLoopback, isOwnAddress } from "../../src/util/own-address.js";
+import { isLocalAddress, isLoopback } from "../../src/util/local-address.js";
 
 test.each([
   ["127.0.0.1", true],
@@ -14,13 +14,13 @@ test.each([
   ["", false],
 ])("%s is loopback: %s", (host, want) => {
   assert.equal(isLoopback(host), want);
-  assert.equal(isOwnAddress(host), want);
+  assert.equal(isLocalAddress(host), want);
 });
 
 test("an address of an interface is this machine's own, a neighbour's is not", () => {
   const v4 = { address: "192.0.2.7", netmask: "255.255.255.0", mac: "00:00:5e:00:53:01", internal: false } as const;
   const eth0 = [{ ...v4, family: "IPv4" as const, cidr: "192.0.2.7/24" }];
-  assert.equal(isOwnAddress("192.0.2.7", { eth0 }), true);
-  assert.equal(isOwnAddress("192.0.2.8", { eth0 }), false);
+  assert.equal(isLocalAddress("192.0.2.7", { eth0 }), true);
+  assert.equal(isLocalAddress("192.0.2.8", { eth0 }), false);
   assert.equal(isLoopback("192.0.2.7"), false);
 });

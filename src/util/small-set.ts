@@ -5,7 +5,7 @@
  * is in the old generation, the chain keeps every former item alive until a full collection: some 50 MB after ten
  * thousand calls. An array has no such chain. Finding an item takes linear time.
  */
-export class Bag<T> implements Iterable<T> {
+export class SmallSet<T> implements Iterable<T> {
   readonly #items: T[] = [];
 
   get size(): number {
@@ -29,7 +29,7 @@ export class Bag<T> implements Iterable<T> {
 }
 
 /** The same for items that are found by a number. */
-export class NumberedBag<T> {
+export class SmallMap<T> {
   readonly #numbers: number[] = [];
   readonly #items: T[] = [];
 

@@ -14,7 +14,7 @@ const HTTP_PORT = 80;
  * (DNS rebinding) still sends its own name as Host; a page that only posts here sends its own Origin.
  * @returns undefined if the request is allowed
  */
-export function refuseStranger({ headers }: IncomingMessage, port: number): Refusal | undefined {
+export function checkOrigin({ headers }: IncomingMessage, port: number): Refusal | undefined {
   const { host, origin } = headers;
   if (host === undefined || !isOwn(host, port)) {
     const message = `Host ${JSON.stringify(host ?? "")} is not this server: use http://127.0.0.1:${port}/`;
