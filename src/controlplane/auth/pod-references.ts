@@ -1,5 +1,7 @@
+import type { V1EphemeralContainer, V1Pod, V1Volume } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { fieldOf, recordsOf, textOf } from "./reading.js";
+import type { V1Container } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 
@@ -11,64 +13,64 @@ export interface PodReferences {
   readonly persistentVolumeClaims: ReadonlySet<string>;
 }
 
-/** Volume sources that name a secret directly: field of the volume -> path below it. */
-const SECRET_SOURCES: readonly (readonly string[])[] = [
-  ["secret", "secretName"],
-  ["azureFile", "secretName"],
-  ["cephfs", "secretRef", "name"],
-  ["cinder", "secretRef", "name"],
-  ["csi", "nodePublishSecretRef", "name"],
-  ["flexVolume", "secretRef", "name"],
-  ["iscsi", "secretRef", "name"],
-  ["rbd", "secretRef", "name"],
-  ["scaleIO", "secretRef", "name"],
-  ["storageos", "secretRef", "name"],
-];
-
 /** Mirrors pkg/api/v1/pod/util.go (VisitPodSecretNames, VisitPodConfigmapNames). */
-export function podReferences(pod: KubeObject): PodReferences {
-  const spec = pod["spec"];
-  const secrets = new Set<string>();
-  const configMaps = new Set<string>();
-  const claims = new Set<string>();
-  const add = (names: Set<string>, name: unknown) => {
-    if (textOf(name) !== "") names.add(textOf(name));
-  };
-
-  for (const reference of recordsOf(fieldOf(spec, "imagePullSecrets"))) add(secrets, reference["name"]);
-  for (const container of containersOf(pod)) {
-    for (const source of recordsOf(fieldOf(container, "envFrom"))) {
-      add(secrets, fieldOf(source, "secretRef", "name"));
-      add(configMaps, fieldOf(source, "configMapRef", "name"));
-    }
-    for (const variable of recordsOf(fieldOf(container, "env"))) {
-      add(secrets, fieldOf(variable, "valueFrom", "secretKeyRef", "name"));
-      add(configMaps, fieldOf(variable, "valueFrom", "configMapKeyRef", "name"));
+export function podReferences(pod: Wire<V1Pod>): PodReferences {
+  const { imagePullSecrets, initContainers, containers, ephemeralContainers, volumes, serviceAccountName } =
+    pod.spec ?? { containers: [] };
+  const found: References = { secrets: new Set(), configMaps: new Set(), claims: new Set() };
+  for (const { name } of imagePullSecrets ?? []) add(found.secrets, name);
+  for (const container of [...(initContainers ?? []), ...(containers ?? []), ...(ephemeralContainers ?? [])]) {
+    visitContainer(container, found);
+  }
+  for (const volume of volumes ?? []) {
+    for (const name of secretNames(volume)) add(found.secrets, name);
+    add(found.configMaps, volume.configMap?.name);
+    add(found.claims, volume.persistentVolumeClaim?.claimName);
+    if (volume.ephemeral !== undefined) add(found.claims, `${pod.metadata.name}-${volume.name}`);
+    for (const { secret, configMap } of volume.projected?.sources ?? []) {
+      add(found.secrets, secret?.name);
+      add(found.configMaps, configMap?.name);
     }
   }
-  for (const volume of recordsOf(fieldOf(spec, "volumes"))) {
-    for (const path of SECRET_SOURCES) add(secrets, fieldOf(volume, ...path));
-    add(configMaps, fieldOf(volume, "configMap", "name"));
-    add(claims, fieldOf(volume, "persistentVolumeClaim", "claimName"));
-    if (volume["ephemeral"] !== undefined) add(claims, `${pod.metadata.name}-${textOf(volume["name"])}`);
-    for (const source of recordsOf(fieldOf(volume, "projected", "sources"))) {
-      add(secrets, fieldOf(source, "secret", "name"));
-      add(configMaps, fieldOf(source, "configMap", "name"));
-    }
-  }
-  const serviceAccount = textOf(fieldOf(spec, "serviceAccountName"));
   return {
-    serviceAccount: serviceAccount === "" ? undefined : serviceAccount,
-    secrets,
-    configMaps,
-    persistentVolumeClaims: claims,
+    serviceAccount: serviceAccountName === "" ? undefined : serviceAccountName,
+    secrets: found.secrets,
+    configMaps: found.configMaps,
+    persistentVolumeClaims: found.claims,
   };
 }
 
-function containersOf(pod: KubeObject): readonly unknown[] {
-  return ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
-    recordsOf(fieldOf(pod["spec"], field)),
-  );
+interface References {
+  readonly secrets: Set<string>;
+  readonly configMaps: Set<string>;
+  readonly claims: Set<string>;
+}
+
+function add(names: Set<string>, name: string | undefined): void {
+  if (name !== undefined && name !== "") names.add(name);
+}
+
+function visitContainer({ envFrom, env }: V1Container | Wire<V1EphemeralContainer>, found: References): void {
+  for (const { secretRef, configMapRef } of envFrom ?? []) {
+    add(found.secrets, secretRef?.name);
+    add(found.configMaps, configMapRef?.name);
+  }
+  for (const { valueFrom } of env ?? []) {
+    add(found.secrets, valueFrom?.secretKeyRef?.name);
+    add(found.configMaps, valueFrom?.configMapKeyRef?.name);
+  }
+}
+
+/** The secrets that a volume's source names directly. */
+function secretNames(volume: Wire<V1Volume>): readonly (string | undefined)[] {
+  const { secret, azureFile, cephfs, cinder, csi, flexVolume, iscsi, rbd, scaleIO, storageos } = volume;
+  const sources = [cephfs, cinder, flexVolume, iscsi, rbd, scaleIO, storageos];
+  return [
+    secret?.secretName,
+    azureFile?.secretName,
+    csi?.nodePublishSecretRef?.name,
+    ...sources.map((source) => source?.secretRef?.name),
+  ];
 }
 
 export function isMirrorPod(pod: KubeObject): boolean {

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
+import type { CertificateSigningRequest } from "../../../apimachinery/api/certificates.js";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import { parseCertificateRequestPem } from "../../../pki/csr.js";
 import { DerError } from "../../../pki/der.js";
 import type { UserInfo } from "../../../server/authentication/user.js";
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject, Authorizer } from "../contracts.js";
-import { fieldOf, textOf } from "../reading.js";
 import { admissionForbidden } from "./refuse.js";
 
 const CERTIFICATES_GROUP = "certificates.k8s.io";
@@ -13,7 +13,7 @@ const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
 const MASTERS_GROUP = "system:masters";
 
 /**
- * Only who may `approve` for a signer may approve or deny its requests.
+ * Approving or denying a request needs the right to `approve` for its signer.
  * Mirrors plugin/pkg/admission/certificates/approval/admission.go (Validate).
  */
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
@@ -30,7 +30,7 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
 }
 
 /**
- * Only who may `sign` for a signer may set a certificate or a condition through /status.
+ * Setting a certificate or a condition through /status needs the right to `sign` for the signer.
  * Mirrors plugin/pkg/admission/certificates/signing/admission.go (Validate).
  */
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
@@ -39,8 +39,11 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
     handles: (write) => isCsrUpdate(write, "status"),
     async validate(attributes) {
       const { object, oldObject } = attributes;
-      const isSame = (field: string) =>
-        isDeepStrictEqual(fieldOf(object, "status", field) ?? [], fieldOf(oldObject, "status", field) ?? []);
+      const [status, oldStatus] = [object, oldObject].map(
+        (csr) => (csr as CertificateSigningRequest | undefined)?.status,
+      );
+      const isSame = (field: "certificate" | "conditions") =>
+        isDeepStrictEqual(status?.[field] ?? [], oldStatus?.[field] ?? []);
       if (isSame("certificate") && isSame("conditions")) return;
       const signerName = signerNameOf(oldObject);
       if (await isAuthorizedForSignerName(authorizer, attributes.user, "sign", signerName)) return;
@@ -53,7 +56,7 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
 }
 
 /**
- * No client certificate for system:masters, whoever asks and whoever would approve.
+ * Refuses client certificates for system:masters, regardless of who requests or approves them.
  * Mirrors plugin/pkg/admission/certificates/subjectrestriction/admission.go (Validate).
  */
 export function certificateSubjectRestriction(): AdmissionPlugin {
@@ -79,11 +82,15 @@ function isCsrUpdate(write: AdmissionSubject, subresource: string): boolean {
 }
 
 function signerNameOf(csr: KubeObject | undefined): string {
-  return textOf(fieldOf(csr, "spec", "signerName"));
+  return specOf(csr)?.signerName ?? "";
+}
+
+function specOf(csr: KubeObject | undefined): CertificateSigningRequest["spec"] | undefined {
+  return (csr as CertificateSigningRequest | undefined)?.spec;
 }
 
 function organizationOf(csr: KubeObject | undefined, attributes: AdmissionAttributes): readonly string[] {
-  const pem = Buffer.from(textOf(fieldOf(csr, "spec", "request")), "base64").toString("utf8");
+  const pem = Buffer.from(specOf(csr)?.request ?? "", "base64").toString("utf8");
   try {
     return parseCertificateRequestPem(pem).subject.organization;
   } catch (error) {

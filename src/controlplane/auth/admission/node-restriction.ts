@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
+import type { AuthenticationV1TokenRequest, V1Node, V1PersistentVolumeClaim, V1Pod } from "@kubernetes/client-node";
 import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.js";
 import { notFound, StatusError } from "../../../apimachinery/errors.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Registry } from "../../registry/registry.js";
 import { nodeNameOf } from "../authorization/node-identity.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../contracts.js";
 import { isMirrorPod, MIRROR_POD_ANNOTATION, podReferences } from "../pod-references.js";
-import { fieldOf, recordsOf, textOf } from "../reading.js";
 import { forbiddenLabelChanges } from "./node-labels.js";
 import { admissionForbidden, admittedName } from "./refuse.js";
 
@@ -89,7 +90,7 @@ export class NodeRestriction implements AdmissionPlugin {
   /** The node that the named pod is bound to. @throws StatusError when there is no such pod */
   async #boundTo(attributes: AdmissionAttributes): Promise<string> {
     const pod = await this.#get("pods", attributes.namespace, admittedName(attributes));
-    return textOf(fieldOf(pod["spec"], "nodeName"));
+    return boundNode(pod);
   }
 
   /** Mirrors admitPodCreate. */
@@ -101,7 +102,7 @@ export class NodeRestriction implements AdmissionPlugin {
     if (!isMirrorPod(pod)) {
       throw refuse(`pod does not have "${MIRROR_POD_ANNOTATION}" annotation, node ${node} can only create mirror pods`);
     }
-    if (textOf(fieldOf(pod["spec"], "nodeName")) !== nodeName) {
+    if (boundNode(pod) !== nodeName) {
       throw refuse(`node ${node} can only create pods with spec.nodeName set to itself`);
     }
     const ownerProblem = mirrorPodOwnerProblem(pod.metadata.ownerReferences ?? [], nodeName);
@@ -117,19 +118,18 @@ export class NodeRestriction implements AdmissionPlugin {
   async #checkTokenRequest(nodeName: string, attributes: AdmissionAttributes): Promise<void> {
     if (attributes.operation !== "CREATE" || attributes.subresource !== "token") return;
     const refuse = (why: string) => admissionForbidden(attributes, why);
-    const request = attributes.object ?? attributes.options;
-    const reference = fieldOf(request, "spec", "boundObjectRef");
-    const field = (name: string) => textOf(fieldOf(reference, name));
-    if (field("apiVersion") !== "v1" || field("kind") !== "Pod" || field("name") === "") {
+    const request = (attributes.object ?? attributes.options) as Wire<AuthenticationV1TokenRequest> | undefined;
+    const { apiVersion, kind, name = "", uid = "" } = request?.spec?.boundObjectRef ?? {};
+    if (apiVersion !== "v1" || kind !== "Pod" || name === "") {
       throw refuse("node requested token not bound to a pod");
     }
-    if (field("uid") === "") throw refuse("node requested token with a pod binding without a uid");
-    const pod = await this.#get("pods", attributes.namespace, field("name"));
-    if (pod.metadata.uid !== field("uid")) {
-      const mismatch = `the UID in the bound object reference (${field("uid")}) does not match the UID in record`;
+    if (uid === "") throw refuse("node requested token with a pod binding without a uid");
+    const pod = await this.#get("pods", attributes.namespace, name);
+    if (pod.metadata.uid !== uid) {
+      const mismatch = `the UID in the bound object reference (${uid}) does not match the UID in record`;
       throw refuse(`${mismatch}. The object might have been deleted and then recreated`);
     }
-    if (textOf(fieldOf(pod["spec"], "nodeName")) !== nodeName) {
+    if (boundNode(pod) !== nodeName) {
       throw refuse("node requested token bound to a pod scheduled on a different node");
     }
   }
@@ -145,6 +145,10 @@ export class NodeRestriction implements AdmissionPlugin {
       throw error;
     }
   }
+}
+
+function boundNode(pod: Wire<V1Pod> | undefined): string {
+  return pod?.spec?.nodeName ?? "";
 }
 
 function unexpected(attributes: AdmissionAttributes, operation: string): StatusError {
@@ -166,14 +170,14 @@ function mirrorPodOwnerProblem(owners: readonly OwnerReference[], nodeName: stri
   return undefined;
 }
 
-/** What else of the API a pod refers to, in the refusal's words. */
-function referencedKind(pod: KubeObject): string | undefined {
+/** The kind of API objects that the pod refers to, as the refusal names it. */
+function referencedKind(pod: Wire<V1Pod>): string | undefined {
   const { serviceAccount, secrets, configMaps } = podReferences(pod);
   if (serviceAccount !== undefined) return "a service account";
   if (secrets.size > 0) return "secrets";
   if (configMaps.size > 0) return "configmaps";
-  const volumes = recordsOf(fieldOf(pod["spec"], "volumes"));
-  return volumes.some((volume) => volume["persistentVolumeClaim"] !== undefined) ? "persistentvolumeclaims" : undefined;
+  const claims = (pod.spec?.volumes ?? []).some(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
+  return claims ? "persistentvolumeclaims" : undefined;
 }
 
 /** Mirrors admitPodStatus. */
@@ -181,7 +185,7 @@ function checkPodStatus(nodeName: string, attributes: AdmissionAttributes): void
   const { operation, object, oldObject } = attributes;
   if (operation !== "UPDATE") throw unexpected(attributes, goQuote(operation));
   const node = goQuote(nodeName);
-  if (textOf(fieldOf(oldObject?.["spec"], "nodeName")) !== nodeName) {
+  if (boundNode(oldObject) !== nodeName) {
     const why = `node ${node} can only update pod status for pods with spec.nodeName set to itself`;
     throw admissionForbidden(attributes, why);
   }
@@ -192,12 +196,14 @@ function checkPodStatus(nodeName: string, attributes: AdmissionAttributes): void
 
 /** Mirrors admitNode. */
 function checkNode(nodeName: string, attributes: AdmissionAttributes): void {
-  const { operation, object, oldObject } = attributes;
+  const { operation } = attributes;
+  const object = attributes.object as Wire<V1Node> | undefined;
+  const oldObject = attributes.oldObject as Wire<V1Node> | undefined;
   const node = goQuote(nodeName);
   const refuse = (why: string) => admissionForbidden(attributes, why);
   const asked = admittedName(attributes);
   if (asked !== nodeName) throw refuse(`node ${node} is not allowed to modify node ${goQuote(asked)}`);
-  const configSource = fieldOf(object?.["spec"], "configSource") ?? undefined;
+  const configSource = object?.spec?.configSource ?? undefined;
   if (operation === "CREATE") {
     if (configSource !== undefined) {
       throw refuse(`node ${node} is not allowed to create pods with a non-nil configSource`);
@@ -207,11 +213,10 @@ function checkNode(nodeName: string, attributes: AdmissionAttributes): void {
       throw refuse(`node ${node} is not allowed to set the following labels: ${labels.join(", ")}`);
   }
   if (operation !== "UPDATE") return;
-  if (configSource !== undefined && !isDeepStrictEqual(configSource, fieldOf(oldObject?.["spec"], "configSource"))) {
+  if (configSource !== undefined && !isDeepStrictEqual(configSource, oldObject?.spec?.configSource)) {
     throw refuse(`node ${node} is not allowed to update configSource to a new non-nil configSource`);
   }
-  const taints = (from: KubeObject | undefined) => recordsOf(fieldOf(from?.["spec"], "taints"));
-  if (!isDeepStrictEqual(taints(object), taints(oldObject))) {
+  if (!isDeepStrictEqual(object?.spec?.taints ?? [], oldObject?.spec?.taints ?? [])) {
     throw refuse(`node ${node} is not allowed to modify taints`);
   }
   const labels = forbiddenLabelChanges(object?.metadata.labels, oldObject?.metadata.labels);
@@ -227,9 +232,9 @@ function checkClaimStatus(nodeName: string, attributes: AdmissionAttributes): vo
   throw admissionForbidden(attributes, why);
 }
 
-function withoutCapacity(claim: KubeObject | undefined): unknown {
+function withoutCapacity(claim: Wire<V1PersistentVolumeClaim> | undefined): unknown {
   const { resourceVersion: _version, ...metadata } = claim?.metadata ?? {};
-  const status = Object.entries(fieldOf(claim, "status") ?? {});
+  const status = Object.entries(claim?.status ?? {});
   return { ...claim, metadata, status: status.filter(([field]) => field !== "capacity" && field !== "conditions") };
 }
 

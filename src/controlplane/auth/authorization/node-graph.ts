@@ -1,9 +1,10 @@
+import type { V1PersistentVolume, V1Pod, V1VolumeAttachment } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { StatusError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Registry } from "../../registry/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 import { isMirrorPod, podReferences } from "../pod-references.js";
-import { fieldOf, textOf } from "../reading.js";
 
 /** What pods refer to by name. */
 type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount" | "pod";
@@ -12,7 +13,7 @@ type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount" | "pod";
 export type ReachableKind = ReferredKind | "pv" | "va";
 
 /**
- * Which nodes reach which objects by way of a pod that is bound to them.
+ * Which nodes reach which objects through a pod that is bound to them.
  *
  * Mirrors plugin/pkg/auth/authorizer/node/graph.go. Differs: nearly every path is one step long (object <- pod <- node),
  * so a count per object and node takes the place of the graph; volumes and attachments are looked up when they are asked
@@ -27,21 +28,23 @@ export class NodeGraph {
   constructor(deps: ObjectViewDeps) {
     this.#registry = deps.registry;
     this.pods = new ObjectView("pods", deps, (previous, next) => {
-      if (previous !== undefined) this.#count(previous, -1);
-      if (next !== undefined) this.#count(next, 1);
+      if (previous !== undefined) this.#count(previous as Wire<V1Pod>, -1);
+      if (next !== undefined) this.#count(next as Wire<V1Pod>, 1);
     });
   }
 
-  /** A no is only said after the picture has caught up with the store. */
+  /** Answers false only after the view has caught up with the store. */
   async reaches(nodeName: string, kind: ReachableKind, namespace: string, name: string): Promise<boolean> {
     if (kind === "va") {
-      const attachment = await this.#get("volumeattachments.storage.k8s.io", name);
-      return textOf(fieldOf(attachment, "spec", "nodeName")) === nodeName;
+      const attachment = (await this.#get("volumeattachments.storage.k8s.io", name)) as
+        | Wire<V1VolumeAttachment>
+        | undefined;
+      return attachment?.spec.nodeName === nodeName;
     }
     if (kind === "pv") {
-      const claim = fieldOf(await this.#get("persistentvolumes", name), "spec", "claimRef");
-      const claimName = textOf(fieldOf(claim, "name"));
-      return claimName !== "" && this.reaches(nodeName, "pvc", textOf(fieldOf(claim, "namespace")), claimName);
+      const volume = (await this.#get("persistentvolumes", name)) as Wire<V1PersistentVolume> | undefined;
+      const { name: claimName = "", namespace: claimNamespace = "" } = volume?.spec?.claimRef ?? {};
+      return claimName !== "" && this.reaches(nodeName, "pvc", claimNamespace, claimName);
     }
     const hasEdge = () => this.#reach.get(vertex(kind, namespace, name))?.has(nodeName) === true;
     if (hasEdge()) return true;
@@ -58,12 +61,12 @@ export class NodeGraph {
     }
   }
 
-  #count(pod: KubeObject, step: 1 | -1): void {
-    const nodeName = textOf(fieldOf(pod["spec"], "nodeName"));
+  #count(pod: Wire<V1Pod>, step: 1 | -1): void {
+    const nodeName = pod.spec?.nodeName ?? "";
     if (nodeName === "") return;
     const { namespace = "", name: podName = "" } = pod.metadata;
     this.#edge(vertex("pod", namespace, podName), nodeName, step);
-    // A node makes mirror pods itself: if they gave access, it could give itself access to anything.
+    // A node creates its mirror pods. If they gave access, it could give itself access to any object.
     if (isMirrorPod(pod)) return;
     const references = podReferences(pod);
     for (const name of references.secrets) this.#edge(vertex("secret", namespace, name), nodeName, step);

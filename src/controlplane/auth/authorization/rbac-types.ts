@@ -1,58 +1,44 @@
+import type {
+  RbacV1Subject,
+  V1ClusterRole,
+  V1ClusterRoleBinding,
+  V1PolicyRule,
+  V1RoleRef,
+} from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
-import { isRecord } from "../../../util/records.js";
-import { stringsOf, textOf } from "../reading.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** Mirrors PolicyRule in k8s.io/api/rbac/v1; absent lists are empty. */
-export interface PolicyRule {
-  readonly verbs: readonly string[];
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames: readonly string[];
-  readonly nonResourceURLs: readonly string[];
-}
+/** A rule whose absent lists are empty. */
+export type PolicyRule = Required<Wire<V1PolicyRule>>;
 
-export interface Subject {
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace: string;
-}
+export type Subject = Required<Pick<Wire<RbacV1Subject>, "kind" | "name" | "namespace">>;
 
-export interface RoleRef {
-  readonly kind: string;
-  readonly name: string;
-}
+export type RoleRef = Pick<Wire<V1RoleRef>, "kind" | "name">;
 
 /** The rules of a Role or ClusterRole as stored. */
 export function rulesOf(role: KubeObject): PolicyRule[] {
-  const rules: unknown = role["rules"];
-  return Array.isArray(rules) ? rules.filter(isRecord).map(policyRule) : [];
-}
-
-function policyRule(rule: Readonly<Record<string, unknown>>): PolicyRule {
-  return {
-    verbs: stringsOf(rule["verbs"]),
-    apiGroups: stringsOf(rule["apiGroups"]),
-    resources: stringsOf(rule["resources"]),
-    resourceNames: stringsOf(rule["resourceNames"]),
-    nonResourceURLs: stringsOf(rule["nonResourceURLs"]),
-  };
+  return ((role as Wire<V1ClusterRole>).rules ?? []).map(
+    ({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => ({
+      verbs: verbs ?? [],
+      apiGroups,
+      resources,
+      resourceNames,
+      nonResourceURLs,
+    }),
+  );
 }
 
 /** The subjects of a RoleBinding or ClusterRoleBinding as stored. */
 export function subjectsOf(binding: KubeObject): Subject[] {
-  const subjects: unknown = binding["subjects"];
-  if (!Array.isArray(subjects)) return [];
-  return subjects.filter(isRecord).map((subject) => ({
-    kind: textOf(subject["kind"]),
-    name: textOf(subject["name"]),
-    namespace: textOf(subject["namespace"]),
+  return ((binding as Wire<V1ClusterRoleBinding>).subjects ?? []).map(({ kind, name, namespace = "" }) => ({
+    kind,
+    name,
+    namespace,
   }));
 }
 
 export function roleRefOf(binding: KubeObject): RoleRef {
-  const roleRef: unknown = binding["roleRef"];
-  if (!isRecord(roleRef)) return { kind: "", name: "" };
-  return { kind: textOf(roleRef["kind"]), name: textOf(roleRef["name"]) };
+  return (binding as Partial<Wire<V1ClusterRoleBinding>>).roleRef ?? { kind: "", name: "" };
 }
