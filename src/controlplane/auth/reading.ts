@@ -1,20 +1,16 @@
 import { goQuote } from "../../apimachinery/scheme/go-text.js";
 import { isRecord } from "../../util/records.js";
 
-/** Careful reading of stored objects, whose fields are `unknown` at this layer. */
+/** Reading fields of objects whose kind is not known here: claims of tokens, bodies of reviews. */
 
-/** @returns "" for anything that is no string */
+/** @returns "" for a value that is not a string */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** @returns an empty list for anything that is no list; its strings otherwise */
+/** @returns the strings of a list; [] for a value that is not a list */
 export function stringsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
-}
-
-export function recordsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 /** Walks down named fields: `fieldOf(pod, "spec", "nodeName")`. */
