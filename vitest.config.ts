@@ -9,11 +9,12 @@ const PROOF = ["test/parity/**/*.test.ts", "test/**/*.proof.test.ts"];
 export default defineConfig({
   test: {
     globalSetup: ["test/support/temporary-folder.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Far more than any test needs: a busy machine must not turn a run red.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Two workers fill a small machine: many suites start servers and child processes of their own.
     maxWorkers: 2,
-    // A busy machine must not turn a run red. The summary names each test that passed only at the second attempt.
+    // The summary names each test that passed only at the second attempt.
     retry: process.env["CI"] === undefined ? 0 : 1,
     reporters: ["default", new SummaryReporter()],
     projects: [

@@ -31,7 +31,7 @@ function withoutSaid(source: string): string {
 /** Literals with letters that are passed to `new LabError(`, `new LocalizedError(` or `.write(`; keys, codes and parameters do not count. */
 function untranslated(source: string): string[] {
   const found: string[] = [];
-  for (const call of source.matchAll(/new (?:Lab|Spoken)Error\(|\.write\(/g)) {
+  for (const call of source.matchAll(/new (?:Lab|Localized)Error\(|\.write\(/g)) {
     const given = withoutSaid(argumentsAt(source, call.index + call[0].length - 1)).replace(/^\s*"[A-Z_]+"/, "");
     for (const [, , text = ""] of given.matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/gs)) {
       const words = text.replace(/\$\{[^{}]*\}/g, "").replace(/\\\w/g, "");
