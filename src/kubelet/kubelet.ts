@@ -1,71 +1,465 @@
-import type { KubeletParts } from "./sync/parts.js";
-import { type KubeletDeps, type KubeletOptions, StartingKubelet } from "./sync/starting.js";
+import { join } from "node:path";
+import type { V1Pod, V1PodStatus } from "../apimachinery/api/pod.js";
+import { unitValue } from "../apimachinery/quantity.js";
+import { Backoff } from "../client-go/backoff.js";
+import { collectionPath, NODES, SERVICES } from "../client-go/rest/paths.js";
+import { factFor } from "../release/facts.js";
+import type { Ctx } from "../trace/ctx.js";
+import { AsyncQueue } from "../util/async-queue.js";
+import type { CertificateStore } from "./certificate/certificate-store.js";
+import { PodConfig } from "./config/pod-config.js";
+import { SourcesReady } from "./config/sources.js";
+import { PodCache } from "./container/cache.js";
+import type { PodStatus } from "./container/runtime.js";
+import type { CriClient } from "./cri/create-cri-client.js";
+import type { ServiceObject } from "./envvars/service-env.js";
+import { ApiPodEventRecorder } from "./events/pod-recorder.js";
+import { generateApiPodStatus } from "./kubelet-pods/api-pod-status.js";
+import { PodObjectManagers } from "./kubelet-pods/pod-objects.js";
+import { ReasonCache } from "./kubelet-pods/reason-cache.js";
+import { KubeletRuntimeHelper } from "./kubelet-pods/runtime-helper.js";
+import { CONTAINER_BACK_OFF } from "./kuberuntime/do-back-off.js";
+import { DEFAULT_GC_POLICY } from "./kuberuntime/generic-runtime.js";
+import { KubeRuntime } from "./kuberuntime/kube-runtime.js";
+import { KubeGenericRuntimeManager } from "./kuberuntime/kuberuntime-manager.js";
+import { RemotePodReader } from "./kuberuntime/remote-pod-reader.js";
+import { DialingHookClient } from "./lifecycle/hook-http-client.js";
+import { canAdmitPod } from "./lifecycle-admission/admit.js";
+import { PredicateAdmitHandler } from "./lifecycle-admission/predicate.js";
+import { CriticalPodAdmissionHandler } from "./lifecycle-admission/preemption.js";
+import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "./logs/container-log-manager.js";
+import { DEFAULT_CLUSTER_DNS, DnsConfigurer } from "./network/dns.js";
+import type { NodeAgent } from "./node.js";
+import { NODE_OS } from "./nodestatus/machine.js";
+import type { NodeObject } from "./nodestatus/node.js";
+import type { NodeResources } from "./nodestatus/resources.js";
+import type { PodLifecycleEvent } from "./pleg/events.js";
+import { GenericPleg } from "./pleg/generic.js";
+import { genericRelistDuration } from "./pleg/health.js";
+import { MirrorClient } from "./pod/mirror-client.js";
+import { PodManager } from "./pod/pod-manager.js";
+import { killPodNow } from "./podworkers/kill-pod.js";
+import { PodWorkers } from "./podworkers/pod-workers.js";
+import { BasicWorkQueue } from "./podworkers/work-queue.js";
+import { ProbeManager } from "./prober/manager.js";
+import { NetworkDialer, PortForwardDialer } from "./prober/probe-dialer.js";
+import { Prober } from "./prober/prober.js";
+import { StatusManager } from "./status/manager.js";
+import { ActiveDeadline } from "./sync/active-deadline.js";
+import { ContainerDeletor } from "./sync/container-deletor.js";
+import { PodDeletionSafety } from "./sync/deletion-safety.js";
+import { handlePodCleanups } from "./sync/housekeeping.js";
+import { Informer } from "./sync/informer.js";
+import { NodeImages } from "./sync/node-images.js";
+import { PodCidr } from "./sync/pod-cidr.js";
+import { PodDirs } from "./sync/pod-dirs.js";
+import { PodHandlers } from "./sync/pod-handlers.js";
+import { KubeletPodSyncer } from "./sync/pod-syncer.js";
+import { forwardToPod } from "./sync/probe-forward.js";
+import { ReclaimedPods } from "./sync/reclaimed-pods.js";
+import { RuntimeState } from "./sync/runtime-state.js";
+import { RuntimeUp } from "./sync/runtime-up.js";
+import { SyncLoop } from "./sync/sync-loop.js";
+import type { HostPaths } from "./volumes/host-path.js";
+import { podLogsDir } from "./volumes/paths.js";
+import { TokenManager } from "./volumes/token-manager.js";
+import { VolumeManager } from "./volumes/volume-manager.js";
 
-const FILE = "pkg/kubelet/kubelet.go";
+/** The parts of the machine that pods may see. */
+export interface NodeMachine {
+  /** what a pod's hostPath means */
+  readonly hostPaths: HostPaths;
+  /** upstream `/etc/hosts`: for pods in the node's network */
+  readonly hostsFile: string;
+  /** upstream `/etc/resolv.conf`; empty: no file */
+  readonly resolvConf: string;
+}
 
-/** A kubelet that has registered its node and looks after its pods. */
-export interface RunningKubelet {
+/** The part of the pod cache that workers read. */
+export type WorkerPodCache = Pick<PodCache, "get" | "getNewerThan">;
+
+/** Where inspectors and virtual pods take part. */
+export interface KubeletHooks {
+  /** called when everything is made and nothing runs yet */
+  readonly made?: (kubelet: Kubelet) => void;
+  /** wraps the cache that pod workers read */
+  readonly podCache?: (cache: WorkerPodCache) => WorkerPodCache;
+  /** changes a pod's API status; deadlines are applied after it */
+  readonly podStatus?: (pod: V1Pod, status: V1PodStatus) => V1PodStatus;
+}
+
+export interface KubeletDeps extends Ctx {
+  /** with the node's own certificate, not started yet */
+  readonly agent: NodeAgent;
+  readonly cri: CriClient;
+  /** for PLEG's calls every second, so that a trace can leave them out; default: the same */
+  readonly polling?: CriClient;
+  /** for the rotation of the node's certificate; undefined: no rotation */
+  readonly store?: CertificateStore;
+  readonly hooks?: KubeletHooks;
+}
+
+export interface KubeletOptions {
   readonly nodeName: string;
-  /** `https://127.0.0.1:6443` */
-  readonly apiServer: string;
-  /** of its own server: `https://127.0.0.1:10250` */
-  readonly url: string;
-  readonly parts: KubeletParts;
-  /** Is nothing wrong with the runtime and its network? */
-  isReady(): boolean;
-  /** Rejects when the kubelet cannot go on; resolves when it was closed. */
-  readonly done: Promise<void>;
-  /** Stops. Pods stay as they are: the next kubelet of this node goes on with them. Safe to call twice. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  readonly resources: NodeResources;
+  /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
+  readonly rootDir: string;
+  readonly machine: NodeMachine;
+  /** a folder of manifests, or one manifest */
+  readonly manifestDir?: string;
+  readonly manifestUrl?: string;
+  /** name servers for pods; empty: the node's; default as kubeadm: 10.96.0.10 */
+  readonly clusterDns?: readonly string[];
+  /** empty: none; default `cluster.local` */
+  readonly clusterDomain?: string;
+  /** of the kubelet's server; 0: a free one; default 10250, or a free one if that is taken */
+  readonly port?: number;
+  /** the cluster signs the server's certificate, as with `serverTLSBootstrap`; default: self-signed */
+  readonly rotateServerCertificates?: boolean;
+  /** of the next certificates */
+  readonly expirationSeconds?: number;
+  /** default: 10 MiB, 5 files */
+  readonly logRotatePolicy?: LogRotatePolicy;
+  /** the caller has registered the node and renews its lease: only the rest is started here */
+  readonly isNodeKept?: boolean;
+}
+
+/** What the fields below are made of: a base class, because a class sets its fields before its own parameters. */
+class KubeletBase {
+  constructor(
+    readonly deps: KubeletDeps,
+    readonly options: KubeletOptions,
+    /** ends what runs in the background */
+    readonly signal: AbortSignal,
+  ) {}
 }
 
 /**
- * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate is
- * all the identity that it has.
+ * A kubelet that is made and not running yet: the fields are NewMainKubelet, made in upstream's order from top to bottom.
+ * A field that needs one further down gets it as a function. `runKubelet` in run.ts starts it.
  *
- * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
- * Differs: the lease comes after the registration (see NodeAgent); the start waits up to 2 s for the node to be Ready.
- * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*; the signal's reason
+ * Mirrors NewMainKubelet in pkg/kubelet/kubelet.go.
  */
-export async function startKubelet(
-  deps: KubeletDeps,
-  options: KubeletOptions,
-  signal: AbortSignal,
-): Promise<RunningKubelet> {
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(signal.reason);
-  signal.throwIfAborted();
-  signal.addEventListener("abort", onAbort, { once: true });
-  const upstream = { file: FILE, func: "Run" };
-  const { agent, trace } = deps;
-  const starting = new StartingKubelet(deps, options, stop.signal);
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    signal.removeEventListener("abort", onAbort);
-    closed ??= starting.close(stop);
-    return closed;
-  };
-  try {
-    const { url } = await starting.serve();
-    const done = trace.detached(() => starting.run());
-    await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
-      // Whatever ends the loops ends the start.
-      await Promise.race([starting.register(), done]);
-    });
-    const { parts } = starting;
-    return {
-      nodeName: options.nodeName,
-      apiServer: agent.client.config.server,
-      url,
-      parts,
-      isReady: () => starting.problems().length === 0,
-      done,
-      close,
-      [Symbol.asyncDispose]: close,
+export class Kubelet extends KubeletBase {
+  readonly client = this.deps.agent.client;
+  readonly nodeIp = this.deps.agent.internalIp;
+  readonly ctx = { clock: this.deps.clock, random: this.deps.random, trace: this.deps.trace, client: this.client };
+
+  // Sources of pods, the node, services.
+  readonly recorder = new ApiPodEventRecorder(this.ctx, this.options, this.signal);
+  readonly podConfig = new PodConfig({ ...this.ctx, recorder: this.recorder });
+  readonly sourcesReady = new SourcesReady((seen) => this.podConfig.seenAllSources(seen));
+  readonly services = new Informer<ServiceObject>(this.ctx, {
+    path: collectionPath(SERVICES),
+    waiting: "Containers wait for services.",
+  });
+  readonly nodes = new Informer<NodeObject>(this.ctx, {
+    path: collectionPath(NODES),
+    fieldSelector: `metadata.name=${this.options.nodeName}`,
+    // Nothing waits for it; it reports its failures, and throws only when the kubelet ends.
+    onChanged: (node) => void this.podCidr.update(node, this.signal).catch(() => undefined),
+  });
+
+  // What pods need of the API: config maps, secrets, tokens, volumes.
+  readonly objectManagers = new PodObjectManagers(this.ctx);
+  readonly tokens = new TokenManager(this.ctx);
+  readonly podDirs = new PodDirs(this.options.rootDir);
+  readonly volumes = new VolumeManager(
+    {
+      ...this.ctx,
+      ...this.objectManagers,
+      tokens: this.tokens,
+      allocatable: () => this.allocatable,
+      recorder: this.recorder,
+    },
+    { rootDir: this.options.rootDir, hostPaths: this.options.machine.hostPaths },
+  );
+
+  // Pods, as wanted and as reported.
+  readonly podManager = new PodManager();
+  readonly mirrorClient = new MirrorClient(this.ctx, this.options.nodeName);
+  readonly podCache = new PodCache();
+  readonly podDeletionSafety = new PodDeletionSafety({
+    ...this.ctx,
+    podWorkers: () => this.podWorkers,
+    podCache: this.podCache,
+    volumes: this.volumes,
+  });
+  readonly statusManager: StatusManager = new StatusManager(
+    { ...this.ctx, podManager: this.podManager, podDeletionSafety: this.podDeletionSafety },
+    this.options,
+  );
+
+  // Probes. Probes and hooks reach a pod through its runtime: its address may not exist in this machine's network.
+  readonly dialer = new PortForwardDialer({
+    forward: forwardToPod({
+      ...this.ctx,
+      getUrl: (uid, port, signal) => this.runtime.getPortForward(uid, [port], signal),
+    }),
+    others: new NetworkDialer(),
+  });
+  readonly prober: ProbeManager = new ProbeManager(
+    {
+      ...this.ctx,
+      statusManager: this.statusManager,
+      prober: new Prober(
+        {
+          ...this.ctx,
+          recorder: this.recorder,
+          dialer: this.dialer,
+          runner: { runInContainer: (...args) => this.runtime.runInContainer(...args) },
+        },
+        this.options,
+      ),
+    },
+    this.options,
+  );
+
+  // The container runtime.
+  readonly runtimeState = new RuntimeState(this.deps.clock);
+  readonly reasonCache = new ReasonCache();
+  readonly backOff = new Backoff(this.deps.clock, CONTAINER_BACK_OFF);
+  readonly runtimeHelper = new KubeletRuntimeHelper(
+    {
+      ...this.objectManagers,
+      recorder: this.recorder,
+      services: () => this.services.syncedObjects,
+      allocatable: () => this.allocatable,
+      hostIps: () => [this.nodeIp],
+      volumes: this.volumes,
+      dns: this.#newDns(),
+    },
+    { rootDir: this.options.rootDir, nodeHostsFile: this.options.machine.hostsFile },
+  );
+  readonly runtime: KubeGenericRuntimeManager = this.#newRuntimeManager();
+  readonly runtimeUp = new RuntimeUp({ ...this.ctx, runtime: this.runtime, state: this.runtimeState });
+  readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
+  readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime });
+  readonly logManager = new ContainerLogManager(
+    { ...this.ctx, runtimeService: (this.deps.polling ?? this.deps.cri).runtime },
+    {
+      podLogsDirectory: podLogsDir(this.options.rootDir),
+      policy: this.options.logRotatePolicy ?? DEFAULT_LOG_ROTATE_POLICY,
+    },
+  );
+
+  // PLEG.
+  readonly plegEvents = new AsyncQueue<PodLifecycleEvent>(factFor("plegChannelCapacity", this.options.kubeVersion));
+  readonly pleg = new GenericPleg(
+    {
+      ...this.ctx,
+      runtime: new KubeRuntime({ service: new RemotePodReader((this.deps.polling ?? this.deps.cri).runtime) }),
+      cache: this.podCache,
+      events: this.plegEvents,
+    },
+    genericRelistDuration(this.options.kubeVersion),
+  );
+  readonly containerDeletor = new ContainerDeletor(
+    { ...this.ctx, runtime: this.runtime, onDeleted: () => this.pleg.relistSoon() },
+    Math.max(1, DEFAULT_GC_POLICY.maxPerPodContainer),
+    this.signal,
+  );
+
+  // Pod workers.
+  readonly activeDeadline = new ActiveDeadline({
+    ...this.ctx,
+    statusManager: this.statusManager,
+    recorder: this.recorder,
+  });
+  readonly workQueue = new BasicWorkQueue(this.deps.clock);
+  readonly podWorkers: PodWorkers = new PodWorkers(
+    {
+      ...this.ctx,
+      recorder: this.recorder,
+      workQueue: this.workQueue,
+      podCache: this.#workerPodCache(),
+      syncer: this.#newPodSyncer(),
+    },
+    this.options,
+  );
+
+  // Admission and the sync loop.
+  readonly admitHandlers = [
+    new PredicateAdmitHandler(
+      {
+        getNode: () => this.node,
+        admissionFailureHandler: new CriticalPodAdmissionHandler(
+          {
+            recorder: this.recorder,
+            evictPod: (pod, statusFunc) =>
+              killPodNow(
+                { ...this.ctx, podWorkers: this.podWorkers, recorder: this.recorder },
+                pod,
+                { isEvicted: true, statusFunc },
+                this.signal,
+              ),
+          },
+          this.options,
+        ),
+      },
+      { os: NODE_OS, kubeVersion: this.options.kubeVersion },
+    ),
+  ];
+  readonly handlers = new PodHandlers(
+    {
+      ...this.#common(),
+      containerDeletor: this.containerDeletor,
+      canAdmitPod: (active, pod) => canAdmitPod(this.admitHandlers, active, pod),
+    },
+    this.options,
+  );
+  readonly loop = this.#newSyncLoop();
+
+  constructor(deps: KubeletDeps, options: KubeletOptions, signal: AbortSignal) {
+    super(deps, options, signal);
+    this.runtimeState.addHealthCheck("PLEG", () => this.pleg.healthy());
+    deps.hooks?.made?.(this);
+  }
+
+  /** This kubelet's Node as the API server has it; else as it would register it. Mirrors getNodeAnyWay. */
+  get node(): NodeObject {
+    return this.nodes.objects[0] ?? this.deps.agent.initialNode();
+  }
+
+  get allocatable() {
+    return this.node.status?.allocatable ?? {};
+  }
+
+  #common() {
+    const { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, runtimeState, podDirs } = this;
+    const { runtime, prober, volumes, reasonCache, mirrorClient, backOff } = this;
+    const pods = { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, runtimeState, podDirs };
+    return { ...this.ctx, ...pods, runtime, prober, volumes, reasonCache, mirrorClient, backOff };
+  }
+
+  #newDns(): DnsConfigurer {
+    const { clusterDns, clusterDomain, machine, kubeVersion } = { ...DEFAULT_CLUSTER_DNS, ...this.options };
+    const options = {
+      clusterDns,
+      clusterDomain,
+      resolverConfig: machine.resolvConf,
+      nodeIps: [this.nodeIp],
+      kubeVersion,
     };
-  } catch (error) {
-    await close();
-    throw error;
+    return new DnsConfigurer({ recorder: this.recorder }, options);
+  }
+
+  #newRuntimeManager(): KubeGenericRuntimeManager {
+    const { cri } = this.deps;
+    const { kubeVersion, rootDir, resources } = this.options;
+    return new KubeGenericRuntimeManager(
+      {
+        ...this.ctx,
+        recorder: this.recorder,
+        runtimeService: cri.runtime,
+        imageService: cri.images,
+        runtimeHelper: this.runtimeHelper,
+        livenessManager: this.prober.livenessManager,
+        startupManager: this.prober.startupManager,
+        podStateProvider: {
+          isPodTerminationRequested: (podUid) => this.podWorkers.isPodTerminationRequested(podUid),
+          shouldPodContentBeRemoved: (podUid) => this.podWorkers.shouldPodContentBeRemoved(podUid),
+          shouldPodRuntimeBeRemoved: (podUid) => this.podWorkers.shouldPodRuntimeBeRemoved(podUid),
+        },
+        hookHttpClient: new DialingHookClient(this.dialer),
+      },
+      {
+        kubeVersion,
+        runtimeName: cri.version.runtimeName,
+        podLogsDirectory: podLogsDir(rootDir),
+        seccompProfileRoot: join(rootDir, "seccomp"),
+        memoryCapacityBytes: unitValue(resources.memory),
+      },
+    );
+  }
+
+  /** A worker that waits for a newer status makes PLEG relist now, not at the end of its period. */
+  #workerPodCache(): WorkerPodCache {
+    const { podCache, pleg, deps } = this;
+    const cache: WorkerPodCache = {
+      get: (podUid) => podCache.get(podUid),
+      getNewerThan: (podUid, minTimeMs, signal) => {
+        const found = podCache.getNewerThan(podUid, minTimeMs, signal);
+        if (podCache.waiting(podUid) > 0) pleg.relistSoon();
+        return found;
+      },
+    };
+    return deps.hooks?.podCache?.(cache) ?? cache;
+  }
+
+  #newPodSyncer(): KubeletPodSyncer {
+    const { objectManagers, tokens, pleg } = this;
+    return new KubeletPodSyncer(
+      {
+        ...this.#common(),
+        generateApiPodStatus: (pod, status, podIsTerminal) => this.#apiPodStatus(pod, status, podIsTerminal),
+        podWorkers: { isPodTerminationRequested: (podUid) => this.podWorkers.isPodTerminationRequested(podUid) },
+        objects: {
+          registerPod: (pod) => objectManagers.registerPod(pod),
+          unregisterPod: (pod) => {
+            objectManagers.unregisterPod(pod);
+            tokens.deleteServiceAccountToken(pod.metadata.uid);
+          },
+          getPullSecret: (namespace, name, signal) => objectManagers.getPullSecret(namespace, name, signal),
+        },
+        removeDeadContainers: (podUid) => this.#cleanUpContainersInPod(podUid, ""),
+        onChanged: () => pleg.relistSoon(),
+      },
+      this.options,
+    );
+  }
+
+  #apiPodStatus(pod: V1Pod, podStatus: PodStatus, podIsTerminal: boolean): V1PodStatus {
+    const { statusManager, prober, reasonCache, runtime, options, deps } = this;
+    const statusDeps = { ...this.ctx, statusManager, probeManager: prober, reasonCache };
+    const node = { runtimeName: runtime.type, kubeVersion: options.kubeVersion, hostIps: [this.nodeIp] };
+    const status = generateApiPodStatus(statusDeps, node, pod, podStatus, podIsTerminal);
+    return this.activeDeadline.apply(pod, deps.hooks?.podStatus?.(pod, status) ?? status);
+  }
+
+  #newSyncLoop(): SyncLoop {
+    const { handlers, podConfig, plegEvents, podDeletionSafety, prober } = this;
+    const common = this.#common();
+    const reclaimed = new ReclaimedPods({ ...common, podDeletionSafety }, this.signal);
+    return new SyncLoop({
+      ...common,
+      handler: {
+        handlePodAdditions: (pods) => handlers.handlePodAdditions(pods),
+        handlePodUpdates: (pods) => handlers.handlePodUpdates(pods),
+        handlePodRemoves: (pods) => handlers.handlePodRemoves(pods),
+        handlePodReconcile: (pods) => handlers.handlePodReconcile(pods),
+        handlePodSyncs: (pods) => handlers.handlePodSyncs(pods),
+        handlePodCleanups: (signal) => handlePodCleanups({ ...common, handlers }, signal),
+      },
+      channels: {
+        configCh: (signal) => podConfig.updates(signal),
+        plegCh: (signal) => plegEvents.iterate(signal),
+        livenessUpdates: (signal) => prober.livenessManager.updates(signal),
+        readinessUpdates: (signal) => prober.readinessManager.updates(signal),
+        startupUpdates: (signal) => prober.startupManager.updates(signal),
+      },
+      podsToSync: () => this.#podsToSync(),
+      // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the worker
+      // then removes what is left of the pod (syncTerminatedPod).
+      cleanUpContainersInPod: (podUid, exitedId) => {
+        if (!this.podWorkers.isPodCleaningUp(podUid)) this.#cleanUpContainersInPod(podUid, exitedId);
+      },
+      onContainerRemoved: (podUid) => reclaimed.look(podUid),
+    });
+  }
+
+  /** Pods whose work is due or whose deadline has passed. Mirrors getPodsToSync. */
+  #podsToSync(): V1Pod[] {
+    const due = new Set(this.workQueue.getWork());
+    return this.podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || this.activeDeadline.shouldSync(pod));
+  }
+
+  /** Mirrors cleanUpContainersInPod. */
+  #cleanUpContainersInPod(podUid: string, exitedContainerId: string): void {
+    const { status } = this.podCache.get(podUid);
+    const removeAll = this.podWorkers.shouldPodContentBeRemoved(podUid);
+    if (status !== undefined) this.containerDeletor.deleteContainersInPod(exitedContainerId, status, removeAll);
   }
 }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { type CriClient, createCriClient } from "../kubelet/cri/create-cri-client.js";
-import { type RunningKubelet, startKubelet } from "../kubelet/kubelet.js";
+import type { KubeletHooks, NodeMachine } from "../kubelet/kubelet.js";
 import type { LogRotatePolicy } from "../kubelet/logs/container-log-manager.js";
-import type { NodeMachine, PartsHooks } from "../kubelet/sync/parts.js";
+import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
 import type { RunningRuntime } from "../runtime/start.js";
 import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
@@ -34,7 +34,7 @@ export interface StartNodeOptions {
   readonly machineRuntime?: RunningRuntime;
   /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
   readonly isSimulated?: boolean;
-  readonly hooks?: PartsHooks;
+  readonly hooks?: KubeletHooks;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */

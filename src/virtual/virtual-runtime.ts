@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveCri } from "../cri/server.js";
-import type { KubeletParts, PartsHooks } from "../kubelet/sync/parts.js";
+import type { Kubelet, KubeletHooks } from "../kubelet/kubelet.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
@@ -28,7 +28,7 @@ export interface VirtualRuntime {
   readonly endpoint: string;
   readonly pods: VirtualPods;
   /** how its kubelet learns of progress and results */
-  readonly hooks: PartsHooks;
+  readonly hooks: KubeletHooks;
   /** Abandons all work, removes the socket. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -58,7 +58,7 @@ export async function startVirtualRuntime(
     },
     options,
   );
-  const hooks: PartsHooks = {
+  const hooks: KubeletHooks = {
     made: (parts) => {
       link.parts = parts;
     },
@@ -87,7 +87,7 @@ export async function startVirtualRuntime(
 
 /** Tells the kubelet that a pod has something new to show: an end at once, progress no more than once a second. */
 class KubeletLink {
-  parts: KubeletParts | undefined;
+  parts: Kubelet | undefined;
   readonly #waiting = new Set<string>();
   readonly #stop = new AbortController();
 

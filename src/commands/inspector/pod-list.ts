@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { KubeletParts } from "../../kubelet/sync/parts.js";
+import type { Kubelet } from "../../kubelet/kubelet.js";
 import { CONFIG_HASH_ANNOTATION, getPodSource, isStaticPod, podText } from "../../kubelet/types/pod-update.js";
 
 /** One pod of a kubelet as its pod manager has it, with what the status manager says of it. */
@@ -18,7 +18,7 @@ export interface ListedPod {
 }
 
 /** The pods that the kubelet should have, each with its mirror pod, by name. */
-export function listPods({ podManager, statusManager }: KubeletParts): ListedPod[] {
+export function listPods({ podManager, statusManager }: Kubelet): ListedPod[] {
   return podManager
     .getPods()
     .map((pod): ListedPod => {
@@ -38,7 +38,7 @@ export function listPods({ podManager, statusManager }: KubeletParts): ListedPod
 }
 
 /** The pod of this kind that was added last. */
-export function newestPod({ podManager }: KubeletParts, kind: "regular" | "mirror"): V1Pod | undefined {
+export function newestPod({ podManager }: Kubelet, kind: "regular" | "mirror"): V1Pod | undefined {
   const { pods, mirrorPods } = podManager.getPodsAndMirrorPods();
   return kind === "mirror" ? mirrorPods.at(-1) : pods.filter((pod) => !isStaticPod(pod)).at(-1);
 }

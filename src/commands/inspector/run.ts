@@ -5,7 +5,7 @@ import type { CliContext } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
-import type { KubeletParts, PartsHooks } from "../../kubelet/sync/parts.js";
+import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import { planJoin } from "../../testbed/join-plan.js";
 import { startNode } from "../../testbed/node.js";
 import { PodFixture } from "../../testbed/pod-fixture.js";
@@ -32,7 +32,7 @@ export interface OpenInspector {
   /** of the inspector itself */
   readonly trace: Trace;
   readonly nodeName: string;
-  readonly parts: KubeletParts;
+  readonly parts: Kubelet;
   /** as the administrator */
   readonly admin: KubeClient;
   readonly fixture: PodFixture;
@@ -44,7 +44,7 @@ export interface InspectorPlan {
   readonly options: InspectorOptions;
   readonly levelOf: LevelInInspector;
   /** between the kubelet's parts; made before they are */
-  readonly hooks?: (deps: { readonly clock: Clock; readonly trace: Trace }) => PartsHooks;
+  readonly hooks?: (deps: { readonly clock: Clock; readonly trace: Trace }) => KubeletHooks;
   /** name of the pod that a folder of the inspector's own begins with */
   readonly firstManifest?: string;
   /** @returns what runs as long as the inspector is open; each ends when its signal aborts */
@@ -98,7 +98,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       await own.mark(command, context.signal);
       await using kubeconfig = await openKubeconfig(joinPlan, target);
       sayHow(trace, nodeName, kubeconfig.path, fixture.folder);
-      const { parts } = node.kubelet;
+      const { kubelet: parts } = node.kubelet;
       await stay({ context, clock, trace, nodeName, parts, admin, fixture }, plan, node.done);
     });
   } finally {

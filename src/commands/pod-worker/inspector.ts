@@ -1,6 +1,6 @@
+import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
-import type { KubeletParts, PartsHooks } from "../../kubelet/sync/parts.js";
 import { podText } from "../../kubelet/types/pod-update.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
@@ -35,8 +35,8 @@ export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
 /** A inspector's view of the workers: made before the kubelet is. */
 export class WorkerInspector {
   cache: WatchedCache | undefined;
-  readonly hooks: PartsHooks;
-  #parts: KubeletParts | undefined;
+  readonly hooks: KubeletHooks;
+  #parts: Kubelet | undefined;
 
   constructor(
     deps: { readonly clock: Clock; readonly trace: Trace },

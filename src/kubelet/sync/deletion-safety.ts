@@ -3,12 +3,12 @@ import type { Trace } from "../../trace/trace.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodDeletionSafetyProvider } from "../status/status-writer.js";
 import { podText } from "../types/pod-update.js";
-import type { PodVolumes } from "./ports.js";
+import type { VolumeManager } from "../volumes/volume-manager.js";
 
 export interface DeletionSafetyDeps {
   readonly podWorkers: () => { couldHaveRunningContainers(podUid: string): boolean };
   readonly podCache: Pick<PodCache, "get">;
-  readonly volumes: Pick<PodVolumes, "podVolumesExist">;
+  readonly volumes: Pick<VolumeManager, "podVolumesExist">;
   readonly trace: Trace;
 }
 

@@ -8,10 +8,11 @@ import type { MirrorClient } from "../pod/mirror-client.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
 import type { PodWorkerState } from "../podworkers/sync-status.js";
+import type { ProbeManager } from "../prober/manager.js";
+import type { VolumeManager } from "../volumes/volume-manager.js";
 import { isAdmittedPodTerminal } from "./active-pods.js";
 import type { PodDirs } from "./pod-dirs.js";
 import type { PodHandlers } from "./pod-handlers.js";
-import type { PodProber, PodVolumes } from "./ports.js";
 
 const UPSTREAM = { file: "pkg/kubelet/kubelet_pods.go", func: "HandlePodCleanups" };
 /** Orphans are ended at once: nobody waits for them. */
@@ -25,8 +26,8 @@ export interface HousekeepingDeps {
     removeOrphanedStatuses(podUids: ReadonlySet<string>): void;
   };
   readonly runtime: { getPods(all: boolean, signal: AbortSignal): Promise<readonly Pod[]> };
-  readonly prober: Pick<PodProber, "cleanupPods">;
-  readonly volumes: Pick<PodVolumes, "podVolumesExist">;
+  readonly prober: Pick<ProbeManager, "cleanupPods">;
+  readonly volumes: Pick<VolumeManager, "podVolumesExist">;
   readonly mirrorClient: Pick<MirrorClient, "deleteMirrorPod">;
   readonly podDirs: Pick<PodDirs, "listPods" | "removePodDir">;
   readonly handlers: Pick<PodHandlers, "dispatchWork">;

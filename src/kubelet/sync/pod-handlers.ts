@@ -5,13 +5,13 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { PodAdmitResult } from "../lifecycle-admission/admit.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
 import { needToReconcilePodReadiness } from "../status/generate.js";
 import { isMirrorPod, podText, type SyncPodType } from "../types/pod-update.js";
 import { filterOutInactivePods } from "./active-pods.js";
 import type { ContainerDeletor } from "./container-deletor.js";
-import type { AdmitPod } from "./ports.js";
 
 const FILE = "pkg/kubelet/kubelet.go";
 
@@ -25,7 +25,8 @@ export interface PodHandlersDeps {
   readonly podCache: Pick<PodCache, "get">;
   readonly containerDeletor: Pick<ContainerDeletor, "deleteContainersInPod">;
   readonly sourcesReady: { allReady(): boolean };
-  readonly canAdmitPod: AdmitPod;
+  /** May the pod run beside the active ones? Mirrors canAdmitPod. */
+  readonly canAdmitPod: (activePods: readonly V1Pod[], pod: V1Pod) => Promise<PodAdmitResult>;
   readonly recorder: PodEventRecorder;
   readonly clock: Clock;
   readonly trace: Trace;

@@ -4,9 +4,11 @@ import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
-import type { Pod } from "../container/runtime.js";
+import type { Pod, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
+import type { ReasonCache } from "../kubelet-pods/reason-cache.js";
 import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
 import type { MirrorClient } from "../pod/mirror-client.js";
 import {
@@ -16,24 +18,26 @@ import {
   type SyncTerminatedPodWork,
   type SyncTerminatingPodWork,
 } from "../podworkers/update.js";
+import type { ProbeManager } from "../prober/manager.js";
 import { isStaticPod, podText } from "../types/pod-update.js";
+import type { VolumeManager } from "../volumes/volume-manager.js";
 import type { PodDirs } from "./pod-dirs.js";
-import type { GenerateApiPodStatus, PodObjects, PodProber, PodVolumes, ReasonCachePort } from "./ports.js";
 import { aggregateText } from "./runtime-state.js";
 
 const FILE = "pkg/kubelet/kubelet.go";
 
 export interface PodSyncerDeps {
   readonly runtime: Pick<KubeGenericRuntime, "syncPod" | "killPod" | "getPodStatus">;
-  readonly generateApiPodStatus: GenerateApiPodStatus;
+  /** @param podIsTerminal no container of the pod will be started any more */
+  readonly generateApiPodStatus: (pod: V1Pod, podStatus: PodStatus, podIsTerminal: boolean) => V1PodStatus;
   readonly statusManager: { setPodStatus(pod: V1Pod, status: V1PodStatus): void; terminatePod(pod: V1Pod): void };
   readonly podWorkers: { isPodTerminationRequested(podUid: string): boolean };
   readonly runtimeState: { networkErrors(): readonly string[] };
   readonly mirrorClient: Pick<MirrorClient, "reconcile">;
-  readonly reasonCache: ReasonCachePort;
-  readonly prober: PodProber;
-  readonly volumes: PodVolumes;
-  readonly objects: PodObjects;
+  readonly reasonCache: Pick<ReasonCache, "update">;
+  readonly prober: Pick<ProbeManager, "addPod" | "stopLivenessAndStartup" | "removePod">;
+  readonly volumes: Pick<VolumeManager, "waitForAttachAndMount" | "waitForUnmount" | "podVolumesExist">;
+  readonly objects: Pick<PodObjectManagers, "registerPod" | "unregisterPod" | "getPullSecret">;
   readonly podDirs: Pick<PodDirs, "makePodDataDirs">;
   readonly recorder: PodEventRecorder;
   readonly backOff: Backoff;

@@ -5,25 +5,11 @@ import { LabError } from "../../util/errors.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { kubeletServerCertificate } from "../certificate/kubelet.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
+import type { Kubelet, KubeletOptions } from "../kubelet.js";
 import { DEFAULT_CLUSTER_DNS } from "../network/dns.js";
 import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KUBELET_PORT, KubeletServer } from "../server/server.js";
-import type { KubeletParts } from "./parts.js";
-
-export interface ServeOptions {
-  readonly nodeName: string;
-  readonly nodeIp: string;
-  readonly rootDir: string;
-  /** 0: a free one; undefined: 10250, or a free one where that is taken */
-  readonly port?: number;
-  /** `1.25` */
-  readonly kubeVersion: string;
-  /** the cluster signs its certificate; default: it signs its own */
-  readonly rotateServerCertificates?: boolean;
-  readonly clusterDns?: readonly string[];
-  readonly clusterDomain?: string;
-}
 
 /** The kubelet's server, with what decides who may use it. */
 export interface OpenServer {
@@ -42,33 +28,31 @@ export interface OpenServer {
  * Mirrors startKubelet in cmd/kubelet/app/server.go (ListenAndServe), InitializeTLS and BuildAuth.
  * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written
  */
-export async function openServer(parts: KubeletParts, options: ServeOptions): Promise<OpenServer> {
-  const { deps, podManager, statusManager, modules, loop } = parts;
-  const { client, cri, clock, trace, random } = deps;
-  const { nodeName, nodeIp, rootDir, kubeVersion } = options;
+export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
+  const { podManager, statusManager, runtime, loop, options, nodeIp, ctx, client } = kubelet;
+  const { cri } = kubelet.deps;
+  const { clock, trace } = ctx;
+  const { nodeName, rootDir, kubeVersion } = options;
   const folder = join(rootDir, "pki");
   // A folder of its own: its files have the names that those of the client's certificate have.
   const store =
     options.rotateServerCertificates === true ? await openCertificateStore(join(folder, "serving")) : undefined;
   const pair =
     store === undefined
-      ? await selfSignedServingPair(
-          { clock, random, trace },
-          { certDirectory: folder, host: nodeName, alternateIps: [nodeIp] },
-        )
+      ? await selfSignedServingPair(ctx, { certDirectory: folder, host: nodeName, alternateIps: [nodeIp] })
       : undefined;
   const host = new KubeletHost(
     {
       podManager,
       statusManager,
-      runtime: modules.runtime,
+      runtime,
       service: cri.runtime,
       stats: cri.stats,
       clock,
       trace,
       latestLoopEntryMs: () => loop.lastIterationMs,
     },
-    { nodeName, configuration: configurationOf(options) },
+    { nodeName, configuration: configurationOf(options, nodeIp) },
   );
   const { caPem } = client.config;
   const auth = new KubeletAuth({ client, clock, trace }, { nodeName, ...defined({ clientCaPem: caPem }) });
@@ -94,14 +78,14 @@ export async function openServer(parts: KubeletParts, options: ServeOptions): Pr
       { store, onCertificate: (fresh) => server.useCertificate(fresh) },
       { nodeName, kubeVersion, addresses: [nodeName, nodeIp] },
     );
-    return runCertificateManager({ client, clock, random, trace }, config, signal);
+    return runCertificateManager(ctx, config, signal);
   };
   return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
 }
 
-/** In the fields of kubelet.config.k8s.io/v1beta1, as far as they are not defaults of which nothing depends here. */
-function configurationOf(options: ServeOptions): Readonly<Record<string, unknown>> {
-  const { nodeIp, port, rotateServerCertificates } = options;
+/** In the fields of kubelet.config.k8s.io/v1beta1: those that this kubelet knows. */
+function configurationOf(options: KubeletOptions, nodeIp: string): Readonly<Record<string, unknown>> {
+  const { port, rotateServerCertificates } = options;
   const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };
   return {
     address: nodeIp,

@@ -27,7 +27,7 @@ const WALKED: readonly RegExp[] = [
   /statusManager\.#writer\.#versions$/,
   /[cC]ache\.#pods$/,
   /[cC]ache\.#waiters$/,
-  /#workQueue\.#/,
+  /workQueue\.#/,
   /[tT]okens\.#tokens$/,
   /configMaps\.cache\.#items$/,
   /prober\.#workers$/,
@@ -154,14 +154,14 @@ async function count(lab: Lab): Promise<Counts> {
   const resources: Record<string, number> = {};
   for (const type of process.getActiveResourcesInfo()) resources[type] = (resources[type] ?? 0) + 1;
   return {
-    sizes: await privateSizes({ parts: kubelet.parts }),
+    sizes: await privateSizes({ kubelet: kubelet.kubelet }),
     resources,
-    abortListeners: getEventListeners(kubelet.parts.signal, "abort").length,
+    abortListeners: getEventListeners(kubelet.kubelet.signal, "abort").length,
     heapMb: process.memoryUsage().heapUsed / 1_000_000,
   };
 }
 
 function isAtRest(lab: Lab): boolean {
-  const parts = lab.node.kubelet?.parts;
-  return lab.runtime.snapshot().sandboxes.length === 0 && parts?.podWorkers.views().length === 0;
+  const kubelet = lab.node.kubelet?.kubelet;
+  return lab.runtime.snapshot().sandboxes.length === 0 && kubelet?.podWorkers.views().length === 0;
 }

@@ -25,7 +25,7 @@ const showsSettings = {
 const objectsOf = (lab: Lab) => {
   const { kubelet } = lab.node;
   assert.ok(kubelet);
-  return kubelet.parts.modules.objectManagers.configMaps;
+  return kubelet.kubelet.objectManagers.configMaps;
 };
 const listsAmong = (asked: readonly string[]) => asked.filter((one) => one === "GET list").length;
 

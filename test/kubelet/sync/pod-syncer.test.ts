@@ -76,7 +76,6 @@ function start(kubeVersion = "1.25") {
       addPod: () => done.push("probe"),
       stopLivenessAndStartup: () => done.push("stop probes"),
       removePod: () => done.push("no probes"),
-      cleanupPods: () => {},
     },
     volumes: {
       waitForAttachAndMount: async () => {

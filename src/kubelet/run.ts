@@ -1,0 +1,227 @@
+import { ChildAbort } from "../util/abort.js";
+import { defined } from "../util/defined.js";
+import { isAbortError, messageOf } from "../util/errors.js";
+import { allUntilOneEnds, orAborted, waitAtMost } from "../util/loops.js";
+import { Kubelet, type KubeletDeps, type KubeletOptions } from "./kubelet.js";
+import { KUBELET_PORT } from "./server/server.js";
+import { collectGarbage } from "./sync/garbage-collection.js";
+import { podSources } from "./sync/pod-sources.js";
+import { type OpenServer, openServer } from "./sync/serve.js";
+import { isStaticPod } from "./types/pod-update.js";
+
+/** How often a new kubelet checks whether it is ready, and for how long. Mirrors fastStatusUpdateOnce and nodeReadyGracePeriod. */
+const FAST_STATUS_PERIOD_MS = 100;
+const NODE_READY_GRACE_PERIOD_MS = 120_000;
+/** How long the start waits for the node to be ready. */
+const START_PATIENCE_MS = 2_000;
+/** How long the end waits for events that the API server does not take. */
+const END_PATIENCE_MS = 2_000;
+
+/** A kubelet that has registered its node and runs its pods. */
+export interface RunningKubelet {
+  readonly nodeName: string;
+  /** `https://127.0.0.1:6443` */
+  readonly apiServer: string;
+  /** of its own server: `https://127.0.0.1:10250` */
+  readonly url: string;
+  readonly kubelet: Kubelet;
+  /** no problem with the runtime or its network */
+  isReady(): boolean;
+  /** Rejects when the kubelet cannot go on; resolves when it was closed. */
+  readonly done: Promise<void>;
+  /** Stops. Pods stay as they are: the next kubelet of this node goes on with them. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate is
+ * its only identity.
+ *
+ * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
+ * Differs: the lease comes after the registration (see NodeAgent); the start waits up to 2 s for the node to be Ready.
+ * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*; the signal's reason
+ */
+export async function startKubelet(
+  deps: KubeletDeps,
+  options: KubeletOptions,
+  signal: AbortSignal,
+): Promise<RunningKubelet> {
+  signal.throwIfAborted();
+  const { agent, trace } = deps;
+  const stop = new ChildAbort(signal);
+  const run = new KubeletRun(new Kubelet(deps, options, stop.signal));
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    stop[Symbol.dispose]();
+    closed ??= run.close(stop);
+    return closed;
+  };
+  try {
+    const { url } = await run.serve();
+    const done = trace.detached(() => run.run());
+    const upstream = { file: "pkg/kubelet/kubelet.go", func: "Run" };
+    await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
+      // A loop that ends, ends the start.
+      await Promise.race([run.register(), done]);
+    });
+    return {
+      nodeName: options.nodeName,
+      apiServer: agent.client.config.server,
+      url,
+      kubelet: run.kubelet,
+      isReady: () => run.problems().length === 0,
+      done,
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A kubelet from its start to its end. Mirrors Run in pkg/kubelet/kubelet.go. */
+class KubeletRun {
+  #server: OpenServer | undefined;
+  #setRegistered: () => void = () => {};
+  readonly #isRegistered = new Promise<void>((resolve) => {
+    this.#setRegistered = resolve;
+  });
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(readonly kubelet: Kubelet) {
+    const { agent, cri } = kubelet.deps;
+    const { runtimeName, runtimeVersion } = cri.version;
+    agent.reportFrom({
+      health: () => ({ problems: this.problems() }),
+      facts: () => ({
+        containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
+        kubeletPort: this.#server?.port ?? KUBELET_PORT,
+        images: kubelet.images.list,
+      }),
+    });
+  }
+
+  /** Why the node is not Ready; empty: it is. Mirrors ReadyCondition in pkg/kubelet/nodestatus/setters.go. */
+  problems(): string[] {
+    const { runtimeState } = this.kubelet;
+    return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()];
+  }
+
+  /** Starts the server: the node's status contains its port. */
+  async serve(): Promise<OpenServer> {
+    this.#server = await openServer(this.kubelet);
+    return this.#server;
+  }
+
+  /** All loops, in upstream's order. Resolves when the signal aborts; rejects with what ended one of them. */
+  run(): Promise<void> {
+    const { kubelet } = this;
+    const rotate = this.#server?.rotate;
+    const loops: ((signal: AbortSignal) => Promise<void>)[] = [
+      (signal) => kubelet.runtimeUp.run(signal),
+      (signal) => kubelet.statusManager.run(signal),
+      (signal) => kubelet.pleg.run(signal),
+      (signal) => kubelet.nodes.run(signal),
+      (signal) => kubelet.services.run(signal),
+      (signal) => kubelet.objectManagers.run(signal),
+      (signal) => kubelet.images.run(signal),
+      (signal) =>
+        collectGarbage({ ...kubelet.deps, runtime: kubelet.runtime, sourcesReady: kubelet.sourcesReady }, signal),
+      (signal) => kubelet.logManager.run(signal),
+      (signal) => this.#keepNode(signal),
+      ...(rotate === undefined ? [] : [(signal: AbortSignal) => kubelet.ctx.trace.detached(() => rotate(signal))]),
+      ...podSources(kubelet),
+      (signal) => kubelet.loop.run(signal),
+    ];
+    this.#running = allUntilOneEnds(kubelet.signal, loops).catch((error: unknown) => {
+      if (!kubelet.signal.aborted) throw error;
+    });
+    // `done` is awaited later.
+    this.#running.catch(() => {});
+    return this.#running;
+  }
+
+  /** Registers the node and reports its first status and lease. */
+  async register(): Promise<void> {
+    const { deps, options, signal } = this.kubelet;
+    const { agent, trace } = deps;
+    const isNew = options.isNodeKept !== true;
+    if (isNew) {
+      agent.birthCry();
+      await agent.register(signal);
+    }
+    agent.recordEvent("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods");
+    await this.#untilReady(START_PATIENCE_MS);
+    const problems = this.problems();
+    if (problems.length > 0) {
+      const message = `the node is not ready: ${problems.join(", ")}`;
+      const hint = "It registers as NotReady; its status is written as soon as that changes.";
+      trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    }
+    await agent.reportReady(signal);
+    if (isNew) await agent.renewOnce(signal);
+    this.#setRegistered();
+    this.#registerStaticPods();
+  }
+
+  /**
+   * Mirror pods need their Node: syncs the static pods that were started before it existed.
+   * Mirrors fastStaticPodsRegistration of later releases: in v1.25 the next resync (a minute) creates the mirror pods.
+   */
+  #registerStaticPods(): void {
+    const { podManager, handlers } = this.kubelet;
+    const withoutMirror = podManager.getPods().filter((pod) => {
+      return isStaticPod(pod) && podManager.getMirrorPodByPod(pod) === undefined;
+    });
+    handlers.handlePodSyncs(withoutMirror);
+  }
+
+  async #keepNode(signal: AbortSignal): Promise<void> {
+    const { deps, options } = this.kubelet;
+    const { agent, store } = deps;
+    const { expirationSeconds, isNodeKept = false } = options;
+    await orAborted(this.#isRegistered, signal);
+    if (isNodeKept) return this.#fastStatusUpdateOnce(signal);
+    const keep = (inner: AbortSignal) =>
+      store === undefined ? agent.keepAlive(inner) : agent.keep(store, defined({ expirationSeconds }), inner);
+    await allUntilOneEnds(signal, [(inner) => this.#fastStatusUpdateOnce(inner), keep]);
+  }
+
+  /** Reports a node that was not ready when it registered as soon as it is; then waits until `signal` aborts. */
+  async #fastStatusUpdateOnce(signal: AbortSignal): Promise<void> {
+    if (this.problems().length > 0 && (await this.#untilReady(NODE_READY_GRACE_PERIOD_MS))) {
+      await this.kubelet.deps.agent.reportReady(signal);
+    }
+    await orAborted(new Promise<never>(() => {}), signal);
+  }
+
+  async #untilReady(patienceMs: number): Promise<boolean> {
+    const { ctx, signal } = this.kubelet;
+    const endMs = ctx.clock.now() + patienceMs;
+    while (this.problems().length > 0) {
+      if (ctx.clock.now() >= endMs) return false;
+      await ctx.clock.sleep(FAST_STATUS_PERIOD_MS, signal);
+    }
+    return true;
+  }
+
+  async close(stop: AbortController): Promise<void> {
+    const { kubelet } = this;
+    stop.abort();
+    await this.#server?.close();
+    await kubelet.podWorkers.close();
+    await kubelet.prober.close();
+    await kubelet.objectManagers.close();
+    try {
+      await this.#running;
+    } catch (error) {
+      // `done` rejects with it; here it is only noted.
+      const fact = { kind: "error", message: messageOf(error) } as const;
+      if (!isAbortError(error)) kubelet.ctx.trace.emit(fact, { actor: "kubelet", level: 2 });
+    }
+    const left = kubelet.containerDeletor.idle().then(() => kubelet.recorder.flush());
+    await waitAtMost(kubelet.ctx.clock, END_PATIENCE_MS, left);
+  }
+}
