@@ -11,10 +11,16 @@ export const BANNER = {
 /** What packages load only for features that are not used: tar's compressions (just-bash), gRPC's channelz (grpc-js). */
 const UNUSED = ["@mongodb-js/zstd", "node-liblzma", "@grpc/proto-loader"];
 
-/**
- * Keeps of @kubernetes/client-node what its KubeConfig needs: not the generated API, which has no effects of its own, and not
- * the URL parser with Unicode's tables, which Node has built in. The SOCKS agent is evaluated when a kubeconfig needs it.
- */
+/** Modules in place of what client-node imports: Node has URL built in, and the others are evaluated when they are used. */
+const CLIENT_NODE_IMPORTS = {
+  "whatwg-url": "module.exports = { URL };",
+  "js-yaml": 'export default { load: (text, options) => require("js-yaml").load(text, options) };',
+  "socks-proxy-agent": `export function SocksProxyAgent(...options) {
+    return new (require("socks-proxy-agent").SocksProxyAgent)(...options);
+  }`,
+};
+
+/** Keeps of @kubernetes/client-node what its KubeConfig needs: the generated API has no effects of its own and is dropped. */
 const CLIENT_NODE = {
   name: "client-node",
   setup(bundler) {
@@ -23,18 +29,13 @@ const CLIENT_NODE = {
         ? { path: join(resolveDir, path), sideEffects: false }
         : undefined,
     );
-    bundler.onResolve({ filter: /^(whatwg-url|socks-proxy-agent)$/ }, ({ path, kind, resolveDir }) =>
-      path === "whatwg-url" || kind === "import-statement"
+    bundler.onResolve({ filter: /./ }, ({ path, namespace, resolveDir }) =>
+      path in CLIENT_NODE_IMPORTS && namespace === "file"
         ? { path, namespace: "client-node", pluginData: resolveDir }
         : undefined,
     );
-    bundler.onLoad({ filter: /^whatwg-url$/, namespace: "client-node" }, () => ({
-      contents: "module.exports = { URL };",
-    }));
-    bundler.onLoad({ filter: /^socks-proxy-agent$/, namespace: "client-node" }, ({ path, pluginData }) => ({
-      contents: `export function SocksProxyAgent(...options) {
-        return new (require(${JSON.stringify(path)}).SocksProxyAgent)(...options);
-      }`,
+    bundler.onLoad({ filter: /./, namespace: "client-node" }, ({ path, pluginData }) => ({
+      contents: CLIENT_NODE_IMPORTS[path],
       resolveDir: pluginData,
     }));
   },
