@@ -36,7 +36,7 @@ export interface DerRow {
 /** The meaning of a value at one place in a structure. Everything is optional: an unknown place is shown by its tag alone. */
 export interface Shape {
   readonly label?: string;
-  /** the value of a primitive in words; default: by its tag */
+  /** the text for a primitive; default: by its tag */
   readonly value?: (node: DerNode) => string;
   /** shown for a constructed value without children */
   readonly empty?: string;
@@ -107,7 +107,7 @@ function visit(der: Buffer, { offset, header, node }: Place, shape: Shape, depth
   }
 }
 
-/** The value of a primitive in words; "" for a string that wraps other values. */
+/** The text for a primitive; "" for a string that wraps other values. */
 function valueText(node: DerNode, shape: Shape): string {
   return shape.value?.(node) ?? (shape.wraps === true ? "" : plainValue(node));
 }
@@ -142,7 +142,7 @@ function tagName({ tagClass, type }: DerNode): string {
   }
 }
 
-/** The value of a primitive in words. */
+/** The text for a primitive by its tag. */
 function plainValue(node: DerNode): string {
   const content = contentOf(node);
   if (node.tagClass !== asn1.Class.UNIVERSAL) return hexValue(content);

@@ -126,7 +126,7 @@ export function readHeader(bytes: Buffer, offset: number): DerHeader {
   };
 }
 
-/** The values inside a constructed one; none inside a primitive. */
+/** The children of a constructed value; an empty list for a primitive. */
 export function childrenOf(node: DerNode | undefined): readonly DerNode[] {
   return Array.isArray(node?.value) ? node.value : [];
 }

@@ -35,7 +35,7 @@ const client = await createClientCertificate(ca, deps, {
 });
 const server = await createApiServerCertificate(ca, deps);
 
-test("node's own reader finds in our certificates what we put in", () => {
+test("node:crypto reads the fields that we wrote into a certificate", () => {
   const seen = new X509Certificate(client.certificatePem);
   assert.equal(seen.subject, "O=devs + O=admins\nCN=jane");
   assert.equal(seen.issuer, "CN=kubernetes");
@@ -82,7 +82,7 @@ describe("judging a certificate", () => {
     ["good for any purpose", client.certificatePem, ca.certificatePem, START_MS, undefined, undefined],
     ["in its last second", client.certificatePem, ca.certificatePem, START_MS + 3_600_999, "client auth", undefined],
     [
-      "just over",
+      "just expired",
       client.certificatePem,
       ca.certificatePem,
       START_MS + 3_601_000,
@@ -90,7 +90,7 @@ describe("judging a certificate", () => {
       `${expired} 2026-01-01T01:00:01Z is after 2026-01-01T01:00:00Z`,
     ],
     [
-      "not yet",
+      "not valid yet",
       client.certificatePem,
       ca.certificatePem,
       START_MS - day,
@@ -106,7 +106,7 @@ describe("judging a certificate", () => {
       "x509: certificate signed by unknown authority",
     ],
     [
-      "a server's, shown by a client",
+      "a server's certificate, presented by a client",
       server.certificatePem,
       ca.certificatePem,
       START_MS,
@@ -123,7 +123,7 @@ describe("judging a certificate", () => {
 });
 
 describe("requests", () => {
-  test("every byte that is changed breaks the signature or the structure", async () => {
+  test("a change of any byte breaks the signature or the structure", async () => {
     const key = await generatePrivateKey("ec");
     const request = parseCertificateRequestPem(
       createCertificateRequest(key, { subject: { commonName: "x", organization: [] } }),
@@ -143,7 +143,7 @@ describe("requests", () => {
     );
   });
 
-  test("the words of Go for what is no request", () => {
+  test("Go's errors for a text that is not a request", () => {
     const rubbish = encodePem("CERTIFICATE REQUEST", Buffer.alloc(3));
     for (const [pem, message] of [
       ["hello", "PEM block type must be CERTIFICATE REQUEST"],
@@ -192,7 +192,7 @@ describe("names", () => {
   });
 });
 
-test("usages: bits and purposes, in Go's order, the unknown ones named", () => {
+test("usages: bits and purposes in Go's order, and the unknown usages", () => {
   assert.deepEqual(
     splitUsages([
       "client auth",
@@ -212,7 +212,7 @@ test("usages: bits and purposes, in Go's order, the unknown ones named", () => {
   );
 });
 
-test("a key matches its own certificate only, and rubbish matches nothing", async () => {
+test("a key matches its own certificate only, and an unreadable key or certificate matches nothing", async () => {
   const key = await generatePrivateKey("ec");
   assert.ok(keyMatchesCertificate(client.privateKeyPem, client.certificatePem));
   for (const [keyPem, certificatePem] of [
@@ -231,7 +231,7 @@ test("keys are written as upstream writes them", async () => {
   assert.match(privateKeyPem(await generatePrivateKey("rsa")), /^-----BEGIN RSA PRIVATE KEY-----\n/);
 });
 
-test("the pinned hash is of the public key, whatever certificate carries it", async () => {
+test("the pinned hash depends on the public key only, not on its certificate", async () => {
   assert.match(publicKeyHash(ca.certificatePem), /^sha256:[0-9a-f]{64}$/);
   assert.equal(publicKeyHash(ca.certificatePem), publicKeyHash(parseCertificatePem(ca.certificatePem)));
   assert.notEqual(publicKeyHash(ca.certificatePem), publicKeyHash(otherCa.certificatePem));

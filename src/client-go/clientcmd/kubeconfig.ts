@@ -65,7 +65,7 @@ export async function loadRealKubeconfig(
 }
 
 /**
- * The CA (PEM) of the first cluster in a kubeconfig that a server sent, such as that of cluster-info; undefined if it has none.
+ * The CA (PEM) of the first cluster in a kubeconfig from a server, such as that of cluster-info; undefined if it has no CA.
  * File names in it are ignored.
  * @param what for error messages: `of cluster-info`
  * @throws LabError BAD_FILE

@@ -2,7 +2,7 @@ import { isStatus } from "../../apimachinery/api/meta.js";
 import { LabError, type LabErrorCode } from "../../util/errors.js";
 import type { KubeResponse } from "./client.js";
 
-/** What the server says in an answer that is not a success: a Status's message, or the text as it is, or the number. */
+/** The error message of a response: a Status's message, the plain text, or the status code. */
 export function statusMessage(response: KubeResponse): string {
   const { body, status } = response;
   if (isStatus(body) && body.message !== undefined && body.message !== "") return body.message;
@@ -10,18 +10,18 @@ export function statusMessage(response: KubeResponse): string {
   return `HTTP status ${status}`;
 }
 
-/** `NotFound`, `Conflict`, ...: the machine readable half of a Status. */
+/** The reason of a Status: `NotFound`, `Conflict`, … */
 export function statusReason(response: KubeResponse): string | undefined {
   return isStatus(response.body) ? response.body.reason : undefined;
 }
 
-/** Whether it is a 2xx. */
+/** True for a 2xx. */
 export function isSuccess(response: KubeResponse): boolean {
   return response.status >= 200 && response.status < 300;
 }
 
 /**
- * The LabError for an answer that is not a success.
+ * The LabError for an unsuccessful response.
  * @param request `GET /api/v1/nodes/n1`
  */
 export function refusal(response: KubeResponse, request: string, identity: string): LabError {
@@ -34,7 +34,7 @@ export function refusal(response: KubeResponse, request: string, identity: strin
   return new LabError(code, text, hint);
 }
 
-/** RBAC, Node and Webhook authorizers all end in these words of the API server; what admission refuses has others. */
+/** The API server's text for all authorizers (RBAC, Node, Webhook); admission uses other texts. */
 const NOT_AUTHORIZED = / cannot [a-z]+ (resource|path) /;
 
 function explanation(

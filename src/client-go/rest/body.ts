@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** The whole body of an answer: parsed where it says it is JSON, else the text. */
+/** The whole body of a response: parsed if its header names JSON, otherwise as text. */
 export async function readBody(response: IncomingMessage): Promise<unknown> {
   const chunks = await readChunks(response);
   const text = (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString("utf8") ?? "";
@@ -8,18 +8,18 @@ export async function readBody(response: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // Half a document, or not what the header says: the caller sees the text and the status.
+    // Incomplete, or not JSON in spite of the header: the caller gets the text and the status.
     return text;
   }
 }
 
-/** By its events: to iterate over an answer, which nearly always is one chunk, takes longer than to parse it. */
+/** Uses events: iterating over a response, which nearly always is one chunk, would take longer than parsing it. */
 function readChunks(response: IncomingMessage): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     response.on("data", (chunk: Buffer) => chunks.push(chunk));
     response.once("end", () => resolve(chunks));
-    // An answer that breaks off says so; one that was cut off from this side only closes.
+    // The server's end of a broken response is an error; our own destroy() only closes it.
     response.once("error", reject);
     response.once("close", () => reject(Object.assign(new Error("aborted"), { code: "ECONNRESET" })));
   });
@@ -32,8 +32,8 @@ function isJson(response: IncomingMessage): boolean {
 const LINE_FEED = 10;
 
 /**
- * The documents of a stream that has one per line (a watch). Bytes of an unfinished line are kept as they came, so that a
- * large object in many pieces is joined once.
+ * Yields the lines of a stream with one document per line (a watch). The pieces of an unfinished line are joined once, so
+ * that a large object is not copied for each piece.
  */
 export async function* readLines(response: IncomingMessage): AsyncGenerator<string> {
   let pieces: Buffer[] = [];

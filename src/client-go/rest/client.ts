@@ -2,14 +2,14 @@ import type { Agent } from "node:http";
 import type { KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
 
 /**
- * How to reach an API server and as whom. Mirrors rest.Config in client-go.
- * PEM everywhere; a kubeconfig's base64 is decoded when it is read.
+ * The address of an API server and the credentials for it. Mirrors rest.Config in client-go.
+ * Certificates and keys are PEM; the base64 of a kubeconfig is decoded when it is loaded.
  */
 export interface RestConfig {
   /** `https://host:port`, maybe with a path, without a trailing slash */
   readonly server: string;
   readonly caPem?: string;
-  /** Name to verify the serving certificate against, when it is not the host of `server`. */
+  /** the name that the serving certificate must have, if not the host of `server` */
   readonly tlsServerName?: string;
   readonly insecureSkipTlsVerify?: boolean;
   /** bearer token; never printed */
@@ -25,7 +25,7 @@ export interface RestConfig {
   readonly proxyAgent?: Agent;
 }
 
-/** Headers of a request; a name with several values is sent as several headers. */
+/** Headers of a request; a name with several values becomes several headers. */
 export type AskingHeaders = Record<string, string | string[]>;
 
 export type PatchType =
@@ -35,37 +35,33 @@ export type PatchType =
 
 export interface KubeRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** begins with `/`; segments are encoded by the caller (see `paths.ts`) */
+  /** begins with `/`; the caller encodes the segments (see `paths.ts`) */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** sent as JSON */
   readonly body?: unknown;
   /** default `application/json` */
   readonly contentType?: PatchType | "application/json";
-  /** ms on the wall, default 30 000 */
+  /** wall-clock ms, default 30 000 */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Any answer the server gave, also 4xx and 5xx: what they mean is the caller's decision. */
+/** Any response of the server, also 4xx and 5xx: the caller decides what they mean. */
 export interface KubeResponse<T = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** parsed JSON, or the text where it is not JSON */
+  /** parsed JSON, or the text if it is not JSON */
   readonly body: T;
 }
 
-/**
- * A client of one API server with one identity. Every exchange is reported to the trace by the client itself.
- */
+/** A client of one API server with one identity, which reports each exchange to the trace. */
 export interface KubeClient {
   readonly config: RestConfig;
-  /**
-   * @throws LabError CLUSTER_UNREACHABLE or CLUSTER_NOT_TRUSTED when no answer came
-   */
+  /** @throws LabError CLUSTER_UNREACHABLE or CLUSTER_NOT_TRUSTED without a response */
   request<T = unknown>(request: KubeRequest): Promise<KubeResponse<T>>;
   /**
-   * As `request`, but anything else than 2xx throws.
+   * As `request`, but throws for any status other than 2xx.
    * @throws LabError UNAUTHORIZED (401), FORBIDDEN (403), REFUSED (others), with the server's message
    */
   expect<T = unknown>(request: KubeRequest): Promise<T>;

@@ -20,21 +20,21 @@ export interface ClientDeps {
   readonly trace: Trace;
   readonly clock: Clock;
   readonly random: Random;
-  /** whose requests these are, for the trace */
+  /** the sender of the requests, for the trace */
   readonly actor: Actor;
   /** default `kubelab (OS/ARCH)` */
   readonly userAgent?: string;
-  /** Why a server that is not verified is asked all the same: said instead of the warning. Nothing secret is sent. */
+  /** replaces the warning about an unverified server: the reason why it is used. No secret is sent to it. */
   readonly unverifiedBecause?: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
- * A client of one API server with one identity.
+ * Creates a client of one API server with one identity.
  *
  * Mirrors client-go's rest.RESTClient over one http.Transport.
- * Differs: no client-side rate limit; an exchange is reported to the trace here, where it happens, and nowhere else.
+ * Differs: no client-side rate limit; reports each request to the trace.
  *
  * @throws LabError USAGE, BAD_FILE for a config that no connection can be made from
  */
@@ -48,9 +48,9 @@ class TracedClient implements KubeClient {
   readonly #identity: string;
   readonly #userAgent: string;
   readonly #closing = new AbortController();
-  /** what is under way */
+  /** requests and watches in progress */
   readonly #live = new SmallSet<AbortController>();
-  /** A time limit is for people who wait: it runs on the wall's clock, however fast the lab's is. */
+  /** Timeouts are for waiting people, so they use the wall clock at any speed of the lab's clock. */
   readonly #deadlines = new Deadlines(new SystemClock());
 
   constructor(
@@ -62,7 +62,7 @@ class TracedClient implements KubeClient {
     this.#identity = identityInWords(config);
     this.#userAgent = deps.userAgent ?? `kubelab (${process.platform}/${process.arch})`;
     if (config.insecureSkipTlsVerify === true) {
-      const text = `WARNING: the certificate of ${config.server} is not verified: anybody could be answering.`;
+      const text = `WARNING: the certificate of ${config.server} is not verified: it may be another server.`;
       const { unverifiedBecause } = deps;
       deps.trace.emit(
         { kind: "note", text: unverifiedBecause ?? text },
@@ -116,7 +116,7 @@ class TracedClient implements KubeClient {
     }
   }
 
-  /** Only the head has to come in time: after it, a watch may be silent for long. */
+  /** The timeout covers the response's head only: a watch may then be silent for long. */
   async #openWatch(request: KubeRequest): Promise<IncomingMessage> {
     const report = this.#begin(request);
     const wait = this.#waitFor(request);
@@ -154,7 +154,7 @@ class TracedClient implements KubeClient {
     return { method: request.method, path: withQuery(request.path, request.query), headers, body };
   }
 
-  /** Ends an exchange by the caller's signal, by close(), or by its time limit, and says which. */
+  /** Aborts a request on the caller's signal, close() or the timeout; `explain` returns the cause. */
   #waitFor(request: KubeRequest) {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
     const controller = new AbortController();
@@ -188,7 +188,7 @@ class TracedClient implements KubeClient {
     return { server: this.#transport.origin, what, nowMs: this.#deps.clock.now(), timeoutMs, viaProxy };
   }
 
-  /** Starts the report of one exchange: exactly one of `answered` and `failed` makes a fact of it. */
+  /** Starts the report of one request: the first call of `answered` or `failed` emits its fact. */
   #begin(request: KubeRequest) {
     const { trace, clock, random, actor } = this.#deps;
     const startMs = clock.now();
@@ -239,7 +239,7 @@ class TracedClient implements KubeClient {
   }
 }
 
-/** A line that is not whole means that the connection ended in the middle of it. */
+/** An incomplete line means that the connection ended in the middle of it. */
 function parseEvent(line: string): unknown {
   try {
     return JSON.parse(line);
@@ -248,7 +248,7 @@ function parseEvent(line: string): unknown {
   }
 }
 
-/** `NotFound: leases "n1" not found`; for a list how many, for an object nothing: its status says it all. */
+/** `NotFound: leases "n1" not found`, or the length of a list; undefined for an object. */
 function outcomeInWords(answer: KubeResponse): string | undefined {
   if (answer.body === undefined) return "watching";
   if (!isSuccess(answer)) {

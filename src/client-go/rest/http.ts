@@ -6,28 +6,28 @@ import type { TlsServer, TlsSessions } from "../../util/tls-sessions.js";
 import type { AskingHeaders, RestConfig } from "./client.js";
 import { tlsOf } from "./tls.js";
 
-/** One exchange, ready to be sent. */
+/** One request, ready to be sent. */
 export interface HttpExchange {
   readonly method: string;
   /** path and query below the server's own path */
   readonly path: string;
   readonly headers: AskingHeaders;
   readonly body: Buffer | undefined;
-  /** its answer has no end: it gets a connection of its own */
+  /** true for a response without an end, which gets a connection of its own */
   readonly isWatch?: boolean;
 }
 
 /**
- * So many requests are under way at once, and the others wait for their turn: to connect once more takes longer than a
- * request. Watches do not count. client-go has all of them on one connection, as streams of HTTP/2.
+ * Further requests wait, because opening another connection takes longer than a request. Watches are not counted.
+ * client-go sends all of them over one HTTP/2 connection.
  */
 const MAX_CONNECTIONS = 32;
 
 /**
  * Connections to one server with one identity, kept open between requests.
  *
- * The server's certificate is verified during the handshake, before the first byte of a request: a server that fails
- * never sees a token. (With TLS 1.3 the client certificate, too, goes out only after the server's was verified.)
+ * The handshake verifies the server's certificate before the first byte of a request, so an untrusted server never sees a
+ * token. With TLS 1.3 it does not see the client certificate either.
  */
 export class HttpTransport {
   readonly #agent: HttpAgent;
@@ -37,7 +37,7 @@ export class HttpTransport {
   /** `https://host:port` */
   readonly origin: string;
 
-  /** @throws LabError USAGE for a server address that is no https URL, BAD_FILE for a key or certificate that is none */
+  /** @throws LabError USAGE for a server address that is not an https URL, BAD_FILE for an unreadable key or certificate */
   constructor(config: RestConfig) {
     const url = parseServer(config.server);
     this.origin = url.origin;
@@ -53,8 +53,8 @@ export class HttpTransport {
   }
 
   /**
-   * Sends one request and resolves with the answer's head; its body is read by the caller.
-   * @throws what Node says, or the signal's reason
+   * Sends one request and resolves with the response's head; the caller reads its body.
+   * @throws Node's error, or the signal's reason
    */
   async send(exchange: HttpExchange, signal: AbortSignal): Promise<IncomingMessage> {
     for (let attempt = 1; ; attempt++) {
@@ -62,7 +62,7 @@ export class HttpTransport {
         return await this.#send(exchange, signal);
       } catch (error) {
         if (!(error instanceof StaleConnection)) throw error;
-        // The server closed an idle connection in the moment it was used again: a GET may safely be sent once more.
+        // The server closed an idle connection just as it was used again: a GET may safely be repeated.
         if (exchange.method !== "GET" || attempt === MAX_STALE_RETRIES) throw error.cause;
       }
     }
@@ -74,7 +74,7 @@ export class HttpTransport {
       const { method, headers } = exchange;
       const agent = exchange.isWatch === true ? this.#watchAgent : this.#agent;
       const request = httpsRequest({ ...this.#options, agent, method, path: this.#basePath + exchange.path, headers });
-      // Until the answer has ended: an abort also cuts off a body (a watch) that is still coming.
+      // Until the response has ended: an abort also ends a body that is still arriving, such as a watch.
       const onAbort = () => request.destroy(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
       request.once("close", () => signal.removeEventListener("abort", onAbort));
@@ -93,7 +93,7 @@ export class HttpTransport {
   }
 }
 
-/** Keeps connections; a watch's resumes the TLS session that a request's has begun, and the other way round. */
+/** Keeps connections open. The agents for requests and watches share their TLS sessions. */
 class KeepingAgent extends Agent {
   constructor(
     readonly tls: TlsSessions,
@@ -107,7 +107,7 @@ class KeepingAgent extends Agent {
   }
 }
 
-/** A kept connection that turned out to be closed. */
+/** The server had already closed the reused connection. */
 class StaleConnection extends Error {}
 
 const MAX_STALE_RETRIES = 3;
@@ -117,9 +117,7 @@ function parseServer(server: string): URL {
   if (url?.protocol === "https:") return url;
   throw new LabError(
     "USAGE",
-    url?.protocol === "http:"
-      ? `the server ${server} would be spoken to without TLS`
-      : `"${server}" is not the address of an API server`,
+    url?.protocol === "http:" ? `the address ${server} has no TLS` : `"${server}" is not the address of an API server`,
     "Write it as https://HOST:PORT.",
   );
 }

@@ -4,7 +4,7 @@ import type { AskingHeaders, RestConfig } from "./client.js";
 /** A bootstrap token: the first half is public (it names the Secret), the second is not. */
 const BOOTSTRAP_TOKEN = /^([a-z0-9]{6})\.[a-z0-9]{16}$/;
 
-/** Who a client asks as, in words, without any secret: `token abcdef.****`, `certificate system:node:n1`, `anonymous`. */
+/** A client's identity without any secret: `token abcdef.****`, `certificate system:node:n1`, `anonymous`. */
 export function identityInWords(config: RestConfig): string {
   const { impersonatedUser } = config;
   return impersonatedUser === undefined
@@ -21,18 +21,18 @@ function credentialInWords(config: RestConfig): string {
   return config.authorize === undefined ? "anonymous" : "login provider of the kubeconfig";
 }
 
-/** CN of the first certificate of a PEM text, or what is wrong with it in words: the connection will say more. */
+/** The CN of the first certificate of a PEM text, or its problem in brackets. */
 function commonName(certificatePem: string): string {
   try {
     const subject = new X509Certificate(certificatePem).subject;
     return /^CN=(.*)$/m.exec(subject)?.[1] ?? "(no CN)";
   } catch {
-    // Not a certificate: TLS refuses it with its own sentence when the first request is made.
+    // Not a certificate: the first connection reports it.
     return "(unreadable)";
   }
 }
 
-/** Shows in a request's headers who asks: the token, and what a login provider or an impersonation fills in. */
+/** Adds a client's identity to a request's headers: the token, and the headers of a login provider or impersonation. */
 export async function addIdentity(headers: AskingHeaders, { token, authorize }: RestConfig): Promise<void> {
   if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
   await authorize?.(headers);

@@ -34,7 +34,7 @@ export const NODE_LEASES: ResourceRef = {
 };
 export const PUBLIC_CONFIG_MAPS: ResourceRef = { apiVersion: "v1", resource: "configmaps", namespace: "kube-public" };
 
-/** Path and query as they are sent. Values that are undefined are left out. */
+/** Path and query for a request, without undefined values. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>> = {},

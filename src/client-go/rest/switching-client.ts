@@ -1,7 +1,7 @@
 import type { KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
 import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
 
-/** A client with the number of exchanges that still use it. */
+/** A client with the number of requests that still use it. */
 interface Generation {
   readonly client: KubeClient;
   inFlight: number;
@@ -9,11 +9,11 @@ interface Generation {
 }
 
 /**
- * A client whose identity can be exchanged while others use it: requests under way end on the old connections, all later
- * ones go out on new connections with the new certificate.
+ * A client whose identity can change while it is in use: current requests end on the old connections, later requests use
+ * new connections with the new certificate.
  *
  * Mirrors pkg/kubelet/certificate/transport.go (UpdateTransport).
- * Differs: there, every connection is closed at the exchange; here, one that is in use is closed when it is free.
+ * Differs: upstream closes every connection at once; here, a connection in use is closed when its last request ends.
  */
 export class SwitchingClient implements KubeClient {
   #current: Generation;
@@ -29,7 +29,7 @@ export class SwitchingClient implements KubeClient {
     return this.#current.client.config;
   }
 
-  /** From now on, requests are made with this config. */
+  /** Sends all later requests with this config. */
   async switchTo(config: RestConfig): Promise<void> {
     const old = this.#current;
     this.#current = { client: this.create(config), inFlight: 0, isRetired: false };

@@ -3,15 +3,15 @@ import { LabError } from "../../util/errors.js";
 import { TlsSessions } from "../../util/tls-sessions.js";
 import type { RestConfig } from "./client.js";
 
-/** Gone with the config that they are of. */
+/** Garbage-collected with their config. */
 const SESSIONS = new WeakMap<RestConfig, TlsSessions>();
 
 /**
- * How a config shows itself to TLS, and whom it trusts: read once, and shared by all who connect with it.
+ * The TLS credentials and the trusted CA of a config, read once and shared by all connections with it.
  *
  * Mirrors client-go/transport/cache.go (tlsTransportCache), which shares whole connections.
  *
- * @throws LabError BAD_FILE for a key or certificate that is none
+ * @throws LabError BAD_FILE for an unreadable key or certificate
  */
 export function tlsOf(config: RestConfig): TlsSessions {
   const known = SESSIONS.get(config);
@@ -30,7 +30,7 @@ const CERTIFICATE_PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE
 
 function secureContext(config: RestConfig): SecureContext {
   try {
-    // OpenSSL takes a CA text without any certificate for an empty list, and every server for a stranger's.
+    // OpenSSL would accept a CA text without a certificate as an empty list, and then trust no server.
     if (config.caPem !== undefined && !CERTIFICATE_PEM.test(config.caPem)) throw new Error("no certificate in the CA");
     return createSecureContext({
       ...(config.caPem === undefined ? {} : { ca: config.caPem }),
@@ -51,8 +51,8 @@ function badCredentials(cause: unknown): LabError {
       ? "the client key does not belong to the client certificate"
       : "the CA, client certificate or client key is not readable PEM",
     mismatch
-      ? "Take key and certificate from the same place: they are made together."
-      : "Look at the certificate and key that the kubeconfig holds or names.",
+      ? "Take key and certificate from the same place: they belong together."
+      : "Check the certificate and key in the kubeconfig, or in the files that it names.",
     { cause },
   );
 }

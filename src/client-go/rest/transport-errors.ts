@@ -6,7 +6,7 @@ export interface ConnectionContext {
   readonly server: string;
   /** `GET /version`, for timeouts */
   readonly what: string;
-  /** Unix ms: what this machine believes the time is */
+  /** Unix ms, by this machine's clock */
   readonly nowMs: number;
   readonly timeoutMs: number;
   /** true for a connection through the kubeconfig's proxy */
@@ -39,7 +39,7 @@ export function timeoutError(context: ConnectionContext): LabError {
   );
 }
 
-/** Errors of TLS are the server's: the tunnel through the proxy stood by then. */
+/** TLS errors are the server's, because the tunnel through the proxy exists by then. */
 function explainProxy(error: Error, { server }: ConnectionContext): Explanation | undefined {
   const code = errorCode(error);
   if (code !== "" && CONNECTION_ERRORS[code] === undefined) return undefined;
@@ -91,7 +91,7 @@ function explain(error: Error, { server, nowMs }: ConnectionContext): Explanatio
   return undefined;
 }
 
-/** Node's code; errors that OpenSSL raised while the connection was read carry it as `reason` only. */
+/** Node's code. OpenSSL's errors while reading have a `reason` instead. */
 function errorCode(error: Error): string {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
   if (typeof code === "string" && code !== "EPROTO") return code;
@@ -167,7 +167,7 @@ function clockSkew(code: string, server: string, nowMs: number): Explanation {
   };
 }
 
-/** The server ended the handshake: with TLS it says about a client certificate what HTTP would say with a 401. */
+/** The server ended the handshake. An alert about the client certificate means the same as a 401. */
 function refusedByAlert(code: string, server: string): Explanation {
   const alert = code
     .replace(/^ERR_SSL_.*ALERT_/, "")

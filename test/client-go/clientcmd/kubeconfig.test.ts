@@ -37,7 +37,7 @@ function entry(name: string, server: string, user = "token: t"): string {
   return `apiVersion: v1\nkind: Config\nclusters:\n- name: ${name}\n  cluster: {server: "${server}"}\nusers:\n- name: ${name}\n  user: {${user}}\ncontexts:\n- name: ${name}\n  context: {cluster: ${name}, user: ${name}}\ncurrent-context: ${name}\n`;
 }
 
-describe("what is written can be read", () => {
+describe("a kubeconfig that was written can be read", () => {
   for (const [what, config] of [
     ["a token", () => ({ server: "https://h:6443", caPem, token: "abcdef.0123456789abcdef" })],
     [
@@ -53,7 +53,7 @@ describe("what is written can be read", () => {
     });
   }
 
-  test("files beside it, by relative names", async () => {
+  test("credential files in the same folder, by relative names", async () => {
     const config = { server: "https://h", caPem, clientCertificatePem: "not used", clientKeyPem: "not used" };
     const files = { clientCertificate: "node.pem", clientKey: "node.key" };
     const text = kubeconfigText(config, NAMES, files);
@@ -82,7 +82,7 @@ describe("files that cannot be used say why, before any request", () => {
     ["no kubeconfig", () => "a: 1", /is not a kubeconfig/],
     ["cut off before the contexts", () => entry("a", "https://h").split("contexts:")[0] ?? "", /no current-context/],
     [
-      "a context of no name",
+      "an unknown current-context",
       () => entry("a", "https://h").replace("current-context: a", "current-context: b"),
       /has no context "b" \(it has: a\)/,
     ],
@@ -115,7 +115,7 @@ describe("files that cannot be used say why, before any request", () => {
       /gone\.pem .* does not exist/,
     ],
     [
-      "groups for nobody",
+      "groups without a user",
       () => entry("a", "https://h", "token: t, as-groups: [g]"),
       /with as-groups, as-uid or as-user-extra but without as/,
     ],
@@ -147,7 +147,7 @@ describe("files that cannot be used say why, before any request", () => {
     });
   }
 
-  test("a key of another certificate: the file and the user are named, and no node is to blame", async () => {
+  test("a key of another certificate: the error names the file and the user, and the hint is not about a node", async () => {
     const other = await makeLeaf(await makeAuthority());
     const user = `client-certificate: node.pem, client-key-data: ${b64(other.keyPem)}`;
     const path = await file("mixed.config", entry("a", "https://h", user));
@@ -159,7 +159,7 @@ describe("files that cannot be used say why, before any request", () => {
     });
   });
 
-  test("a context that it does not have: its contexts are named, and nobody asks about a cut-off file", async () => {
+  test("an unknown context: the error lists the contexts, and its hint does not suspect an incomplete file", async () => {
     const path = await file("whole.config", entry("a", "https://h"));
     await assert.rejects(loadKubeconfig(path, { context: "nope" }), (error: LabError) => {
       assert.match(error.message, /has no context "nope" \(it has: a\)/);
@@ -175,7 +175,7 @@ describe("files that cannot be used say why, before any request", () => {
 });
 
 describe("the cluster that kubectl would use", () => {
-  test("of several files the first counts for each name, missing ones are skipped", async () => {
+  test("of several files, the first definition of a name wins, and missing files are skipped", async () => {
     const one = await file("one", entry("a", "https://a1"));
     const two = await file("two", `${entry("b", "https://b2")}`);
     const env = { KUBECONFIG: `${join(folder, "none")}:${one}:${two}` };
@@ -184,7 +184,7 @@ describe("the cluster that kubectl would use", () => {
     assert.equal((await loadRealKubeconfig(env, { kubeconfig: two })).contextName, "b");
   });
 
-  test("without any file: a sentence that names where was looked", async () => {
+  test("without any file: the error lists the paths", async () => {
     const env = { HOME: join(folder, "home") };
     await assert.rejects(loadRealKubeconfig(env, {}), {
       code: "BAD_FILE",
@@ -200,7 +200,7 @@ describe("the cluster that kubectl would use", () => {
     assert.equal(headers["Authorization"], `Basic ${b64("me:pw")}`);
   });
 
-  test("files may be parts: contexts here, credentials there", async () => {
+  test("contexts and credentials may be in different files", async () => {
     const whole = entry("a", "https://a1");
     const users = await file("users", `users:${whole.split("users:")[1]?.split("contexts:")[0]}`);
     const rest = await file("rest", `${whole.split("users:")[0]}contexts:${whole.split("contexts:")[1]}`);
@@ -332,7 +332,7 @@ test("a file that is not YAML: no error quotes its text", async () => {
   });
 });
 
-test("as somebody else: the headers of each request, and words that say both", async () => {
+test("impersonation: the headers of each request, and an identity that names both users", async () => {
   const extra = "as-user-extra: {scopes: [a, b], example.org/x: [c]}";
   const user = `token: t, as: jane, as-uid: "7", as-groups: [g, h], ${extra}`;
   const { config } = await loadKubeconfig(await file("as.config", entry("a", "https://h", user)));
