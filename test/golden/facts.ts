@@ -2,7 +2,7 @@ import { Backoff, type BackoffOptions } from "../../src/client-go/backoff.js";
 import { NODE_LEASES } from "../../src/client-go/rest/paths.js";
 import { checkGroup, TOKEN_SECRET_TYPE, tokenSecretName } from "../../src/cluster-bootstrap/secret.js";
 import { WAIT_FOR_API_SERVER_SYNC_PERIOD_MS } from "../../src/kubelet/config/apiserver.js";
-import { setPodDefaults } from "../../src/kubelet/config/defaults.js";
+import { setPodDefaults } from "../../src/kubelet/config/decode.js";
 import {
   FILE_CHECK_FREQUENCY_MS,
   FILE_WATCH_MAX_RETRY_MS,

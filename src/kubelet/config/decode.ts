@@ -1,12 +1,14 @@
 import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
+import { decodeText } from "../../apimachinery/scheme/request.js";
 import { isRecord } from "../../util/records.js";
-import { setPodDefaults } from "./defaults.js";
 import { POD_SHAPE } from "./pod-shape.js";
 import { shapeProblems } from "./shape.js";
 import { applyDefaults, type PodOrigin } from "./static-pod.js";
 import { validatePod } from "./validation.js";
 
 type Fields = Readonly<Record<string, unknown>>;
+
+const NO_NAMES = { name: "", namespace: "", uid: "" };
 
 /** A manifest that cannot be used; the message says why, for its author. */
 class ManifestError extends Error {
@@ -78,10 +80,21 @@ function podFrom(object: unknown, origin: PodOrigin): V1Pod {
   if (!isRecord(metadata) || !isRecord(spec)) throw new ManifestError("invalid pod: it needs metadata and a spec");
   const misshapen = shapeProblems(POD_SHAPE, object);
   if (misshapen.length > 0) throw new ManifestError(`invalid pod: ${misshapen.join(", ")}`);
-  const named = { name: "", namespace: "", uid: "", ...metadata };
+  const named = { ...NO_NAMES, ...metadata };
   const pod = asPod({ ...object, apiVersion, kind, metadata: named, spec });
   if (pod === undefined) throw new ManifestError("invalid pod: name, namespace and uid must be texts");
   const problems = validatePod(pod);
   if (problems.length > 0) throw new ManifestError(`invalid pod: ${problems.join(", ")}`);
   return applyDefaults(setPodDefaults(pod), origin);
+}
+
+/**
+ * Fills in the defaults of the API. A pod from a file or a URL never passes an API server, so the kubelet does it.
+ * Mirrors legacyscheme.Codecs.UniversalDecoder in tryDecodeSinglePod. @throws ManifestError
+ */
+export function setPodDefaults(pod: V1Pod): V1Pod {
+  const fail = (problem: string) => new ManifestError(`couldn't parse as pod: ${problem}`);
+  const decoded = decodeText(JSON.stringify(pod), pod, "Pod", "Ignore", fail).object as V1Pod;
+  // The decoder omits empty texts.
+  return { ...decoded, metadata: { ...NO_NAMES, ...decoded.metadata } };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { decodePods, decodeSinglePod } from "../../../src/kubelet/config/decode.js";
-import { imagePullPolicy } from "../../../src/kubelet/config/defaults.js";
 
 const ORIGIN = { source: "/m/web.yaml", isFile: true, nodeName: "N1" };
 const WEB = `apiVersion: v1
@@ -82,7 +81,7 @@ describe("a static pod", () => {
         {
           imagePullPolicy: "Always",
           terminationMessagePath: "/dev/termination-log",
-          resources: { limits: { cpu: 1 }, requests: { cpu: 1 } },
+          resources: { limits: { cpu: "1" }, requests: { cpu: "1" } },
           ports: [{ containerPort: 80, protocol: "TCP" }],
           readinessProbe: { httpGet: { port: 80, path: "/", scheme: "HTTP" }, periodSeconds: 10, failureThreshold: 3 },
         },
@@ -191,7 +190,14 @@ describe("lists", () => {
   });
 });
 
-test("imagePullPolicy: latest is pulled each time", () => {
-  const policies = ["x", "x:latest", "h:5000/x", "x:1", "h:5000/x:1", "x@sha256:ab"].map(imagePullPolicy);
+test("imagePullPolicy: latest is pulled each time", async () => {
+  const images = ["x", "x:latest", "h:5000/x", "x:1", "h:5000/x:1", "x@sha256:ab"];
+  const pods = await Promise.all(images.map((image) => decodeSinglePod(WEB.replace("busybox", image), ORIGIN)));
+  const policies = pods.map((pod) => pod.spec.containers?.[0]?.imagePullPolicy);
   expect(policies).toEqual(["Always", "Always", "Always", "IfNotPresent", "IfNotPresent", "IfNotPresent"]);
+});
+
+test("a field that only the scheme knows is checked too", async () => {
+  const text = WEB.replace("name: web", "name: web\n  creationTimestamp: yesterday");
+  await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(/couldn't parse as pod: .*yesterday/);
 });
