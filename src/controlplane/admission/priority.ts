@@ -1,11 +1,13 @@
+import type { V1Pod, V1PriorityClass } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1PodSpec } from "../../apimachinery/api/pod.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { Draft } from "../../util/draft.js";
 import { isSet } from "../../util/records.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { type Fields, fields, number, text } from "../registry/resources/access.js";
 import { isPodWrite } from "./attributes.js";
 
 const STORE = "priorityclasses.scheduling.k8s.io";
@@ -19,7 +21,7 @@ interface PodPriority {
 const NO_CLASS: PodPriority = { className: "", value: 0, preemptionPolicy: "PreemptLowerPriority" };
 
 /**
- * Turns a pod's priority class into a number; nobody chooses the number himself.
+ * Computes a pod's priority from its priority class. A pod cannot choose the number itself.
  * Mirrors plugin/pkg/admission/priority/admission.go (Plugin.Admit).
  */
 export class Priority implements AdmissionPlugin {
@@ -29,27 +31,28 @@ export class Priority implements AdmissionPlugin {
   constructor(readonly registry: Registry) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
-    const { object: pod, oldObject } = attributes;
-    if (pod === undefined) return pod;
-    if (attributes.operation === "UPDATE") return keepPriority(pod, fields(oldObject?.spec));
-    const spec = fields(pod.spec);
-    const { className, value, preemptionPolicy } = await this.#priorityOf(attributes, text(spec.priorityClassName));
-    const given = number(spec.priority);
+    const pod: Wire<V1Pod> | undefined = attributes.object;
+    const oldPod: Wire<V1Pod> | undefined = attributes.oldObject;
+    if (pod?.spec === undefined) return pod;
+    if (attributes.operation === "UPDATE") return keepPriority(pod, pod.spec, oldPod?.spec);
+    const { spec } = pod;
+    const { className, value, preemptionPolicy } = await this.#priorityOf(attributes, spec.priorityClassName ?? "");
+    const given = spec.priority;
     if (given !== undefined && given !== value) {
       throw admissionForbidden(attributes, mustNotProvide("integer value of priority", String(given), String(value)));
     }
-    const policy = text(spec.preemptionPolicy);
+    const policy = spec.preemptionPolicy ?? "";
     if (preemptionPolicy !== undefined && policy !== "" && policy !== preemptionPolicy) {
       throw admissionForbidden(
         attributes,
         mustNotProvide("string value of PreemptionPolicy", policy, preemptionPolicy),
       );
     }
-    const prioritized: Draft<Fields> = { ...spec };
+    const prioritized: Draft<V1PodSpec> = { ...spec };
     if (className !== "") prioritized.priorityClassName = className;
     prioritized.priority = value;
     if (preemptionPolicy !== undefined) prioritized.preemptionPolicy = preemptionPolicy;
-    const admitted: Draft<KubeObject> = { ...pod };
+    const admitted: Draft<Wire<V1Pod>> = { ...pod };
     admitted.spec = prioritized;
     return admitted;
   }
@@ -57,30 +60,25 @@ export class Priority implements AdmissionPlugin {
   async #priorityOf(attributes: AdmissionAttributes, className: string): Promise<PodPriority> {
     if (className === "") return this.#defaultPriority();
     try {
-      return priorityOf(await this.registry.store(STORE).get(undefined, className));
+      return priorityOf((await this.registry.store(STORE).get(undefined, className)) as Wire<V1PriorityClass>);
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;
       throw admissionForbidden(attributes, `no PriorityClass with name ${className} was found`);
     }
   }
 
-  /** Of several default classes, the one with the lowest value: whoever else was first keeps his place. */
+  /** Of several default classes, the one with the lowest value. */
   async #defaultPriority(): Promise<PodPriority> {
     const { items } = await this.registry.store(STORE).list(undefined);
-    const defaults = items.filter((one) => one.globalDefault === true);
-    if (defaults.length === 0) return NO_CLASS;
+    const classes = items as readonly Wire<V1PriorityClass>[];
+    const defaults = classes.filter(({ globalDefault }) => globalDefault === true);
     const [lowest] = defaults.map(priorityOf).sort((a, b) => a.value - b.value);
     return lowest ?? NO_CLASS;
   }
 }
 
-function priorityOf(priorityClass: KubeObject): PodPriority {
-  const policy = text(priorityClass.preemptionPolicy);
-  return {
-    className: priorityClass.metadata.name ?? "",
-    value: number(priorityClass.value) ?? 0,
-    preemptionPolicy: policy === "" ? undefined : policy,
-  };
+function priorityOf({ metadata, value, preemptionPolicy }: Wire<V1PriorityClass>): PodPriority {
+  return { className: metadata.name ?? "", value, preemptionPolicy: preemptionPolicy || undefined };
 }
 
 function mustNotProvide(what: string, given: string, computed: string): string {
@@ -88,9 +86,10 @@ function mustNotProvide(what: string, given: string, computed: string): string {
 }
 
 /** A PUT without the computed fields keeps them. */
-function keepPriority(pod: KubeObject, before: Fields): KubeObject {
-  const spec = fields(pod.spec);
-  const kept = ["priority", "preemptionPolicy"].filter((field) => !isSet(spec[field]) && isSet(before[field]));
+function keepPriority(pod: KubeObject, spec: V1PodSpec, before: V1PodSpec | undefined): KubeObject {
+  const kept = (["priority", "preemptionPolicy"] as const).filter(
+    (field) => !isSet(spec[field]) && isSet(before?.[field]),
+  );
   if (kept.length === 0) return pod;
-  return { ...pod, spec: { ...spec, ...Object.fromEntries(kept.map((field) => [field, before[field]])) } };
+  return { ...pod, spec: { ...spec, ...Object.fromEntries(kept.map((field) => [field, before?.[field]])) } };
 }

@@ -1,14 +1,16 @@
+import type { V1Pod, V1RuntimeClass } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1PodSpec } from "../../apimachinery/api/pod.js";
 import { StatusError } from "../../apimachinery/errors.js";
-import { isSet } from "../../util/records.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { type Fields, fields, items, semanticallyEqual, text } from "../registry/resources/access.js";
+import { semanticallyEqual } from "../registry/resources/access.js";
 import { isNewPod } from "./attributes.js";
 
 /**
- * A pod of a runtime class carries the class's overhead, and goes where the class's runtime is.
+ * Gives a pod the overhead of its runtime class, and the class's node selector and tolerations.
  * Mirrors plugin/pkg/admission/runtimeclass/admission.go (RuntimeClass.Admit, Validate).
  */
 export class RuntimeClass implements AdmissionPlugin {
@@ -18,22 +20,25 @@ export class RuntimeClass implements AdmissionPlugin {
   constructor(readonly registry: Registry) {}
 
   admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject> {
-    const { object: pod } = attributes;
-    const className = text(fields(pod?.spec).runtimeClassName);
-    return pod === undefined || className === "" ? pod : this.#admitOfClass(className, pod, attributes);
+    const pod: Wire<V1Pod> | undefined = attributes.object;
+    const { runtimeClassName: className = "" } = pod?.spec ?? {};
+    return pod?.spec === undefined || className === "" ? pod : this.#admitOfClass(className, pod, pod.spec, attributes);
   }
 
-  async #admitOfClass(className: string, pod: KubeObject, attributes: AdmissionAttributes): Promise<KubeObject> {
+  async #admitOfClass(
+    className: string,
+    pod: KubeObject,
+    spec: V1PodSpec,
+    attributes: AdmissionAttributes,
+  ): Promise<KubeObject> {
     const runtimeClass = await this.#find(attributes, className);
-    return {
-      ...pod,
-      spec: withScheduling(attributes, withOverhead(attributes, fields(pod.spec), runtimeClass), runtimeClass),
-    };
+    return { ...pod, spec: withScheduling(attributes, withOverhead(attributes, spec, runtimeClass), runtimeClass) };
   }
 
-  async #find(attributes: AdmissionAttributes, name: string): Promise<KubeObject> {
+  async #find(attributes: AdmissionAttributes, name: string): Promise<Wire<V1RuntimeClass>> {
     try {
-      return await this.registry.store("runtimeclasses.node.k8s.io").get(undefined, name);
+      const found = await this.registry.store("runtimeclasses.node.k8s.io").get(undefined, name);
+      return found as Wire<V1RuntimeClass>;
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;
       throw admissionForbidden(attributes, `pod rejected: RuntimeClass "${name}" not found`);
@@ -41,28 +46,31 @@ export class RuntimeClass implements AdmissionPlugin {
   }
 }
 
-function withOverhead(attributes: AdmissionAttributes, spec: Fields, runtimeClass: KubeObject): Fields {
-  const { podFixed } = fields(runtimeClass.overhead);
-  if (!isSet(podFixed)) return spec;
-  if (isSet(spec.overhead) && !semanticallyEqual(spec.overhead, podFixed)) {
+type WithClass = (attributes: AdmissionAttributes, spec: V1PodSpec, runtimeClass: Wire<V1RuntimeClass>) => V1PodSpec;
+
+const withOverhead: WithClass = (attributes, spec, { overhead }) => {
+  const podFixed = overhead?.podFixed;
+  if (podFixed === undefined) return spec;
+  if (spec.overhead !== undefined && !semanticallyEqual(spec.overhead, podFixed)) {
     const why = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
     throw admissionForbidden(attributes, why);
   }
   return { ...spec, overhead: podFixed };
-}
+};
 
-function withScheduling(attributes: AdmissionAttributes, spec: Fields, runtimeClass: KubeObject): Fields {
-  const { nodeSelector, tolerations } = fields(runtimeClass.scheduling);
-  const own = fields(spec.nodeSelector);
-  for (const [key, value] of Object.entries(fields(nodeSelector))) {
+const withScheduling: WithClass = (attributes, spec, { scheduling }) => {
+  const { nodeSelector, tolerations = [] } = scheduling ?? {};
+  const own = spec.nodeSelector ?? {};
+  for (const [key, value] of Object.entries(nodeSelector ?? {})) {
     if (own[key] === undefined || own[key] === value) continue;
-    const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${String(value)}; pod.spec.nodeSelector[${key}] = ${String(own[key])}`;
+    const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own[key]}`;
     throw admissionForbidden(attributes, why);
   }
-  const added = items(tolerations).filter((one) => !items(spec.tolerations).some((old) => semanticallyEqual(old, one)));
+  const before = spec.tolerations ?? [];
+  const added = tolerations.filter((one) => !before.some((old) => semanticallyEqual(old, one)));
   return {
     ...spec,
-    ...(isSet(nodeSelector) ? { nodeSelector: { ...own, ...fields(nodeSelector) } } : {}),
-    ...(added.length > 0 ? { tolerations: [...items(spec.tolerations), ...added] } : {}),
+    ...(nodeSelector === undefined ? {} : { nodeSelector: { ...own, ...nodeSelector } }),
+    ...(added.length > 0 ? { tolerations: [...before, ...added] } : {}),
   };
-}
+};

@@ -1,14 +1,15 @@
+import type { V1Pod, V1ServiceAccount } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Container, V1PodSpec } from "../../apimachinery/api/pod.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { Clock } from "../../util/clock.js";
 import type { Draft } from "../../util/draft.js";
 import { type Random, randomSuffix } from "../../util/random.js";
-import { isSet } from "../../util/records.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
+import { isMirrorPod, podReferences } from "../auth/pod-references.js";
 import type { Registry } from "../registry/registry.js";
-import { bool, type Fields, fields, items, text } from "../registry/resources/access.js";
-import { MIRROR_POD_ANNOTATION } from "../registry/resources/pods/validation.js";
 import { isNewPod } from "./attributes.js";
 
 const DEFAULT_ACCOUNT = "default";
@@ -18,7 +19,7 @@ const MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
 const TOKEN_EXPIRATION_SECONDS = 3607;
 const READABLE_BY_ALL = 0o644;
 
-/** A new namespace has no default account for a moment: its controller is waited for. */
+/** The default account of a new namespace is created by a controller, so the plugin waits for it. */
 const DEFAULT_ACCOUNT_ATTEMPTS = 10;
 const RETRY_INTERVAL_MS = 100;
 
@@ -29,10 +30,10 @@ export interface ServiceAccountDeps {
 }
 
 /**
- * Gives each pod a service account and its token, mounted where clients look for it.
+ * Gives each pod a service account, and mounts its token at the path that clients read.
  *
- * Mirrors plugin/pkg/admission/serviceaccount/admission.go (Plugin.Admit). Mirror pods are left alone: the API server only
- * checks that they do without.
+ * Mirrors plugin/pkg/admission/serviceaccount/admission.go (Plugin.Admit). Mirror pods are not
+ * changed: they are only checked to have neither.
  */
 export class ServiceAccount implements AdmissionPlugin {
   readonly name = "ServiceAccount";
@@ -41,21 +42,21 @@ export class ServiceAccount implements AdmissionPlugin {
   constructor(readonly deps: ServiceAccountDeps) {}
 
   async admit(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
-    const { object: pod } = attributes;
-    if (pod === undefined) return pod;
+    const pod: Wire<V1Pod> | undefined = attributes.object;
+    if (pod?.spec === undefined) return pod;
     if (isMirrorPod(pod)) {
       refuseSecretsOfMirrorPod(attributes, pod);
       return pod;
     }
-    const asked = text(fields(pod.spec).serviceAccountName);
-    const accountName = asked === "" ? DEFAULT_ACCOUNT : asked;
+    const accountName = pod.spec.serviceAccountName || DEFAULT_ACCOUNT;
     const account = await this.#find(attributes, accountName);
-    const spec: Draft<Fields> = { ...fields(pod.spec) };
+    const spec: Draft<V1PodSpec> = { ...pod.spec };
     spec.serviceAccountName = accountName;
     spec.serviceAccount = accountName;
-    if (shouldAutomount(account, spec)) this.#mountToken(spec);
-    addPullSecrets(account, spec);
-    const admitted: Draft<KubeObject> = { ...pod };
+    if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) this.#mountToken(spec);
+    const secrets = account.imagePullSecrets ?? [];
+    if (secrets.length > 0 && (spec.imagePullSecrets ?? []).length === 0) spec.imagePullSecrets = secrets;
+    const admitted: Draft<Wire<V1Pod>> = { ...pod };
     admitted.spec = spec;
     return admitted;
   }
@@ -65,7 +66,7 @@ export class ServiceAccount implements AdmissionPlugin {
     if (pod !== undefined && isMirrorPod(pod)) refuseSecretsOfMirrorPod(attributes, pod);
   }
 
-  async #find(attributes: AdmissionAttributes, name: string): Promise<KubeObject> {
+  async #find(attributes: AdmissionAttributes, name: string): Promise<Wire<V1ServiceAccount>> {
     const { namespace } = attributes;
     const { registry, clock } = this.deps;
     const attempts = name === DEFAULT_ACCOUNT ? DEFAULT_ACCOUNT_ATTEMPTS : 1;
@@ -84,42 +85,28 @@ export class ServiceAccount implements AdmissionPlugin {
   }
 
   /** Mirrors mountServiceAccountToken: containers that mount something there already are left alone. */
-  #mountToken(spec: Draft<Fields>): void {
-    const volumes = items(spec.volumes).map(fields);
-    const existing = volumes.find((one) => text(one.name).startsWith(VOLUME_PREFIX));
-    const name = existing === undefined ? VOLUME_PREFIX + randomSuffix(this.deps.random) : text(existing.name);
+  #mountToken(spec: Draft<V1PodSpec>): void {
+    const volumes = spec.volumes ?? [];
+    const existing = volumes.find(({ name }) => name.startsWith(VOLUME_PREFIX));
+    const name = existing?.name ?? VOLUME_PREFIX + randomSuffix(this.deps.random);
     let isNeeded = false;
-    const mount = (containers: unknown): Fields[] =>
-      items(containers).map((one) => {
-        const container = fields(one);
-        const mounts = items(container.volumeMounts);
-        if (mounts.some((other) => fields(other).mountPath === MOUNT_PATH)) return container;
+    const mount = (containers: readonly V1Container[]): V1Container[] =>
+      containers.map((container) => {
+        const mounts = container.volumeMounts ?? [];
+        if (mounts.some(({ mountPath }) => mountPath === MOUNT_PATH)) return container;
         isNeeded = true;
-        const mounting: Draft<Fields> = { ...container };
+        const mounting: Draft<V1Container> = { ...container };
         mounting.volumeMounts = [...mounts, { name, readOnly: true, mountPath: MOUNT_PATH }];
         return mounting;
       });
-    spec.containers = mount(spec.containers);
-    if (isSet(spec.initContainers)) spec.initContainers = mount(spec.initContainers);
+    spec.containers = mount(spec.containers ?? []);
+    if (spec.initContainers !== undefined) spec.initContainers = mount(spec.initContainers);
     if (existing === undefined && isNeeded) spec.volumes = [...volumes, tokenVolume(name)];
   }
 }
 
-function isMirrorPod(pod: KubeObject): boolean {
-  return pod.metadata.annotations?.[MIRROR_POD_ANNOTATION] !== undefined;
-}
-
-function shouldAutomount(account: KubeObject, spec: Fields): boolean {
-  return bool(spec.automountServiceAccountToken) ?? bool(account.automountServiceAccountToken) ?? true;
-}
-
-function addPullSecrets(account: KubeObject, spec: Draft<Fields>): void {
-  const secrets = items(account.imagePullSecrets);
-  if (secrets.length > 0 && items(spec.imagePullSecrets).length === 0) spec.imagePullSecrets = secrets;
-}
-
-/** Token, CA and namespace in one folder. Mirrors TokenVolumeSource. */
-function tokenVolume(name: string): Fields {
+/** Token, CA and namespace in one directory. Mirrors TokenVolumeSource. */
+function tokenVolume(name: string): NonNullable<V1PodSpec["volumes"]>[number] {
   return {
     name,
     projected: {
@@ -137,38 +124,15 @@ function tokenVolume(name: string): Fields {
   };
 }
 
-/** A node could read with a mirror pod what it makes the pod refer to. */
-function refuseSecretsOfMirrorPod(attributes: AdmissionAttributes, pod: KubeObject): void {
-  const spec = fields(pod.spec);
-  if (text(spec.serviceAccountName) !== "") {
+/** A node creates its mirror pods. With a reference to a secret, the node could read the secret. */
+function refuseSecretsOfMirrorPod(attributes: AdmissionAttributes, pod: Wire<V1Pod>): void {
+  const { serviceAccount, secrets } = podReferences(pod);
+  if (serviceAccount !== undefined) {
     throw admissionForbidden(attributes, "a mirror pod may not reference service accounts");
   }
-  if (refersToSecrets(spec)) throw admissionForbidden(attributes, "a mirror pod may not reference secrets");
-  for (const volume of items(spec.volumes)) {
-    const sources = items(fields(fields(volume).projected).sources);
-    if (!sources.some((one) => isSet(fields(one).serviceAccountToken))) continue;
+  if (secrets.size > 0) throw admissionForbidden(attributes, "a mirror pod may not reference secrets");
+  for (const { projected } of pod.spec?.volumes ?? []) {
+    if (!(projected?.sources ?? []).some(({ serviceAccountToken }) => serviceAccountToken !== undefined)) continue;
     throw admissionForbidden(attributes, "a mirror pod may not use ServiceAccountToken volume projections");
   }
-}
-
-/** Mirrors VisitPodSecretNames: pull secrets, environment, volumes and what storage drivers log in with. */
-function refersToSecrets(spec: Fields): boolean {
-  if (items(spec.imagePullSecrets).length > 0) return true;
-  const containers = [...items(spec.containers), ...items(spec.initContainers), ...items(spec.ephemeralContainers)];
-  const isInEnvironment = containers.some((one) => {
-    const { env, envFrom } = fields(one);
-    const fromVariables = items(env).some((variable) => isSet(fields(fields(variable).valueFrom).secretKeyRef));
-    return fromVariables || items(envFrom).some((source) => isSet(fields(source).secretRef));
-  });
-  return isInEnvironment || items(spec.volumes).some((one) => mentionsSecret(fields(one)));
-}
-
-function mentionsSecret(volume: Fields): boolean {
-  if (isSet(volume.secret)) return true;
-  const sources = items(fields(volume.projected).sources);
-  if (sources.some((one) => isSet(fields(one).secret))) return true;
-  return Object.values(volume).some((source) => {
-    const { secretRef, secretName, nodePublishSecretRef } = fields(source);
-    return isSet(secretRef) || isSet(secretName) || isSet(nodePublishSecretRef);
-  });
 }

@@ -1,26 +1,27 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { V1Node, V1Pod, V1Toleration } from "@kubernetes/client-node";
+import type { V1PodSpec } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { Draft } from "../../util/draft.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
-import { type Fields, fields, items, text } from "../registry/resources/access.js";
 import { isPodWrite } from "./attributes.js";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-/** How long a pod stays on a node that is lost, unless it says so itself. */
+/** How long a pod stays on a lost node if it does not set its own time. */
 const DEFAULT_TOLERATION_SECONDS = 300;
 
 /**
- * Every pod outlives five minutes of trouble with its node.
+ * Adds tolerations to a pod, so that it survives five minutes of problems with its node.
  * Mirrors plugin/pkg/admission/defaulttolerationseconds/admission.go (Plugin.Admit).
  */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: "DefaultTolerationSeconds",
   handles: isPodWrite,
-  admit({ object: pod }) {
-    if (pod === undefined) return pod;
-    const spec = fields(pod.spec);
-    const before = items(spec.tolerations);
+  admit({ object }) {
+    const pod: Wire<V1Pod> | undefined = object;
+    if (pod?.spec === undefined) return pod;
+    const before = pod.spec.tolerations ?? [];
     const tolerations = [...before];
     for (const key of [NOT_READY, UNREACHABLE]) {
       if (toleratesNoExecute(before, key)) continue;
@@ -32,37 +33,34 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
       });
     }
     if (tolerations.length === before.length) return pod;
-    const tolerant: Draft<Fields> = { ...spec };
-    tolerant.tolerations = tolerations;
-    const admitted: Draft<KubeObject> = { ...pod };
-    admitted.spec = tolerant;
+    const spec: Draft<V1PodSpec> = { ...pod.spec };
+    spec.tolerations = tolerations;
+    const admitted: Draft<Wire<V1Pod>> = { ...pod };
+    admitted.spec = spec;
     return admitted;
   },
 };
 
 /** An empty key or effect stands for all of them. */
-function toleratesNoExecute(tolerations: readonly unknown[], taintKey: string): boolean {
-  return tolerations.some((one) => {
-    const { key, effect } = fields(one);
-    const isKey = text(key) === taintKey || text(key) === "";
-    return isKey && (effect === "NoExecute" || text(effect) === "");
-  });
+function toleratesNoExecute(tolerations: readonly Wire<V1Toleration>[], taintKey: string): boolean {
+  return tolerations.some(
+    ({ key = "", effect = "" }) => (key === taintKey || key === "") && (effect === "NoExecute" || effect === ""),
+  );
 }
 
 /**
- * A new node gets no pods before a controller has seen that it is ready.
+ * Keeps pods off a new node until a controller has seen that it is ready.
  * Mirrors plugin/pkg/admission/nodetaint/admission.go (Plugin.Admit).
  */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
   handles: ({ operation, group, resource, subresource }) =>
     operation === "CREATE" && group === "" && resource === "nodes" && subresource === "",
-  admit({ object: node }) {
+  admit({ object }) {
+    const node: Wire<V1Node> | undefined = object;
     if (node === undefined) return node;
-    const spec = fields(node.spec);
-    const taints = items(spec.taints);
-    const isTainted = taints.map(fields).some((one) => one.key === NOT_READY && one.effect === "NoSchedule");
-    if (isTainted) return node;
-    return { ...node, spec: { ...spec, taints: [...taints, { key: NOT_READY, effect: "NoSchedule" }] } };
+    const taints = node.spec?.taints ?? [];
+    if (taints.some(({ key, effect }) => key === NOT_READY && effect === "NoSchedule")) return node;
+    return { ...node, spec: { ...node.spec, taints: [...taints, { key: NOT_READY, effect: "NoSchedule" }] } };
   },
 };
