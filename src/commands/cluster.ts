@@ -1,23 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parsePort, parseSpeed } from "../cli/options.js";
-import { DEFAULT_CLUSTER } from "../testbed/target.js";
-import type { Level } from "../trace/trace.js";
-import { bringDown, bringUp, clusterStatus } from "./cluster/cluster.js";
-import { startDetached } from "./cluster/detach.js";
+import { runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
+import type { ClusterState } from "../testbed/cluster-state.js";
+import { DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
+import { LabError } from "../util/errors.js";
+import { note, printRunning } from "./cluster/running.js";
+import { bringUp, type UpOptions } from "./cluster/up.js";
 import { addExamples } from "./examples.js";
-
-interface UpOptions {
-  readonly name: string;
-  readonly port: number;
-  readonly detach?: boolean;
-  readonly nodes: number;
-  readonly kubeVersion: string;
-  readonly speed?: number;
-  readonly verifyKubelets?: boolean;
-  readonly verbosity: Level;
-  readonly trace?: string;
-}
 
 /** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */
 export function addClusterCommand(program: Command, context: CliContext): void {
@@ -46,19 +36,43 @@ export function addClusterCommand(program: Command, context: CliContext): void {
     .addOption(
       new Option("--speed <factor>", "run its clock this many times as fast (default: 1)").argParser(parseSpeed),
     )
-    .action((options: UpOptions) =>
-      options.detach === true ? startDetached(context, options) : bringUp(context, options),
-    );
+    .action((options: UpOptions) => bringUp(context, options));
   addExamples(
     up,
     "kubelab cluster up",
     "kubelab cluster up --detach --nodes 3",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );
-  named("down", "end it").action((options: { name: string }) => bringDown(context, options.name));
-  named("status", "say whether it runs, where, and how its nodes are").action((options: { name: string }) =>
-    clusterStatus(context, options.name),
+  named("down", "end it").action(({ name }: { name: string }) => bringDown(context, name));
+  named("status", "say whether it runs, where, and how its nodes are").action(({ name }: { name: string }) =>
+    printStatus(context, name),
   );
+}
+
+/** @throws LabError FAILED when it does not run; TIMED_OUT when it does not end */
+async function bringDown(context: CliContext, name: string): Promise<void> {
+  await stopCluster(context, await requireRunning(context, name, "There is nothing to end."));
+  context.print({ text: `cluster ${name} is down`, json: { name, running: false } });
+}
+
+/** @throws LabError FAILED when it does not run: scripts look at the exit code */
+async function printStatus(context: CliContext, name: string): Promise<void> {
+  const state = await requireRunning(context, name, `Start it: ${upCommand(name)}`);
+  const { clock, trace } = context.session({});
+  const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
+  const { listNodes } = await import("../testbed/cluster-nodes.js");
+  const { config } = await loadKubeconfig(state.kubeconfig);
+  const nodes = await listNodes(config, { clock, trace, random: context.random }, context.signal);
+  printRunning(context, state, "is running", nodes);
+}
+
+/** @param hint what to do when no cluster runs */
+async function requireRunning(context: CliContext, name: string, hint: string): Promise<ClusterState> {
+  const state = await runningCluster(context, name, (text) => note(context, text));
+  if (state !== undefined) return state;
+  const others = await runningClusterNames(context.env);
+  const help = others.length === 0 ? hint : `Running: ${others.join(", ")}. Name one with --name.`;
+  throw new LabError("FAILED", `no cluster named ${name} is running`, help);
 }
 
 const MAX_NODES = 100;

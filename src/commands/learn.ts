@@ -34,6 +34,7 @@ interface LearnFlags {
 export function addLearnCommand(program: Command, context: CliContext): void {
   const learn = program.command("learn");
   const help = new LearnHelp(sayIn(languageOf(context.env)));
+  const room: LearnRoom = { context, learn, help };
   help.root(
     learn,
     "helpLearn",
@@ -42,59 +43,86 @@ export function addLearnCommand(program: Command, context: CliContext): void {
     "kubelab learn start heartbeats --yes --answers answers.yaml",
     "kubelab learn report --junit > report.xml",
   );
-  const parseLang = (text: string): Language => {
-    const language = parseLanguage(text);
-    if (language === undefined) throw new InvalidArgumentError(help.say("badLang"));
-    return language;
-  };
-  const parseFactor = (text: string): number => {
-    const factor = factorOf(text);
-    if (factor === undefined) throw new InvalidArgumentError(help.say("badSpeed"));
-    return factor;
-  };
-  const parseSeed = (text: string): number => {
-    if (/^\d{1,9}$/.test(text)) return Number(text);
-    throw new InvalidArgumentError(help.say("badSeed"));
-  };
-  help.option(learn, "--lang <language>", "helpLang", parseLang);
-  help.option(learn, "--speed <factor>", "helpSpeed", parseFactor);
-  help.option(learn, "--seed <number>", "helpSeed", parseSeed);
-  help.option(learn, "--no-color", "helpNoColor");
-  // Options are read before help is shown, wherever they stand in the line.
-  learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
-  /** @param plays whether what is run begins a lab: nothing else has a use for its speed and its values */
-  const open =
-    (run: (env: LearnContext, flags: LearnFlags, word: string) => Promise<void>, plays = false) =>
-    async (...args: unknown[]) => {
-      const word = typeof args[0] === "string" ? args[0] : "";
-      const own = args.find((one): one is Partial<LearnFlags> => typeof one === "object" && one !== null);
-      // The parent takes its options wherever they stand in the line.
-      const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
-      const env = await openLearn(context, flags);
-      context.useWords({ error: env.say("edgeError"), interrupted: env.say("edgeInterrupted") });
-      try {
-        if (!plays) refuseFlagsOfPlay(env, flags);
-        await run(env, flags, word);
-      } catch (error) {
-        throw localized(error, env.say);
-      } finally {
-        const kept = env.store.keptAs;
-        if (kept !== undefined) context.streams.stderr.write(`${env.say("progressBroken", { kept })}\n`);
-      }
-    };
-  const add = (name: string, key: MessageKey) => help.command(learn.command(name), key);
-
+  addLearnOptions(room);
   learn.action(
-    open(async (env, flags) => {
-      const [word] = learn.args;
-      if (word !== undefined) throw noCommand(env, word, learn);
-      await showMenu(env, flags);
-    }, true),
+    open(
+      room,
+      async (env, flags) => {
+        const [word] = learn.args;
+        if (word !== undefined) throw noCommand(env, word, learn);
+        await (await import("./learn/menu.js")).runMenu(env, embeddedOnly(flags));
+      },
+      true,
+    ),
   );
-  const list = add("list", "helpList");
+  addPlayCommands(room);
+  addStepCommands(room);
+  addProgressCommands(room);
+  // A word that names no subcommand gets an error with the nearest name: commander's check of arguments would come first.
+  learn.allowExcessArguments();
+}
+
+/** What the functions that add subcommands share. */
+interface LearnRoom {
+  readonly context: CliContext;
+  readonly learn: Command;
+  readonly help: LearnHelp;
+}
+
+type Run = (env: LearnContext, flags: LearnFlags, word: string) => Promise<void>;
+
+function addLearnOptions({ context, learn, help }: LearnRoom): void {
+  const parsed =
+    <T>(parse: (text: string) => T | undefined, problem: MessageKey) =>
+    (text: string): T => {
+      const value = parse(text);
+      if (value === undefined) throw new InvalidArgumentError(help.say(problem));
+      return value;
+    };
+  const seedOf = (text: string) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
+  help.option(learn, "--lang <language>", "helpLang", parsed(parseLanguage, "badLang"));
+  help.option(learn, "--speed <factor>", "helpSpeed", parsed(factorOf, "badSpeed"));
+  help.option(learn, "--seed <number>", "helpSeed", parsed(seedOf, "badSeed"));
+  help.option(learn, "--no-color", "helpNoColor");
+  // commander parses options before it prints help, wherever they stand in the line.
+  learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
+}
+
+/**
+ * Wraps the action of a subcommand: opens learn mode in the learner's language, and words errors in it.
+ * @param plays whether the action starts a lab: only then do --speed and --seed have a meaning
+ */
+function open({ context, learn }: LearnRoom, run: Run, plays = false): (...args: unknown[]) => Promise<void> {
+  return async (...args) => {
+    const word = typeof args[0] === "string" ? args[0] : "";
+    const own = args.find((one): one is Partial<LearnFlags> => typeof one === "object" && one !== null);
+    // The parent takes its options wherever they stand in the line.
+    const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
+    const env = await openLearn(context, flags);
+    context.useWords({ error: env.say("edgeError"), interrupted: env.say("edgeInterrupted") });
+    try {
+      if (!plays) refuseFlagsOfPlay(env, flags);
+      await run(env, flags, word);
+    } catch (error) {
+      throw localized(error, env.say);
+    } finally {
+      const kept = env.store.keptAs;
+      if (kept !== undefined) context.notice(env.say("progressBroken", { kept }));
+    }
+  };
+}
+
+function add({ learn, help }: LearnRoom, name: string, key: MessageKey): Command {
+  return help.command(learn.command(name), key);
+}
+
+/** Subcommands that list and start labs. */
+function addPlayCommands(room: LearnRoom): void {
+  const { context, learn, help } = room;
+  const list = add(room, "list", "helpList");
   help.option(list, "--json", "helpListJson");
-  list.action(open(async (env, flags) => (await import("./learn/listing.js")).listLabs(env, flags.json === true)));
-  const start = add("start", "helpStart");
+  list.action(open(room, async (env, { json }) => (await import("./learn/listing.js")).listLabs(env, json === true)));
+  const start = add(room, "start", "helpStart");
   help.argument(start, "<id>", "helpStartId");
   help.option(start, "--yes", "helpYes");
   help.option(start, "--answers <file>", "helpAnswers");
@@ -102,75 +130,79 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   help.option(start, "--context <name>", "helpContext");
   help.option(start, "--real", "helpReal");
   help.option(start, "--detach", "helpDetach");
-  start.action(open(startLab, true));
+  start.action(open(room, startLab, true));
+  const serve: Run = async (env, flags, id) =>
+    (await import("../labs/detached/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags));
   learn
     .command("serve", { hidden: true })
     .argument("<id>")
-    .action(
-      open(
-        async (env, flags, id) =>
-          (await import("../labs/detached/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags)),
-        true,
-      ),
-    );
+    .action(open(room, serve, true));
   learn
     .command("kubectl", { hidden: true })
     .argument("[words...]")
     .action(async (words: readonly string[]) => (await import("../kubectl/run-kubectl.js")).runKubectl(context, words));
-  const check = add("check", "helpCheck");
+}
+
+/** Subcommands for the lab under way. */
+function addStepCommands(room: LearnRoom): void {
+  const { help } = room;
+  const operations = () => import("./learn/operations.js");
+  const check = add(room, "check", "helpCheck");
   help.option(check, "--wait", "helpWait");
-  check.action(open(async (env, { wait }) => (await import("./learn/operations.js")).check(env, wait === true)));
-  const next = add("next", "helpNext");
+  check.action(open(room, async (env, { wait }) => (await operations()).check(env, wait === true)));
+  const next = add(room, "next", "helpNext");
   help.argument(next, "[choice]", "helpChoice");
-  next.action(open(async (env, _flags, choice) => (await import("./learn/operations.js")).next(env, choice)));
+  next.action(open(room, async (env, _flags, choice) => (await operations()).next(env, choice)));
   for (const [name, text] of [
     ["hint", "helpHint"],
     ["solution", "helpSolution"],
     ["status", "helpStatus"],
     ["stop", "helpStop"],
   ] as const) {
-    add(name, text).action(open(async (env) => (await import("./learn/operations.js"))[name](env)));
+    add(room, name, text).action(open(room, async (env) => (await operations())[name](env)));
   }
-  const speed = add("speed", "helpSpeedNow");
+  const speed = add(room, "speed", "helpSpeedNow");
   help.argument(speed, "<factor>", "helpFactor");
-  speed.action(open(async (env, _flags, factor) => (await import("./learn/operations.js")).speed(env, factor)));
-  const reset = add("reset", "helpReset");
+  speed.action(open(room, async (env, _flags, factor) => (await operations()).speed(env, factor)));
+  const reset = add(room, "reset", "helpReset");
   help.argument(reset, "[id]");
   help.option(reset, "--kubeconfig <file>", "helpResetKubeconfig");
   help.option(reset, "--context <name>", "helpResetContext");
   help.option(reset, "--real", "helpResetReal");
   help.option(reset, "--yes", "helpResetYes");
   reset.action(
-    open(async (env, flags, id) =>
-      (await import("./learn/operations.js")).reset(env, id, realTarget(flags), flags.yes === true),
-    ),
+    open(room, async (env, flags, id) => (await operations()).reset(env, id, realTarget(flags), flags.yes === true)),
   );
-  const report = add("report", "helpReport");
+}
+
+/** Subcommands for progress, and for authors of labs. */
+function addProgressCommands(room: LearnRoom): void {
+  const { help } = room;
+  const report = add(room, "report", "helpReport");
   help.option(report, "--json", "helpReportJson");
   help.option(report, "--junit", "helpReportJunit");
   report.action(
-    open(async (env, { json, junit }) => {
+    open(room, async (env, { json, junit }) => {
       if (json === true && junit === true)
         throw new LocalizedError("USAGE", env.say("twoReports"), env.say("twoReportsHint"));
       await (await import("./learn/listing.js")).report(env, junit === true);
     }),
   );
-  const exporting = add("export", "helpExport");
+  const transfer = () => import("./learn/transfer.js");
+  const exporting = add(room, "export", "helpExport");
   help.argument(exporting, "<file>");
   help.option(exporting, "--force", "helpForce");
   exporting.action(
-    open(async (env, { force }, file) =>
-      (await import("./learn/transfer.js")).exportProgress(env, file, force === true),
-    ),
+    open(room, async (env, { force }, file) => (await transfer()).exportProgress(env, file, force === true)),
   );
-  const importing = add("import", "helpImport");
+  const importing = add(room, "import", "helpImport");
   help.argument(importing, "<file>");
-  importing.action(open(async (env, _flags, file) => (await import("./learn/transfer.js")).importProgress(env, file)));
-  const checkLabs = add("check-labs", "helpCheckLabs");
+  importing.action(open(room, async (env, _flags, file) => (await transfer()).importProgress(env, file)));
+  const checkLabs = add(room, "check-labs", "helpCheckLabs");
   help.argument(checkLabs, "<folder>");
-  checkLabs.action(open(async (env, _flags, folder) => (await import("./learn/check-labs.js")).checkLabs(env, folder)));
-  // A word that is no subcommand is told with the nearest one, or as the lab that it names. Theirs come before this.
-  learn.allowExcessArguments();
+  checkLabs.action(
+    open(room, async (env, _flags, folder) => (await import("./learn/check-labs.js")).checkLabs(env, folder)),
+  );
 }
 
 /** @throws LabError USAGE for what would be taken and change nothing */
@@ -194,11 +226,6 @@ function noCommand({ library, say }: LearnContext, word: string, learn: Command)
   const message =
     like === undefined ? say("noCommand", { what: word }) : say("noCommandNearest", { what: word, nearest: like });
   return new LocalizedError("USAGE", message, say("noCommandHint"));
-}
-
-async function showMenu(env: LearnContext, flags: LearnFlags): Promise<void> {
-  const { runMenu } = await import("./learn/menu.js");
-  await runMenu(env, embeddedOnly(flags));
 }
 
 async function startLab(env: LearnContext, given: LearnFlags, word: string): Promise<void> {

@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { startControlPlane } from "../controlplane/start.js";
+import { writeClusterFiles } from "../testbed/cluster.js";
 import {
   type ClusterState,
   clusterKubeconfig,
-  makeClustersFolder,
   removeClusterState,
   writeClusterState,
 } from "../testbed/cluster-state.js";
@@ -14,7 +13,6 @@ import type { Target } from "../testbed/target.js";
 import { Trace } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
-import { writeFileAtomic } from "../util/files.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
 import { makeEnvironment, type Reader } from "./make-environment.js";
@@ -45,16 +43,16 @@ export async function openEmbeddedEnvironment(
 ): Promise<LabEnvironment> {
   const { clusterName, speed, definition, columns } = options;
   const { kubeVersion } = definition;
-  const opened = new Disposables();
-  opened.defer(async () => options.lock?.[Symbol.asyncDispose]());
-  const close = () => opened.close();
+  const open = new Disposables();
+  const close = () => open.close();
+  open.defer(async () => options.lock?.[Symbol.asyncDispose]());
   try {
     const clock = new SystemClock(speed);
     const trace = new Trace(clock);
     const folder = await mkdtemp(labFolderPrefix());
-    opened.defer(() => rm(folder, { recursive: true, force: true }));
+    open.defer(() => rm(folder, { recursive: true, force: true }));
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
-    opened.defer(() => controlPlane.close());
+    open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
     const state: ClusterState = {
       version: 1,
@@ -72,14 +70,11 @@ export async function openEmbeddedEnvironment(
       { context, clock },
       { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
     );
-    opened.defer(() => nodes[Symbol.asyncDispose]());
-    await makeClustersFolder(context.env);
-    const names = { cluster: clusterName, user: `${clusterName}-admin`, context: clusterName };
-    await writeFileAtomic(kubeconfig, kubeconfigText(controlPlane.admin, names), { mode: 0o600 });
-    await writeClusterState(context.env, state);
-    opened.defer(() => removeClusterState(context.env, clusterName));
+    open.defer(() => nodes[Symbol.asyncDispose]());
+    await writeClusterFiles(context.env, state, controlPlane.admin);
+    open.defer(() => removeClusterState(context.env, clusterName));
     const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
-    opened.defer(() => client.close());
+    open.defer(() => client.close());
     const setSpeed = async (factor: number) => {
       clock.setSpeed(factor);
       const { epochMs, epochClockMs } = clock;

@@ -5,7 +5,6 @@ import { NODES, objectPath } from "../../client-go/rest/paths.js";
 import type { Language, Say } from "../../i18n/catalogue.js";
 import { LocalizedError } from "../../i18n/message-error.js";
 import { LAB_TAINT } from "../../testbed/join-plan.js";
-import type { Target } from "../../testbed/target.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { Disposables } from "../../util/disposables.js";
@@ -18,7 +17,7 @@ import { LabNodes } from "../nodes.js";
 import { labFolderPrefix } from "../process-leftovers.js";
 import type { LabDefinition } from "../schema.js";
 import { chooseValues, fillAll } from "../variables.js";
-import { flagsOf, openOwnCluster, type RealTarget } from "./cluster.js";
+import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./cluster.js";
 import { refuseLeftovers } from "./leftovers.js";
 import { OwnObjects } from "./objects.js";
 import { OwnNote } from "./record.js";
@@ -37,79 +36,33 @@ export interface OwnEnvironmentOptions extends Reader {
 }
 
 /**
- * The learner's own cluster for one lab. Before anything is written the server is named, the rights that the lab needs are asked
- * for, and the learner agrees.
+ * Opens the learner's own cluster for one lab. Before the first write it names the server, checks the rights that the lab
+ * needs, and asks the learner.
  * @throws LabError USAGE for a lab that needs the embedded cluster; FORBIDDEN with the rights that are missing; DECLINED
  */
 export async function openOwnEnvironment(context: LabProcess, options: OwnEnvironmentOptions): Promise<LabEnvironment> {
-  const { target, seed, say, columns, language } = options;
+  const { target, seed, say, language } = options;
   const definition = fillAll(options.definition, chooseValues(options.definition, seed));
-  const { id } = definition;
+  const { id, nodes: count, makes = [], runsOn } = definition;
   if (definition.cluster !== "any") throw embeddedOnly(definition, language, say);
-  const clock = new SystemClock();
-  const cluster = await openOwnCluster(context, target, say);
-  const { config, contextName, client } = cluster;
-  const opened = new Disposables();
-  opened.defer(() => cluster.close());
-  const close = () => opened.close();
+  const open = new Disposables();
   try {
-    await checkRights(client, definition.rights, say, context.signal);
-    context.notice(`${contextName}: ${config.server}`);
-    const nodeNames = Array.from({ length: definition.nodes }, (_, i) => `${OWN_NODE_PREFIX}${i + 1}`);
-    const paths = [...(definition.makes ?? []), ...nodeNames.map((name) => objectPath(NODES, name))];
-    await refuseLeftovers({ context, say, wall: clock }, cluster, target, paths);
-    const question = say("confirmReal", { id, context: contextName, server: config.server });
-    const agreed = await context.confirm(question, {
-      ...defined({ yes: target.yes }),
-      flag: "--yes",
-    });
-    if (!agreed) throw new LocalizedError("DECLINED", say("declined"), say("declinedHint"));
+    const clock = new SystemClock();
+    const cluster = await openOwnCluster(context, target, say);
+    open.defer(() => cluster.close());
+    const { config, client } = cluster;
+    const nodeNames = Array.from({ length: count }, (_, i) => `${OWN_NODE_PREFIX}${i + 1}`);
+    const paths = [...makes, ...nodeNames.map((name) => objectPath(NODES, name))];
+    const session: OwnSession = { context, options, definition, clock, cluster, paths };
+    await agree(session);
     const folder = await mkdtemp(labFolderPrefix());
-    opened.defer(() => rm(folder, { recursive: true, force: true }));
-    const claim = {
-      lab: id,
-      cluster: cluster.identity,
-      context: contextName,
-      server: config.server,
-      flags: flagsOf(context, target),
-      pid: process.pid,
-      mark: await markOf(process.pid),
-      paths,
-    };
-    const note = new OwnNote(context.env, clock, basename(folder));
-    const things = await OwnObjects.claim({ client, wall: clock, say }, claim, note, context.signal);
-    opened.defer(async () => {
-      if (paths.length > 0) context.notice(say("takingAway"));
-      for (const what of await things.remove()) context.notice(say("notCleaned", { what }));
-    });
-    things.follow();
-    const kubeconfig = join(folder, "kubeconfig");
-    const names = { cluster: contextName, user: contextName, context: contextName };
-    await writeFileAtomic(kubeconfig, kubeconfigText(config, names), { mode: 0o600 });
-    const onTarget: Target = {
-      kind: "real",
-      admin: config,
-      description: contextName,
-      kubeVersion: definition.kubeVersion,
-      close: async () => {},
-      [Symbol.asyncDispose]: async () => {},
-    };
-    const nodes = await LabNodes.open(
-      { context, clock },
-      {
-        count: definition.nodes,
-        prefix: OWN_NODE_PREFIX,
-        folder,
-        target: onTarget,
-        taints: [LAB_TAINT],
-        columns,
-        settings: definition.nodeOptions,
-      },
-    );
-    opened.defer(() => nodes[Symbol.asyncDispose]());
+    open.defer(() => rm(folder, { recursive: true, force: true }));
+    const objects = await claimObjects(session, folder);
+    open.defer(() => removeObjects(session, objects));
+    const kubeconfig = await writeKubeconfig(cluster, folder);
+    const nodes = await openNodes(session, folder);
+    open.defer(() => nodes[Symbol.asyncDispose]());
     await checkAnswers(client, definition.wants, say, context.signal);
-    const setSpeed = () =>
-      Promise.reject(new LocalizedError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id })));
     const parts = {
       folder,
       server: config.server,
@@ -117,19 +70,89 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
       client,
       clock,
       nodes,
-      onNode: onNode(definition.runsOn),
+      // `kubectl run` takes it, so that the pod runs on the lab's node and on no other.
+      onNode: ` --overrides='{"spec":{"nodeName":"${runsOn}"}}'`,
       variables: { KUBELAB_LAB_KUBECONFIG: kubeconfig },
       withoutKubectl: false,
       patienceMs: 0,
       canSetSpeed: false,
-      setSpeed,
-      close,
+      setSpeed: () => Promise.reject(new LocalizedError("USAGE", say("speedIsReal"), say("needsEmbeddedHint", { id }))),
+      close: () => open.close(),
     };
     return await makeEnvironment(context, parts, options);
   } catch (error) {
-    await close();
+    await open.close();
     throw error;
   }
+}
+
+interface OwnSession {
+  readonly context: LabProcess;
+  readonly options: OwnEnvironmentOptions;
+  /** with values in place of its variables */
+  readonly definition: LabDefinition;
+  readonly clock: SystemClock;
+  readonly cluster: OwnCluster;
+  /** the objects that the lab makes */
+  readonly paths: readonly string[];
+}
+
+/** Checks rights and leftovers, then asks the learner. @throws LabError FORBIDDEN, FAILED, DECLINED */
+async function agree({ context, options, definition, clock, cluster, paths }: OwnSession): Promise<void> {
+  const { target, say } = options;
+  const { contextName, config, client } = cluster;
+  await checkRights(client, definition.rights, say, context.signal);
+  context.notice(`${contextName}: ${config.server}`);
+  await refuseLeftovers({ context, say, wall: clock }, cluster, target, paths);
+  const question = say("confirmReal", { id: definition.id, context: contextName, server: config.server });
+  const agreed = await context.confirm(question, { ...defined({ yes: target.yes }), flag: "--yes" });
+  if (!agreed) throw new LocalizedError("DECLINED", say("declined"), say("declinedHint"));
+}
+
+/** Records which objects the lab makes, before it makes them. @throws LabError FAILED when one exists */
+async function claimObjects(
+  { context, options, definition, clock, cluster, paths }: OwnSession,
+  folder: string,
+): Promise<OwnObjects> {
+  const { say, target } = options;
+  const claim = {
+    lab: definition.id,
+    cluster: cluster.identity,
+    context: cluster.contextName,
+    server: cluster.config.server,
+    flags: flagsOf(context, target),
+    pid: process.pid,
+    mark: await markOf(process.pid),
+    paths,
+  };
+  const note = new OwnNote(context.env, clock, basename(folder));
+  const objects = await OwnObjects.claim({ client: cluster.client, wall: clock, say }, claim, note, context.signal);
+  objects.follow();
+  return objects;
+}
+
+async function removeObjects({ context, options: { say }, paths }: OwnSession, objects: OwnObjects): Promise<void> {
+  if (paths.length > 0) context.notice(say("takingAway"));
+  for (const what of await objects.remove()) context.notice(say("notCleaned", { what }));
+}
+
+async function writeKubeconfig({ config, contextName }: OwnCluster, folder: string): Promise<string> {
+  const file = join(folder, "kubeconfig");
+  const names = { cluster: contextName, user: contextName, context: contextName };
+  await writeFileAtomic(file, kubeconfigText(config, names), { mode: 0o600 });
+  return file;
+}
+
+function openNodes({ context, options, definition, clock, cluster }: OwnSession, folder: string): Promise<LabNodes> {
+  const { nodes: count, nodeOptions: settings, kubeVersion } = definition;
+  const close = async () => {};
+  const { contextName: description, config: admin } = cluster;
+  const target = { kind: "real", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
+  const { columns } = options;
+  return LabNodes.open(
+    { context, clock },
+    { count, prefix: OWN_NODE_PREFIX, folder, target, taints: [LAB_TAINT], columns, settings },
+  );
 }
 
 /** Why a lab is not for a cluster of the learner's own, in the lab's words. */
@@ -140,9 +163,4 @@ export function embeddedOnly(
 ): LocalizedError {
   const why = embeddedBecause?.[language] ?? say("needsEmbeddedWhy");
   return new LocalizedError("USAGE", say("needsEmbedded", { id, why }), say("needsEmbeddedHint", { id }));
-}
-
-/** What `kubectl run` takes so that a pod comes to the lab's node and to no other. */
-function onNode(name: string): string {
-  return ` --overrides='{"spec":{"nodeName":"${name}"}}'`;
 }

@@ -1,0 +1,67 @@
+import type { CliContext } from "../../cli/context.js";
+import type { ClusterOptions } from "../../testbed/cluster.js";
+import type { NodeLine } from "../../testbed/cluster-nodes.js";
+import type { ClusterState } from "../../testbed/cluster-state.js";
+import { defined } from "../../util/defined.js";
+import { LabError } from "../../util/errors.js";
+
+/** Emits a note that is always shown. */
+export function note(context: CliContext, text: string): void {
+  context.session({}).trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+}
+
+/**
+ * Prints a running cluster. stdout gets what a script needs: the command line for kubectl.
+ * @param nodes printed when they were asked for
+ */
+export function printRunning(
+  context: CliContext,
+  state: ClusterState,
+  what: string,
+  nodes?: readonly NodeLine[],
+): void {
+  const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
+  const count = state.nodes === 0 ? "" : `, with ${countNodes(state)}`;
+  note(
+    context,
+    `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${count}${speed} (pid ${state.pid})`,
+  );
+  const width = Math.max(0, ...(nodes ?? []).map(({ name }) => name.length));
+  const lines = (nodes ?? []).map(({ name, status }) => `${name.padEnd(width)}  ${status}`);
+  context.print({
+    text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...lines].join("\n"),
+    json: { ...state, running: true, ...defined({ nodes }) },
+  });
+}
+
+function countNodes({ nodes }: ClusterState): string {
+  return nodes === 0 ? "no nodes" : `${nodes} ${nodes === 1 ? "node" : "nodes"}`;
+}
+
+/** Prints a cluster that runs already. @throws LabError USAGE when it differs from the options */
+export function printIfSame(
+  context: CliContext,
+  running: ClusterState,
+  options: ClusterOptions & { readonly trace?: string },
+): void {
+  const { kubeVersion, speed, verifyKubelets, trace, port, nodes } = options;
+  const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
+  const differences = [
+    kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
+    speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
+    verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
+    trace !== undefined && "and began without this --trace",
+    port !== 0 && !running.url.endsWith(`:${port}`) && `at ${running.url}`,
+    wantsOtherNodes && `with ${countNodes(running)}, not ${nodes}`,
+  ].filter((one) => one !== false);
+  if (differences.length === 0) {
+    printRunning(context, running, "is running already");
+    return;
+  }
+  const more = wantsOtherNodes ? " Or let `kubelab node --name NAME` join it as one node more." : "";
+  throw new LabError(
+    "USAGE",
+    `cluster ${running.name} is running already, ${differences.join(", ")}`,
+    `End it first (\`kubelab cluster down\`), or give this one a --name of its own.${more}`,
+  );
+}

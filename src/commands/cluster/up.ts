@@ -1,0 +1,89 @@
+import { rmSync } from "node:fs";
+import type { CliContext } from "../../cli/context.js";
+import { parseKubeVersion } from "../../release/facts.js";
+import { type ClusterOptions, claimClusterName, runCluster, runningCluster } from "../../testbed/cluster.js";
+import { clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
+import { startDetached } from "../../testbed/detached-process.js";
+import type { Level } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
+import { LabError } from "../../util/errors.js";
+import { note, printIfSame, printRunning } from "./running.js";
+
+export interface UpOptions extends ClusterOptions {
+  readonly detach?: boolean;
+  readonly verbosity: Level;
+  /** a file for the trace of the cluster's own process */
+  readonly trace?: string;
+}
+
+const READY_TIMEOUT_MS = 20_000;
+
+/**
+ * Runs a cluster until Ctrl-C, or in the background. A cluster of the same name that runs already is only printed.
+ * @throws LabError USAGE for an unknown release; FAILED when it does not start
+ */
+export async function bringUp(context: CliContext, given: UpOptions): Promise<void> {
+  if (given.detach === true) return bringUpDetached(context, given);
+  const options = { ...given, kubeVersion: parseKubeVersion(given.kubeVersion) };
+  const claim = await claimClusterName(context, options.name, (text) => note(context, text));
+  if ("running" in claim) return printIfSame(context, claim.running, options);
+  await using _lock = claim.lock;
+  const session = context.session(defined({ speed: options.speed }));
+  await runCluster({ context, ...session }, options, (state) => printRunning(context, state, "is ready"));
+}
+
+async function bringUpDetached(context: CliContext, given: UpOptions): Promise<void> {
+  const { name, verbosity } = given;
+  if (verbosity > 1) {
+    const hint = "Keep it in a file: --trace trace.ndjson. Or leave out --detach.";
+    throw new LabError("USAGE", `--detach shows no trace, and -v ${verbosity} asks for one`, hint);
+  }
+  const trace = context.handOverTrace();
+  const findRunning = () => runningCluster(context, name, (text) => note(context, text));
+  const printRunningIfSame = async () => {
+    const running = await findRunning();
+    if (running === undefined) return false;
+    printIfSame(context, running, { ...given, kubeVersion: parseKubeVersion(given.kubeVersion) });
+    return true;
+  };
+  if (await printRunningIfSame()) return;
+  const logFile = clusterLog(context.env, name);
+  await makeClustersFolder(context.env);
+  const outcome = await startDetached(context, {
+    args: ["cluster", "up", "-v", "0", ...flagsOf(given, trace)],
+    logFile,
+    timeoutMs: READY_TIMEOUT_MS,
+    // A starting cluster writes its state file last.
+    ready: async (pid) => {
+      const state = await readClusterState(context.env, name);
+      return state?.pid === pid ? state : undefined;
+    },
+  });
+  if (outcome.type === "ready") return printRunning(context, outcome.value, "is ready, in the background");
+  if (outcome.type === "timed-out") throw didNotStart(name, "it was not ready within 20 s", `Its log is ${logFile}.`);
+  if (outcome.code !== 0) {
+    // The error has what the log has.
+    rmSync(logFile, { force: true });
+    const [, message, hint] = /^error: (.*)(?:\n(.+))?$/m.exec(outcome.log) ?? [];
+    const fallback = outcome.log || `exit code ${outcome.code} without a message (is the disk full?)`;
+    throw didNotStart(name, message ?? fallback, hint ?? "Run `kubelab cluster up` without --detach to see more.");
+  }
+  // Another process started the cluster in the meantime.
+  if (await printRunningIfSame()) return;
+  throw new LabError("FAILED", `cluster ${name} ended as soon as it was ready`, "Start it again.");
+}
+
+function didNotStart(name: string, why: string, hint: string): LabError {
+  return new LabError("FAILED", `cluster ${name} did not start: ${why}`, hint);
+}
+
+/** @param trace path of the file that the cluster's own process writes */
+function flagsOf(options: ClusterOptions, trace: string | undefined): string[] {
+  const { name, port, kubeVersion, speed, nodes, verifyKubelets } = options;
+  return [
+    ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
+    ...(verifyKubelets === true ? ["--verify-kubelets"] : []),
+    ...(trace === undefined ? [] : ["--trace", trace]),
+    ...(speed === undefined ? [] : ["--speed", String(speed)]),
+  ];
+}

@@ -1,0 +1,177 @@
+import { setFlagsFromString } from "node:v8";
+import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../client-go/rest/client.js";
+import type { Trace } from "../trace/trace.js";
+import { type Clock, SystemClock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
+import { writeFileAtomic } from "../util/files.js";
+import { untilAborted } from "../util/loops.js";
+import type { ClusterNodes } from "./cluster-nodes.js";
+import {
+  type ClusterState,
+  clusterKubeconfig,
+  clusterNames,
+  clusterNodesFolder,
+  isRunning,
+  lockCluster,
+  makeClustersFolder,
+  readClusterState,
+  removeClusterState,
+  writeClusterState,
+} from "./cluster-state.js";
+import type { NodeContext, ProcessContext } from "./context.js";
+
+export interface ClusterOptions {
+  readonly name: string;
+  /** 0: a free one */
+  readonly port: number;
+  readonly kubeVersion: string;
+  readonly speed?: number;
+  /** how many nodes are joined and kept Ready */
+  readonly nodes: number;
+  /** the API server checks kubelets' certificates with the cluster's CA */
+  readonly verifyKubelets?: boolean;
+}
+
+export interface ClusterDeps {
+  readonly context: ProcessContext & NodeContext;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * V8 collects garbage whenever the heap has grown by this much. By default V8 lets the heap grow to several times of what is
+ * needed. A cluster runs next to the learner's other programs, and collecting more often costs little.
+ */
+const HEAP_GROWING_PERCENT = 30;
+const CLAIM_POLL_MS = 50;
+const CLAIM_TIMEOUT_MS = 15_000;
+const STOP_POLL_MS = 20;
+const STOP_TIMEOUT_MS = 5000;
+
+/**
+ * Runs the control plane and its nodes in this process until the signal aborts.
+ * @param onReady called when other processes can connect
+ * @throws LabError FAILED when the port is taken
+ */
+export async function runCluster(
+  { context, clock, trace }: ClusterDeps,
+  options: ClusterOptions,
+  onReady: (state: ClusterState) => void,
+): Promise<void> {
+  const { name, port, kubeVersion, speed = 1, nodes: count, verifyKubelets = false } = options;
+  const { env, random, signal } = context;
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
+  const { startControlPlane } = await import("../controlplane/start.js");
+  await using controlPlane = await startControlPlane({ clock, random, trace, kubeVersion, port, verifyKubelets });
+  const { admin, url } = controlPlane;
+  const state: ClusterState = {
+    version: 1,
+    name,
+    pid: process.pid,
+    url,
+    kubeconfig: clusterKubeconfig(env, name),
+    kubeVersion,
+    speed,
+    epochMs: clock instanceof SystemClock ? clock.epochMs : clock.now(),
+    nodes: count,
+    ...(verifyKubelets ? { verifyKubelets } : {}),
+  };
+  await using nodes = await joinNodes({ context, clock, trace }, state, admin);
+  await writeClusterFiles(env, state, admin);
+  onReady(state);
+  nodes?.startKubelets();
+  try {
+    await untilAborted(signal);
+  } finally {
+    await removeClusterState(env, name);
+  }
+}
+
+/** Writes the kubeconfig before the state file: a process that finds the state can connect. */
+export async function writeClusterFiles(
+  env: ProcessContext["env"],
+  state: ClusterState,
+  admin: RestConfig,
+): Promise<void> {
+  const { name, kubeconfig } = state;
+  await makeClustersFolder(env);
+  const names = { cluster: name, user: `${name}-admin`, context: name };
+  await writeFileAtomic(kubeconfig, kubeconfigText(admin, names), { mode: 0o600 });
+  await writeClusterState(env, state);
+}
+
+/** The nodes that the cluster starts with; they end before the control plane does. */
+async function joinNodes(
+  { context, clock, trace }: ClusterDeps,
+  { name, url, kubeVersion, nodes: count }: ClusterState,
+  admin: RestConfig,
+): Promise<ClusterNodes | undefined> {
+  if (count === 0) return undefined;
+  const { startNodes } = await import("./cluster-nodes.js");
+  const close = async () => {};
+  const description = `cluster ${name} at ${url}`;
+  const target = { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
+  return startNodes(context, { clock, trace }, { count, target, folder: clusterNodesFolder(context.env, name) });
+}
+
+/** Reports that the state of a killed cluster was removed. */
+export type ReportStale = (text: string) => void;
+
+/**
+ * Finds the running cluster of this name, or claims the name. Waits while another process starts or ends it.
+ * @throws LabError FAILED when that takes too long
+ */
+export async function claimClusterName(
+  context: ProcessContext,
+  name: string,
+  report: ReportStale,
+): Promise<{ readonly running: ClusterState } | { readonly lock: AsyncDisposable }> {
+  const clock = new SystemClock();
+  for (let waitedMs = 0; ; waitedMs += CLAIM_POLL_MS) {
+    const running = await runningCluster(context, name, report);
+    if (running !== undefined) return { running };
+    const answer = await lockCluster(context.env, name);
+    if (answer.outcome === "taken") return { lock: answer.lock };
+    if (waitedMs >= CLAIM_TIMEOUT_MS) {
+      const message = `another process has been starting the cluster ${name} for 15 s (pid ${answer.pid})`;
+      throw new LabError("FAILED", message, `End it by hand: kill ${answer.pid}`);
+    }
+    await clock.sleep(CLAIM_POLL_MS, context.signal);
+  }
+}
+
+/** The state of a cluster that answers. Removes and reports the state of one that was killed. */
+export async function runningCluster(
+  { env }: Pick<ProcessContext, "env">,
+  name: string,
+  report: ReportStale,
+): Promise<ClusterState | undefined> {
+  const state = await readClusterState(env, name);
+  if (state === undefined || (await isRunning(state))) return state;
+  await removeClusterState(env, name);
+  report(`cluster ${name} (pid ${state.pid}) ended without cleaning up: its state file is removed`);
+  return undefined;
+}
+
+/** The names of the clusters that run. */
+export async function runningClusterNames(env: ProcessContext["env"]): Promise<readonly string[]> {
+  const running: string[] = [];
+  for (const name of await clusterNames(env)) {
+    const state = await readClusterState(env, name);
+    if (state !== undefined && (await isRunning(state))) running.push(name);
+  }
+  return running;
+}
+
+/** Ends a cluster's process and waits until it has cleaned up. @throws LabError TIMED_OUT */
+export async function stopCluster({ env, signal }: ProcessContext, { name, pid }: ClusterState): Promise<void> {
+  process.kill(pid, "SIGTERM");
+  const clock = new SystemClock();
+  for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS; waitedMs += STOP_POLL_MS) {
+    if ((await readClusterState(env, name)) === undefined) return;
+    await clock.sleep(STOP_POLL_MS, signal);
+  }
+  const message = `cluster ${name} (pid ${pid}) did not end within 5 s`;
+  throw new LabError("TIMED_OUT", message, `End it by hand: kill -9 ${pid}`);
+}
