@@ -1,7 +1,9 @@
 import { CgroupDriver } from "../../cri/messages/enums.js";
+import type { LinuxContainerResources } from "../../cri/messages/resources.js";
 import type { Handlers } from "../../cri/server.js";
 import type { RUNTIME_SERVICE } from "../../cri/services.js";
 import { RpcError } from "../../cri/status.js";
+import type { Container } from "../state/container.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
 import { wrongState } from "../state/errors.js";
@@ -130,12 +132,7 @@ function containerCalls({ core, containers }: CallDeps) {
     streamContainers: ({ filter }) =>
       inPieces(selectContainers(core, filter), (items) => ({ containers: items.map(containerItem) })),
     updateContainerResources: ({ containerId, linux }) => {
-      const container = core.container(containerId);
-      if (container.isRemoving) throw wrongState(`container "${containerId}" is in removing state`);
-      if (linux === undefined) return {};
-      const limit = Number(linux.memoryLimitInBytes);
-      container.resources = linux;
-      if (container.running !== undefined && limit > 0) container.running.machine.memory.limitBytes = limit;
+      updateResources(core.container(containerId), linux);
       return {};
     },
     reopenContainerLog: ({ containerId }) => {
@@ -157,6 +154,14 @@ function containerCalls({ core, containers }: CallDeps) {
       throw new RpcError("Unimplemented", "the embedded runtime does not support checkpoints");
     },
   } satisfies Handlers<typeof RUNTIME_SERVICE>;
+}
+
+function updateResources(container: Container, linux: LinuxContainerResources | undefined): void {
+  if (container.isRemoving) throw wrongState(`container "${container.containerId}" is in removing state`);
+  if (linux === undefined) return;
+  container.resources = linux;
+  const limit = Number(linux.memoryLimitInBytes);
+  if (container.running !== undefined && limit > 0) container.running.machine.memory.limitBytes = limit;
 }
 
 function streamingCalls({ streams }: CallDeps) {

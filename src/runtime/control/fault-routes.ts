@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { GRPC_CODES, type GrpcCode } from "../../cri/status.js";
+import { defined } from "../../util/defined.js";
 import { nearest } from "../../util/nearest.js";
 import { PULL_FAULTS } from "../images/pull.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";
@@ -138,8 +139,7 @@ function faultOf({ delayMs, hangs, code, message, count: times }: z.infer<typeof
     throw new BadRequest("hangs and code exclude each other: a call that does not end has no code");
   return {
     hangs: hangs === true,
-    ...(delayMs === undefined ? {} : { delayMs }),
-    ...(times === undefined ? {} : { count: times }),
+    ...defined({ delayMs, count: times }),
     ...(code === undefined ? {} : { fail: { code, message: message ?? "made to fail by hand" } }),
   };
 }

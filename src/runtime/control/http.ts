@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
 import { checkOrigin } from "../../util/origin-check.js";
@@ -127,7 +128,7 @@ function refuse(control: RuntimeControl, request: IncomingMessage, response: Ser
   }
   if (error instanceof BadRequest) {
     const { message, field, status } = error;
-    json(response, status, { error: message, ...(field === undefined ? {} : { field }) });
+    json(response, status, { error: message, ...defined({ field }) });
   } else if (error instanceof RpcError) {
     const { code, message } = error;
     const known = code === "NotFound" ? `; ${whatThereIs(control)}` : "";

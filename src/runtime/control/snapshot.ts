@@ -1,3 +1,4 @@
+import { defined } from "../../util/defined.js";
 import type { Container, Sandbox } from "../state/container.js";
 import type { ContainerSnapshot, SandboxSnapshot } from "./control.js";
 
@@ -11,7 +12,7 @@ export function sandboxSnapshot({ sandboxId, metadata, state, ip, containers }: 
     namespace,
     attempt,
     state,
-    ...(ip === undefined ? {} : { ip }),
+    ...defined({ ip }),
     containers: Array.from(containers, containerSnapshot),
   };
 }

@@ -17,36 +17,6 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
       throw asBashError(error, operation);
     }
   };
-  const remove = (path: string, options: { recursive?: boolean; force?: boolean } = {}): void => {
-    try {
-      if (options.recursive === true && fs.lstat(path).type === "directory") {
-        for (const name of fs.readdir(path)) remove(resolvePath(path, name), options);
-      }
-      fs.remove(path);
-    } catch (error) {
-      if (!(options.force === true && error instanceof FsError && error.code === "ENOENT")) throw error;
-    }
-  };
-  const copy = (from: string, to: string, isRecursive: boolean): void => {
-    const stat = fs.stat(from);
-    if (stat.type !== "directory") {
-      fs.write(to, fs.readFile(from), { truncate: true, mode: stat.mode });
-      return;
-    }
-    if (!isRecursive) throw new FsError("EISDIR", from);
-    fs.mkdir(to, { recursive: true });
-    for (const name of fs.readdir(from)) copy(resolvePath(from, name), resolvePath(to, name), true);
-  };
-  /** Copies like mv between two file systems. Differs: a symbolic link is copied as its target. */
-  const move = (from: string, to: string): void => {
-    try {
-      fs.rename(from, to);
-    } catch (error) {
-      if (!(error instanceof FsError && error.code === "EXDEV")) throw error;
-      copy(from, to, true);
-      remove(from, { recursive: true });
-    }
-  };
   return {
     readFile: (path, options) => run("open", () => fs.readFile(path).toString(encodingOf(options) ?? "utf8")),
     readFileBuffer: (path) => run("open", () => fs.readFile(path)),
@@ -58,9 +28,9 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
     lstat: (path) => run("lstat", () => bashStat(fs.lstat(path))),
     mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, options)),
     readdir: (path) => run("scandir", () => fs.readdir(path)),
-    rm: (path, options) => run("rm", () => remove(path, options)),
-    cp: (from, to, options) => run("cp", () => copy(from, to, options?.recursive === true)),
-    mv: (from, to) => run("rename", () => move(from, to)),
+    rm: (path, options) => run("rm", () => remove(fs, path, options)),
+    cp: (from, to, options) => run("cp", () => copy(fs, from, to, options?.recursive === true)),
+    mv: (from, to) => run("rename", () => move(fs, from, to)),
     resolvePath,
     getAllPaths: () => [],
     chmod: (path, mode) => run("chmod", () => fs.chmod(path, mode)),
@@ -70,6 +40,39 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
     realpath: (path) => run("realpath", () => fs.realpath(path)),
     utimes: (path, _atime, mtime) => run("utimes", () => fs.utimes(path, mtime.getTime())),
   };
+}
+
+function remove(fs: ContainerFs, path: string, options: { recursive?: boolean; force?: boolean } = {}): void {
+  try {
+    if (options.recursive === true && fs.lstat(path).type === "directory") {
+      for (const name of fs.readdir(path)) remove(fs, resolvePath(path, name), options);
+    }
+    fs.remove(path);
+  } catch (error) {
+    if (!(options.force === true && error instanceof FsError && error.code === "ENOENT")) throw error;
+  }
+}
+
+function copy(fs: ContainerFs, from: string, to: string, isRecursive: boolean): void {
+  const stat = fs.stat(from);
+  if (stat.type !== "directory") {
+    fs.write(to, fs.readFile(from), { truncate: true, mode: stat.mode });
+    return;
+  }
+  if (!isRecursive) throw new FsError("EISDIR", from);
+  fs.mkdir(to, { recursive: true });
+  for (const name of fs.readdir(from)) copy(fs, resolvePath(from, name), resolvePath(to, name), true);
+}
+
+/** Copies like mv between two file systems. Differs: a symbolic link is copied as its target. */
+function move(fs: ContainerFs, from: string, to: string): void {
+  try {
+    fs.rename(from, to);
+  } catch (error) {
+    if (!(error instanceof FsError && error.code === "EXDEV")) throw error;
+    copy(fs, from, to, true);
+    remove(fs, from, { recursive: true });
+  }
 }
 
 function bashStat(stat: FileStat): BashStat {

@@ -1,3 +1,4 @@
+import { defined } from "../../util/defined.js";
 import { Pipe } from "../process/pipe.js";
 import { exitCodeOf, type Process, type Program, type Self } from "../process/process.js";
 import { SIGINT } from "../process/signals.js";
@@ -173,7 +174,7 @@ export class Interpreter implements Shell {
     for (const [index, command] of pipeline.commands.entries()) {
       const pipe = index === pipeline.commands.length - 1 ? undefined : new Pipe();
       const child = this.fork(async (shell) => shell.runCommand(command, true), {
-        ...(stdin === undefined ? {} : { stdin }),
+        ...defined({ stdin }),
         ...(pipe === undefined ? {} : { stdout: pipe.writer }),
         ...(pipe !== undefined && pipeline.pipeStderr?.[index] === true ? { stderr: pipe.writer } : {}),
         ...(this.jobControl === undefined ? {} : { group: children[0]?.group ?? "new" }),

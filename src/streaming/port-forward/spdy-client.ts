@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { StreamError } from "../bytes.js";
 import { type DialOptions, dialUpgrade, type RefusedUpgrade } from "../dial.js";
 import type { FrameObserver } from "../frame-report.js";
@@ -43,7 +44,7 @@ export async function connectSpdyPortForward(
       method,
       protocol: SPDY_31,
       headers: { ...headers, [PROTOCOL_VERSION_HEADER]: PORT_FORWARD_PROTOCOL },
-      ...(tls === undefined ? {} : { tls }),
+      ...defined({ tls }),
     },
     signal,
   );

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { untilAborted } from "../../util/loops.js";
 import type { FrameObserver } from "../frame-report.js";
 import { acceptWebSocket } from "../websocket/accept.js";
@@ -39,7 +40,7 @@ export async function acceptWebSocketPortForward(
   const { ws, subprotocol } = await acceptWebSocket(request, socket, head, PORT_FORWARD_SUBPROTOCOLS);
   const served = ports.slice(0, MAX_PORTS);
   const nameOf = (channel: number) => forwardChannelName(served, channel);
-  const deps = { clock, ...(observer === undefined ? {} : { observer }) };
+  const deps = { clock, ...defined({ observer }) };
   return new WebSocketForwardSession(
     new ChannelConnection(ws, deps, { subprotocol, nameOf, idleTimeoutMs, socket }),
     served,

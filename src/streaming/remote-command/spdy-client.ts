@@ -1,5 +1,6 @@
 import type { Status } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
 import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../dial.js";
 import type { FrameObserver } from "../frame-report.js";
@@ -57,7 +58,7 @@ export async function connectSpdyRemoteCommand(
       method,
       protocol: SPDY_31,
       headers: { ...headers, [PROTOCOL_VERSION_HEADER]: protocols },
-      ...(tls === undefined ? {} : { tls }),
+      ...defined({ tls }),
     },
     signal,
   );

@@ -1,5 +1,6 @@
 import type { Status } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { ByteQueue } from "../byte-queue.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
@@ -33,7 +34,7 @@ export function webSocketRemoteCommand(
   { ws, subprotocol }: ConnectedWebSocket,
   { options, clock, observer }: WebSocketRemoteCommandOptions,
 ): RemoteCommandClientSession {
-  const deps = { clock, ...(observer === undefined ? {} : { observer }) };
+  const deps = { clock, ...defined({ observer }) };
   const connection = new ChannelConnection(ws, deps, {
     subprotocol,
     nameOf: channelName,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Status } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { ByteReader, ByteWriter } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
 import { acceptWebSocket } from "../websocket/accept.js";
@@ -41,7 +42,7 @@ export async function acceptWebSocketRemoteCommand(
 ): Promise<RemoteCommandServerSession> {
   const { subprotocols = REMOTE_COMMAND_SUBPROTOCOLS, options, clock, observer } = accept;
   const { ws, subprotocol } = await acceptWebSocket(request, socket, head, subprotocols);
-  const deps = { clock, ...(observer === undefined ? {} : { observer }) };
+  const deps = { clock, ...defined({ observer }) };
   const { idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = accept;
   const connection = new ChannelConnection(ws, deps, { subprotocol, nameOf: channelName, idleTimeoutMs, socket });
   const session = new WebSocketServerSession(connection, options);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { WebSocket } from "ws";
+import { defined } from "../../util/defined.js";
 import { type Random, SystemRandom } from "../../util/random.js";
 import { StreamError } from "../bytes.js";
 import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../dial.js";
@@ -46,7 +47,7 @@ export async function connectWebSocket(
       method: "GET",
       protocol: "websocket",
       headers: { ...headers, "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key, ...offered },
-      ...(tls === undefined ? {} : { tls }),
+      ...defined({ tls }),
     },
     signal,
   );
