@@ -40,7 +40,7 @@ describe("factFor", () => {
   });
 });
 
-test("a quoted constant says since when, and what held before", () => {
+test("a quoted constant contains its release and its former value", () => {
   expect(constantFor("nodeMonitorGracePeriod", "1.25")).toEqual({
     name: "nodeMonitorGracePeriod",
     value: "40 s",
@@ -56,7 +56,7 @@ test("a quoted constant says since when, and what held before", () => {
   expect(constantFor("bootstrapTokenTtl", "1.25").value).toBe("24 h");
 });
 
-test("every row begins at 1.25, goes up, and never repeats a value", () => {
+test("every row begins at 1.25, ascends, and never repeats a value", () => {
   for (const fact of Object.values<ReleaseFact<unknown>>(FACTS)) {
     expect(fact.values[0]?.since, fact.name).toBe("1.25");
     for (let i = 1; i < fact.values.length; i++) {

@@ -79,14 +79,14 @@ function statusWith(headers: Readonly<Record<string, string>>): Promise<number> 
   });
 }
 
-test("pages of elsewhere may not ask", async () => {
+test("requests from foreign pages are refused", async () => {
   const { host } = new URL(server.url);
   assert.equal(await statusWith({ host: "evil.example" }), 403);
   assert.equal(await statusWith({ host, origin: "http://evil.example" }), 403);
   assert.equal(await statusWith({ host, origin: `http://${host}` }), 200);
 });
 
-test("who asks at / is told what can be asked for, and how", async () => {
+test("GET / lists the routes and their fields", async () => {
   const { status, value } = await ask("GET", "/");
   assert.equal(status, 200);
   type Told = { method: string; path: string; what: string; fields?: Record<string, string> };
@@ -106,14 +106,14 @@ test("who asks at / is told what can be asked for, and how", async () => {
   assert.equal(find("POST", "/sandboxes/ID/not-ready").fields, undefined);
 });
 
-test("the head of what can be read can be had alone", async () => {
+test("HEAD is answered for readable paths", async () => {
   for (const path of ["/state", "/changes"]) {
     const response = await fetch(`${server.url}${path}`, { method: "HEAD" });
     assert.deepEqual([response.status, await response.text()], [200, ""]);
   }
 });
 
-test("changes come as lines while they happen", async () => {
+test("changes arrive as lines at once", async () => {
   const stop = new AbortController();
   const response = await fetch(`${server.url}/changes`, { signal: stop.signal });
   const reader = response.body?.getReader();

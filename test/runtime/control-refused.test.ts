@@ -258,7 +258,7 @@ for (const [method, path, body, status, message] of REFUSED) {
   });
 }
 
-test("what is wrong about one field is told with its place", async () => {
+test("an error about one field contains its path", async () => {
   const { field } = await ask("POST", "/pods", { ...POD, containers: [{ ...main, image: "" }] });
   assert.equal(field, "containers[0].image");
 });
@@ -298,7 +298,7 @@ function send(bytes: Buffer, headers: Record<string, string | number>): Promise<
   });
 }
 
-test("a body that is too big is refused, whether it says so or not", async () => {
+test("a body that is too big is refused, with and without content-length", async () => {
   const bytes = Buffer.alloc(1024 * 1024 + 1, " ");
   for (const headers of [{ "content-length": bytes.length }, { "transfer-encoding": "chunked" }]) {
     const { status, text } = await send(bytes, headers as Record<string, string | number>);
@@ -312,7 +312,7 @@ test("a body that is not UTF-8 is refused", async () => {
   assert.deepEqual([status, /the body is not UTF-8/.test(text)], [400, true]);
 });
 
-test("pulls fail no more, and take as long as at the start, once that is taken back", async () => {
+test("DELETE /pulls removes all pull faults and restores the original duration", async () => {
   const { control } = lab.runtime;
   const before = control.snapshot().pulls;
   assert.deepEqual(before.faults, [{ image: "team/", how: "denied" }]);

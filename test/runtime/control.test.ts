@@ -46,7 +46,7 @@ const pod = {
   containers: [{ name: "main", image: "busybox", id: "b142f836dcb9c3bb", command: ["sleep", "600"] }],
 };
 
-test("events: a pod's life as several listeners see it", async () => {
+test("events: several listeners see a pod's life", async () => {
   const stop = new AbortController();
   const [one, other] = [listen(stop.signal), listen(stop.signal)];
   await settle();
@@ -118,7 +118,7 @@ for (const [how, want] of KILLS) {
   });
 }
 
-test("a sandbox that becomes not ready: no address, nothing can be started in it, its container lives on", () => {
+test("a sandbox that is no longer ready has no address and starts no containers; running ones continue", () => {
   const { control } = lab.runtime;
   control.runPod({ ...pod, containers: [...pod.containers, { name: "late", image: "busybox", state: "created" }] });
   const ip = control.snapshot().sandboxes[0]?.ip ?? "";
@@ -149,7 +149,7 @@ const HALF: readonly (readonly [string, Partial<PodSeed>])[] = [
   ["a log that is elsewhere", { logDirectory: "/x", containers: [{ name: "one", image: "busybox", logPath: "../y" }] }],
 ];
 for (const [why, seed] of HALF) {
-  test(`a pod with ${why}: nothing of it is left, and it can be had once it is right`, () => {
+  test(`a pod with ${why}: leaves nothing behind, and a corrected request succeeds`, () => {
     const { control } = lab.runtime;
     const before = control.snapshot();
     assert.throws(() => control.runPod({ ...pod, ...seed }));
@@ -158,7 +158,7 @@ for (const [why, seed] of HALF) {
   });
 }
 
-test("a container that does not start is not left behind in its sandbox", () => {
+test("a container that fails to start is removed from its sandbox", () => {
   const { control } = lab.runtime;
   control.runPod(pod);
   const before = control.snapshot();
@@ -166,7 +166,7 @@ test("a container that does not start is not left behind in its sandbox", () => 
   assert.deepEqual(control.snapshot(), before);
 });
 
-test("addresses: given once, free again after the sandbox, none in the host's network", () => {
+test("addresses: unique, reused after a sandbox is removed, absent in the host network", () => {
   const small = new RuntimeLab({ podCidr: "10.1.2.0/29" });
   const sandboxes = Array.from({ length: 5 }, () => small.sandbox());
   assert.deepEqual(
@@ -179,7 +179,7 @@ test("addresses: given once, free again after the sandbox, none in the host's ne
   assert.equal(small.sandbox({ linux: { securityContext: { namespaceOptions: { network: 2 } } } }).ip, undefined);
 });
 
-test("conditions: what Status says, and sandboxes that get no network", () => {
+test("conditions: in Status, and sandboxes without a network", () => {
   const { control, handlers } = lab.runtime;
   const conditions = () => {
     const answer = handlers.runtime.status?.(
@@ -206,7 +206,7 @@ test("conditions: what Status says, and sandboxes that get no network", () => {
   control.runPod(pod);
 });
 
-test("changes: told as they happen, and to the trace", async () => {
+test("changes: reported at once, also to the trace", async () => {
   const stop = new AbortController();
   const seen: string[] = [];
   void (async () => {
@@ -228,7 +228,7 @@ test("changes: told as they happen, and to the trace", async () => {
   assert.equal(lab.recorded.events.filter(({ kind }) => kind === "state").length, 4);
 });
 
-test("a seed makes IDs come again, and they have 64 hexadecimal characters", () => {
+test("IDs from a seed repeat, and have 64 hexadecimal characters", () => {
   const ids = () => {
     const seeded = new RuntimeLab({ seed: 7 });
     return [seeded.sandbox().sandboxId, seeded.create().containerId];

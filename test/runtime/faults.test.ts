@@ -29,7 +29,7 @@ async function arrive(): Promise<void> {
   for (let round = 0; round < 20; round++) await settle();
 }
 
-test("fail: with a code and a text, so many times", async () => {
+test("fail: returns the code and the text, `count` times", async () => {
   runtime.control.setFault("ListContainers", { fail: { code: "Internal", message: "disk on fire" }, count: 2 });
   for (let count = 0; count < 2; count++) {
     const result = await list();
@@ -54,7 +54,7 @@ test("delay: the call waits on the clock", async () => {
   assert.equal((await result).outcome, "ok");
 });
 
-test("hang: until the caller's patience is over, or the fault is", async () => {
+test("hang: until the caller's deadline, or until the fault is removed", async () => {
   assert.equal(await version(), "ok");
   runtime.control.setFault("ListContainers", { hangs: true });
   const impatient = list(2_000);
@@ -67,7 +67,7 @@ test("hang: until the caller's patience is over, or the fault is", async () => {
   assert.equal((await patient).outcome, "ok");
 });
 
-test("hang: what is done to another call lets none go on", async () => {
+test("hang: a change to another call's fault does not end it", async () => {
   assert.equal(await version(), "ok");
   runtime.control.setFault("ListContainers", { hangs: true });
   let done = false;
@@ -83,7 +83,7 @@ test("hang: what is done to another call lets none go on", async () => {
   assert.equal((await hanging).outcome, "ok");
 });
 
-test("all calls at once; a stream too; unknown rpcs are refused", async () => {
+test("* disturbs all calls, also streams; unknown rpcs are refused", async () => {
   runtime.control.setFault("*", { fail: { code: "Unavailable", message: "away" } });
   assert.equal(await version(), "unavailable");
   await assert.rejects(async () => {
@@ -93,7 +93,7 @@ test("all calls at once; a stream too; unknown rpcs are refused", async () => {
   assert.throws(() => runtime.control.setFault("NoSuchRpc", undefined), { code: "USAGE" });
 });
 
-test("closing the runtime ends what hangs, and removes its socket", async () => {
+test("closing the runtime ends hanging calls, and removes its socket", async () => {
   const { existsSync } = await import("node:fs");
   assert.equal(await version(), "ok");
   runtime.control.setFault("ListContainers", { hangs: true });

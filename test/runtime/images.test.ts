@@ -73,7 +73,7 @@ function statusOf(lab: RuntimeLab, image: string) {
   return (answer as { image?: { id: string; repoTags: string[]; repoDigests: string[]; pinned: boolean } }).image;
 }
 
-test("pull: takes its time, shows progress, and then the image is there under its names", async () => {
+test("pull: takes time, shows progress, and stores the image under its names", async () => {
   const lab = new RuntimeLab();
   const result = pull(lab, "example.com/team/app:v1");
   assert.equal(statusOf(lab, "example.com/team/app:v1"), undefined);
@@ -88,7 +88,7 @@ test("pull: takes its time, shows progress, and then the image is there under it
   assert.equal(notes.filter((text) => /layer \d of 4/.test(text)).length, 4);
 });
 
-test("pull: the same name is the same image, tags of unknown images are not", async () => {
+test("pull: a name always gives the same image; tags of unknown images differ", async () => {
   const lab = new RuntimeLab();
   for (const name of ["app:1", "app:2", "app:1"]) await pull(lab, name);
   assert.notEqual(statusOf(lab, "app:1")?.id, statusOf(lab, "app:2")?.id);
@@ -116,7 +116,7 @@ for (const [name, code, message] of FAILURES) {
   });
 }
 
-test("pull: fails as the control asks, until it does not any more", async () => {
+test("pull: fails while the control has a pull fault", async () => {
   const lab = new RuntimeLab();
   lab.runtime.control.setPullFault("team/", "denied");
   assert.match(String(await pull(lab, "example.com/team/app")), /pull access denied/);
@@ -125,7 +125,7 @@ test("pull: fails as the control asks, until it does not any more", async () => 
   assert.equal(await pull(lab, "example.com/team/app"), "pulled");
 });
 
-test("remove: an image goes with all its names, and a container made of it stays", async () => {
+test("remove: removes an image with all its names, and its containers stay", async () => {
   const lab = new RuntimeLab();
   const container = lab.run({ command: ["sleep", "infinity"] });
   const { removeImage } = lab.runtime.handlers.image;
@@ -135,6 +135,6 @@ test("remove: an image goes with all its names, and a container made of it stays
   assert.throws(() => lab.create(), { code: "NotFound" });
 });
 
-test("pause is there from the start, and pinned", () => {
+test("the pause image exists from the start, and is pinned", () => {
   assert.equal(statusOf(new RuntimeLab(), "registry.k8s.io/pause:3.8")?.pinned, true);
 });

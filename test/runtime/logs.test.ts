@@ -106,7 +106,7 @@ for (const [folder, path, want] of PATHS) {
   });
 }
 
-test("a container's log is where the kubelet says, complete when it has ended, and reopened on request", async () => {
+test("a container's log is at the kubelet's path, complete at the container's end, and reopened on request", async () => {
   const lab = new RuntimeLab();
   const logDirectory = join(newFolder(), "logs");
   const container = lab.run(
@@ -129,7 +129,7 @@ test("a container's log is where the kubelet says, complete when it has ended, a
   assert.match(readFileSync(`${path}.1`, "utf8"), /F one\n$/);
 });
 
-test("what another process of the container writes to the streams of the first is in the log", async () => {
+test("the log has what other processes write to the first process's streams", async () => {
   const lab = new RuntimeLab();
   const logDirectory = newFolder();
   const container = lab.run({ command: ["sleep", "60"], logPath: "0.log" }, lab.sandbox({ logDirectory }));
@@ -143,7 +143,7 @@ test("what another process of the container writes to the streams of the first i
   assert.equal(log, "stdout F out\nstderr F err\nstderr F ls: /nowhere: No such file or directory\n");
 });
 
-test("a log folder that is a symbolic link to elsewhere is refused, and nothing is written there", () => {
+test("a log folder that links elsewhere is refused, and stays empty", () => {
   const lab = new RuntimeLab();
   const elsewhere = newFolder();
   const logDirectory = newFolder();

@@ -87,7 +87,7 @@ for (const [name, config, graceS, afterS, want] of STOPS) {
   });
 }
 
-test("stop: the stop signal is sent once, however often it is asked for", async () => {
+test("stop: the stop signal is sent once, however often the call is repeated", async () => {
   const container = lab.run(sh("trap 'echo term' TERM; while :; do sleep 1; done"));
   await lab.settle();
   const output = lab.output(container);
@@ -100,7 +100,7 @@ test("stop: the stop signal is sent once, however often it is asked for", async 
   assert.equal(stateOf(container), "exited (137, Error)");
 });
 
-test("stop: a caller that goes away leaves the container running", async () => {
+test("stop: an aborted call leaves the container running", async () => {
   const container = lab.run({ command: ["sleep", "600"] });
   const caller = new AbortController();
   const stopped = lab.containers.stop(container, 30_000, caller.signal);
@@ -109,7 +109,7 @@ test("stop: a caller that goes away leaves the container running", async () => {
   assert.equal(stateOf(container), "running");
 });
 
-test("a container that ends takes its other processes along", async () => {
+test("the end of a container ends its other processes", async () => {
   const container = lab.run(sh("sleep 600 & sleep 700 & sleep 1; exit 4"));
   await lab.settle();
   assert.equal(container.running?.machine.processes.list().length, 4);
@@ -118,7 +118,7 @@ test("a container that ends takes its other processes along", async () => {
   assert.equal(lab.clock.sleeping, 0);
 });
 
-test("memory: who takes more than the limit is killed for it", async () => {
+test("memory: a process above the limit is killed", async () => {
   const limited = { linux: { resources: { memoryLimitInBytes: 100 * 1024 * 1024 } } };
   const container = lab.run({
     image: { image: "stress" },

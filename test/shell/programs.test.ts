@@ -18,7 +18,7 @@ test("a loop writes while it runs, on the injected clock", async () => {
   assert.equal(output(), "tick\ntick\ntick\n");
 });
 
-test("cat hands on what it is given as it comes, and ends with its input", async () => {
+test("cat copies its input as it arrives, and ends with it", async () => {
   const container = lab.run({ command: ["cat"], stdin: true });
   const output = lab.output(container);
   const { running } = container;
@@ -38,7 +38,7 @@ test("a container without stdin reads the end at once", async () => {
   assert.equal(stateOf(container), "exited (0, Completed)");
 });
 
-test("a shell reads commands from its stdin, and runs each when it is whole", async () => {
+test("a shell reads commands from its stdin, and runs each when it is complete", async () => {
   const container = lab.run({ command: ["sh"], stdin: true });
   const output = lab.output(container);
   const type = async (text: string) => {
@@ -55,7 +55,7 @@ test("a shell reads commands from its stdin, and runs each when it is whole", as
   assert.equal(stateOf(container), "exited (9, Error)");
 });
 
-test("tail -f shows what is added to a file", async () => {
+test("tail -f prints lines that are appended to a file", async () => {
   const container = lab.run({ command: ["sh", "-c", "printf 'a\\nb\\nc\\n' > /tmp/f; exec tail -n 2 -f /tmp/f"] });
   const output = lab.output(container);
   await lab.settle();
@@ -65,7 +65,7 @@ test("tail -f shows what is added to a file", async () => {
   assert.equal(output(), "b\nc\nd\n");
 });
 
-test("yes does not run away: who reads decides, and a log gets some time to breathe", async () => {
+test("yes writes as fast as its reader reads; a container's log limits it too", async () => {
   const container = lab.run({ command: ["yes"] });
   let length = 0;
   container.running?.listen((_stream, bytes) => {
@@ -99,7 +99,7 @@ test("nginx serves its files inside the pods' network, and logs requests", async
   assert.equal((await lab.sh(`curl -s -i http://${ip}`, server)).stdout.toString().split("\r\n").at(-1), "mine\n");
 });
 
-test("the port is free again when the server has ended", async () => {
+test("a server's end frees its port", async () => {
   const sandbox = lab.sandbox();
   const first = lab.run({ image: { image: "nginx" } }, sandbox);
   await lab.settle();
@@ -125,7 +125,7 @@ for (const [name, config, want] of COMMANDS) {
   });
 }
 
-test("an image that nobody has described runs until it is told to end", async () => {
+test("an image without a description runs until a signal", async () => {
   const lab2 = new RuntimeLab({ images: ["example.com/team/app:v1"] });
   const container = lab2.run({ image: { image: "example.com/team/app:v1" } });
   const output = lab2.output(container);

@@ -76,7 +76,7 @@ const EXTRACTS = [
 
 for (const cmd of EXTRACTS) {
   for (const format of ["ustar", "gnu", "pax"]) {
-    test(`${cmd.join(" ")}: what the machine's tar packs as ${format} is there`, async () => {
+    test(`${cmd.join(" ")}: unpacks a ${format} archive of the system's tar`, async () => {
       mkdirSync(join(folder, "in/sub"), { recursive: true });
       writeFileSync(join(folder, "in/a.txt"), "hello\n");
       writeFileSync(
@@ -99,7 +99,7 @@ for (const cmd of EXTRACTS) {
 }
 
 for (const format of ["gnu", "pax"]) {
-  test(`names of 600 characters, and such that are no ASCII, come out of ${format}`, async () => {
+  test(`names of 600 characters and non-ASCII names are read from ${format}`, async () => {
     const deep = long(40);
     mkdirSync(join(folder, deep), { recursive: true });
     writeFileSync(join(folder, deep, "漢字 é"), "deep");
@@ -114,7 +114,7 @@ for (const format of ["gnu", "pax"]) {
   });
 }
 
-test("what a container packs, the machine's tar unpacks", async () => {
+test("the system's tar unpacks a container's archive", async () => {
   const deep = long(40);
   const { fs } = home.machine;
   fs.mkdir(`/data/${deep}`, { recursive: true });
@@ -158,7 +158,7 @@ for (const [script, names, says] of CREATES) {
   });
 }
 
-test("a name that would lead out of the folder stays in it", async () => {
+test("a name that leads out of the folder is unpacked inside it", async () => {
   const bytes = Buffer.from("x");
   const { code } = await run(
     ["tar", "xf", "-", "-C", "/tmp"],
@@ -172,7 +172,7 @@ test("a name that would lead out of the folder stays in it", async () => {
   assert.equal(await sh("ls /tmp; ls /abs /up /there 2>/dev/null"), "abs\nthere\nup\n");
 });
 
-test("nothing is written through a link of the same archive", async () => {
+test("no file is written through a link of the same archive", async () => {
   const bytes = Buffer.from("evil");
   await run(
     ["tar", "xf", "-"],
@@ -187,7 +187,7 @@ test("nothing is written through a link of the same archive", async () => {
   assert.equal(await sh("cat /tmp/out/passwd"), "evil");
 });
 
-test("a file takes the place of a link that was there, and does not change what it led to", async () => {
+test("a file replaces an existing link, and the link's target stays unchanged", async () => {
   await sh("ln -s /etc/hosts /tmp/link");
   await run(["tar", "xf", "-"], ustar([{ name: "link", bytes: Buffer.from("mine") }]));
   assert.equal(await sh("cat /tmp/link"), "mine");
@@ -218,7 +218,7 @@ for (const [what, archive, says] of BROKEN) {
   });
 }
 
-test("what is no gzip is refused", async () => {
+test("a file that is not gzip is refused", async () => {
   const { code, stderr } = await run(["tar", "xzf", "-"], Buffer.alloc(2048, "x"));
   assert.deepEqual([code, stderr], [1, "tar: invalid gzip magic\n"]);
 });
@@ -238,7 +238,7 @@ for (const [args, says] of [
   });
 }
 
-test("times are kept, but not with -m; permissions lose 022 where they are not to be the same", async () => {
+test("times are kept except with -m; permissions lose 022 with --no-same-permissions", async () => {
   writeFileSync(join(folder, "old"), "x", { mode: 0o666 });
   execFileSync("chmod", ["666", join(folder, "old")]);
   utimesSync(join(folder, "old"), 1_600_000_000, 1_600_000_000);
@@ -261,7 +261,7 @@ test("tar reports a full disk and unpacks the files after it", async () => {
   assert.equal(await sh("cat /tmp/small 2>&1"), "small");
 });
 
-test("a container lists the names that it has packed, of any length", async () => {
+test("tar lists the names in its own archives, of any length", async () => {
   const { fs } = home.machine;
   for (const name of ["a", "a".repeat(100), `${"b".repeat(99)}/${"c".repeat(100)}`, "漢".repeat(60)]) {
     if (name.includes("/")) fs.mkdir(`/tmp/in/${name.slice(0, 99)}`, { recursive: true });
@@ -271,7 +271,7 @@ test("a container lists the names that it has packed, of any length", async () =
   }
 });
 
-test("tail goes on from a byte or a line, however much comes before", async () => {
+test("tail +N starts at a byte or a line of a long input", async () => {
   const bytes = Buffer.from("0123456789\n".repeat(400_000));
   const from = await run(["tail", "-c+4000001"], bytes);
   assert.ok(from.stdout.equals(bytes.subarray(4_000_000)));

@@ -60,7 +60,7 @@ for (const [command, want] of REFUSED) {
   });
 }
 
-test("tr hands on each part of its input as it comes, and squeezes across two of them", async () => {
+test("tr copies each part of its input as it arrives, and squeezes across parts", async () => {
   const container = lab.run({ command: ["tr", "-s", "a", "b"], stdin: true });
   const output = lab.output(container);
   for (const want of ["b\n1b", "b\n1b2\n"]) {
@@ -71,7 +71,7 @@ test("tr hands on each part of its input as it comes, and squeezes across two of
   }
 });
 
-test("tr takes bytes as they are", async () => {
+test("tr works on bytes", async () => {
   const { stdout } = await lab.sh("printf 'é' | tr '\\251' '\\377'");
   assert.deepEqual([...stdout], [0xc3, 0xff]);
 });

@@ -126,7 +126,7 @@ for (const [what, end] of [
   });
 }
 
-test("one that was gone before ends the other", async () => {
+test("a side that is already closed ends the other", async () => {
   const [left, right] = [await socketPair(), await socketPair()];
   left.far.destroy();
   await once(left.far, "close");

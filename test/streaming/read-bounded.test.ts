@@ -5,7 +5,7 @@ import { readBounded } from "../../src/streaming/read-bounded.js";
 
 const pieces = (...texts: string[]) => Readable.from(texts.map((text) => Buffer.from(text)));
 
-test("what is short is read whole; of what is long the beginning, whether the rest is read or left", async () => {
+test("a short text is read completely, a long one up to the limit, with the rest read or left", async () => {
   for (const tooMuch of ["drop", "leave"] as const) {
     assert.equal((await readBounded(pieces("ab", "cd"), 100, tooMuch)).bytes.toString(), "abcd");
     const long = pieces("abc", "def", "ghi", "jkl");
@@ -16,7 +16,7 @@ test("what is short is read whole; of what is long the beginning, whether the re
   assert.equal((await readBounded(undefined, 4)).bytes.length, 0);
 });
 
-test("what is cut off is what there is, and how it failed", async () => {
+test("an interrupted text is returned with the error", async () => {
   const broken = new Error("cut off");
   async function* cut() {
     yield Buffer.from("ab");

@@ -33,7 +33,7 @@ test("a stream carries bytes both ways, each of which ends by itself", async () 
   await stream.closed;
 });
 
-test("nothing is sent on a stream before the peer has answered: upstream's peers would drop it", async () => {
+test("no data is sent on a stream before the peer's answer, because upstream's peers would drop it", async () => {
   const { connection, peer } = await withRawPeer("client");
   const opening = connection.open({ streamtype: "stdin" });
   assert.deepEqual((await peer.next())?.type, "SYN_STREAM");
@@ -52,7 +52,7 @@ test("nothing is sent on a stream before the peer has answered: upstream's peers
   await connection.close();
 });
 
-test("what the peer sends before our answer is kept", async () => {
+test("data that the peer sends before our answer is kept", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1), data(1, "early", true));
   const stream = await firstOf(connection.streams);
@@ -60,7 +60,7 @@ test("what the peer sends before our answer is kept", async () => {
   await connection.close();
 });
 
-test("streams that nobody answers in 30 s are given up", async () => {
+test("opening a stream fails without an answer in 30 s", async () => {
   const { connection, peer, clock } = await withRawPeer("client");
   const opening = connection.open({ streamtype: "stdin" });
   const refused = assert.rejects(opening, { name: "StreamError", message: "Timeout occurred" });
@@ -84,7 +84,7 @@ test("opening ends with the connection", async () => {
   assert.equal(clock.sleeping, 0);
 });
 
-test("a refused stream says so", async () => {
+test("a refused stream reports it", async () => {
   const { connection, peer } = await withRawPeer("client");
   const opening = assert.rejects(connection.open({}), /the peer reset the stream: REFUSED_STREAM/);
   peer.send({ type: "RST_STREAM", streamId: 1, status: 3 });
@@ -118,7 +118,7 @@ for (const [status, reading] of RESETS) {
   });
 }
 
-test("PING is answered when the peer asks, and not when it answers", async () => {
+test("a peer's PING is answered, and its answers are not", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send({ type: "PING", pingId: 2 }, { type: "PING", pingId: 7 });
   assert.deepEqual(await peer.next(), { type: "PING", pingId: 7 });
@@ -132,7 +132,7 @@ test("unknown control frames are skipped", async () => {
   await connection.close();
 });
 
-test("closing resets what is open here, says GOAWAY and closes the socket", async () => {
+test("closing resets open streams, sends GOAWAY and closes the socket", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1), synStream(3), synStream(5));
   const streams = connection.streams[Symbol.asyncIterator]();
@@ -153,7 +153,7 @@ test("closing resets what is open here, says GOAWAY and closes the socket", asyn
   assert.equal((await streams.next()).done, true);
 });
 
-test("a peer that does not close its side is cut off after a second", async () => {
+test("the connection closes a second after our end if the peer does not close its side", async () => {
   const { near, far } = await socketPair();
   far.pause();
   const clock = new FakeClock();
@@ -167,7 +167,7 @@ test("a peer that does not close its side is cut off after a second", async () =
   far.destroy();
 });
 
-test("after the peer's GOAWAY what is under way goes on, nothing new is opened", async () => {
+test("after the peer's GOAWAY open streams continue, and no new ones are opened", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1), { type: "GOAWAY", lastStreamId: 0, status: 0 }, data(1, "still "), synStream(3));
   const stream = await firstOf(connection.streams);
@@ -177,7 +177,7 @@ test("after the peer's GOAWAY what is under way goes on, nothing new is opened",
   assert.equal(await connection.closed, undefined);
 });
 
-test("a peer that goes without GOAWAY fails what was open", async () => {
+test("a peer's end without GOAWAY fails open streams", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1), data(1, "cut"));
   const stream = await firstOf(connection.streams);
@@ -188,7 +188,7 @@ test("a peer that goes without GOAWAY fails what was open", async () => {
   assert.equal((await connection.closed)?.message, "the peer closed the connection");
 });
 
-test("a connection that was reset says how it broke", async () => {
+test("a reset connection reports its error", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1));
   const stream = await firstOf(connection.streams);
@@ -208,7 +208,7 @@ for (const isOpening of [false, true]) {
   });
 }
 
-test("an idle connection is closed with its reason; any frame begins the time anew", async () => {
+test("an idle connection is closed with a reason; any frame restarts the time", async () => {
   const { connection, peer, clock } = await withRawPeer("server", { idleTimeoutMs: 60_000 });
   await clock.advance(59_000);
   peer.send({ type: "PING", pingId: 1 });
@@ -222,7 +222,7 @@ test("an idle connection is closed with its reason; any frame begins the time an
   assert.equal(clock.sleeping, 0);
 });
 
-test("stream IDs: of the wrong side they end the connection, out of order they are refused one by one", async () => {
+test("stream IDs: one of the wrong side ends the connection, one out of order is refused", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(5), synStream(3), synStream(7));
   assert.deepEqual(await peer.next(), { type: "RST_STREAM", streamId: 3, status: 1 });
@@ -232,7 +232,7 @@ test("stream IDs: of the wrong side they end the connection, out of order they a
   assert.match((await connection.closed)?.message ?? "", /stream id 2 is for the server to open/);
 });
 
-test("DATA of a stream that never was is answered with INVALID_STREAM, of one that was it is dropped", async () => {
+test("DATA for an unknown stream is answered with INVALID_STREAM, for a former stream it is dropped", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1), { type: "RST_STREAM", streamId: 1, status: 5 }, data(1, "late"), data(9, "what?"));
   assert.deepEqual(await peer.next(), { type: "RST_STREAM", streamId: 9, status: 2 });
@@ -246,7 +246,7 @@ test("more streams than the limit are refused", async () => {
   await connection.close();
 });
 
-test("streams that are opened and reset without an end do not pile up for a server that takes none", async () => {
+test("endlessly opened and reset streams do not pile up on a server that takes none", async () => {
   const { connection, peer } = await withRawPeer("server", { limits: { maxStreams: 10 } });
   for (let id = 1; id < 100; id += 2) peer.send(synStream(id), { type: "RST_STREAM", streamId: id, status: 5 });
   peer.send({ type: "PING", pingId: 1 });
@@ -256,7 +256,7 @@ test("streams that are opened and reset without an end do not pile up for a serv
   await connection.close();
 });
 
-test("frames are reported once, in order, with the channel they belong to", async () => {
+test("frames are reported once, in order, with their channel", async () => {
   const { near, far } = await socketPair();
   const clock = new FakeClock();
   const reports: FrameReport[] = [];
@@ -287,7 +287,7 @@ test("frames are reported once, in order, with the channel they belong to", asyn
   assert.equal(Buffer.from(reports[2]?.head ?? []).toString(), "z".repeat(64));
 });
 
-test("a socket that was gone before is a connection that is closed", async () => {
+test("a connection on a closed socket is closed", async () => {
   const { near, far } = await socketPair();
   near.destroy();
   await once(near, "close");
@@ -299,7 +299,7 @@ test("a socket that was gone before is a connection that is closed", async () =>
   far.destroy();
 });
 
-test("bytes that came with the upgrade are read first", async () => {
+test("bytes received with the upgrade are read first", async () => {
   const { near, far } = await socketPair();
   const peer = new RawPeer(far);
   const head = encodeControlFrame(synStream(1), peer.compressor);

@@ -24,7 +24,7 @@ test("ndjson: one fact per line, readable by its owner only", async () => {
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test("ndjson: a file that cannot be made is named before anything else happens", () => {
+test("ndjson: a file that cannot be created is reported before anything else happens", () => {
   assert.throws(() => new NdjsonSink("/nonexistent/t.ndjson"), {
     code: "BAD_FILE",
     message: "cannot write the trace to /nonexistent/t.ndjson: no such file or folder",

@@ -22,7 +22,7 @@ test("redact: a certificate in base64 stays", () => {
   assert.equal(redactText(pem), pem);
 });
 
-test("redact: values of Secrets go wherever the Secret stands; other data stays", () => {
+test("redact: masks values of Secrets at any depth; other data stays", () => {
   const secret = { kind: "Secret", metadata: { name: "s" }, data: { a: "YQ==" }, stringData: { b: "c" } };
   const masked = { kind: "Secret", metadata: { name: "s" }, data: { a: "****" }, stringData: { b: "****" } };
   assert.deepEqual(redactBody(secret), masked);
@@ -34,7 +34,7 @@ test("redact: values of Secrets go wherever the Secret stands; other data stays"
   assert.deepEqual(redactBody({ kind: "ConfigMap", data: { a: "b" } }), { kind: "ConfigMap", data: { a: "b" } });
 });
 
-test("redact: tokens in answers and credentials in kubeconfigs go", () => {
+test("redact: masks tokens in answers and credentials in kubeconfigs", () => {
   assert.deepEqual(redactBody({ kind: "TokenRequest", status: { token: "opaque" } }), {
     kind: "TokenRequest",
     status: { token: "****" },

@@ -40,7 +40,7 @@ test("columns are aligned; line feeds and control characters of cells do no harm
   ]);
 });
 
-test("where they do not fit, the first column becomes headings", () => {
+test("in a table that is too wide the first column becomes headings", () => {
   expect(render(60).slice(1)).toEqual([
     "CONTAINER  OLD           NEW",
     "default/one",
@@ -52,11 +52,11 @@ test("where they do not fit, the first column becomes headings", () => {
   ]);
 });
 
-test("where not even that fits, each row is a sentence", () => {
+test("if headings do not help, each row is a sentence", () => {
   expect(render(52).slice(1).join(" ")).toContain("pod default/one, container app, old running, new exited");
 });
 
-test("a fact is wanted while one sink keeps facts of its level", () => {
+test("wants returns true while one sink keeps events of the level", () => {
   const trace = new Trace(new FakeClock());
   expect(trace.wants(0)).toBe(false);
   trace.addSink({ level: 1, write: () => {} });

@@ -130,7 +130,7 @@ test("terminal: colour only adds to the text", () => {
   assert.equal(coloured.replace(/\u001b\[\d+m/g, ""), renderEvent(event, 0, plain).join("\n"));
 });
 
-test("terminal: facts stand below their step; what is above the verbosity is left out", () => {
+test("terminal: events are indented below their step; events above the verbosity are left out", () => {
   let out = "";
   const sink = new TerminalSink({ ...plain, verbosity: 1 }, { write: (text: string) => (out += text) });
   sink.write({ ...stamp, seq: 7, kind: "step", title: "outer" });
@@ -154,7 +154,7 @@ test("printable: turns escapes and direction marks into text, keeps letters of a
   assert.equal(printable("节点\u202e \u0007\r\n"), "节点\\x202e \\x07\\x0d\n");
 });
 
-test("terminal: bodies that a trace file wanted are shown at -v 4 only", () => {
+test("terminal: bodies for a trace file are shown only at -v 4", () => {
   const event: TraceEvent = {
     ...stamp,
     kind: "request",
@@ -171,7 +171,7 @@ test("terminal: bodies that a trace file wanted are shown at -v 4 only", () => {
   assert.equal(renderEvent(event, 0, plain).length, 2);
 });
 
-test("terminal: a word of a megabyte is shown by its beginning; all of it at -v 4", () => {
+test("terminal: a word of a megabyte is cut; -v 4 shows all of it", () => {
   const text = `POST /exec?command=${"a".repeat(1_000_000)} -> 101`;
   const shown = (verbosity: 1 | 4) =>
     renderEvent({ ...stamp, kind: "note", text }, 0, { ...plain, verbosity })

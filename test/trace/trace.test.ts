@@ -26,7 +26,7 @@ test("facts are numbered in order and stamped with the trace's clock", async () 
   );
 });
 
-test("what happens inside a step carries it as its cause, across awaits and side by side", async () => {
+test("events inside a step have it as their cause, across awaits and concurrently", async () => {
   const { trace, events, clock } = collect();
   const work = (name: string) =>
     trace.step("kubelet", name, {}, async () => {
@@ -67,7 +67,7 @@ test("a fact reported by an API server names the request as its cause", () => {
   assert.equal(events[1]?.causedBy, 41);
 });
 
-test("a step that nobody is told of is no cause: the asynchronous context is not entered for it", () => {
+test("a step without sinks is not a cause: it does not enter the asynchronous context", () => {
   const quiet: TraceEvent[] = [];
   const write = (event: TraceEvent) => void quiet.push(event);
   const sinks = [undefined, { level: 0 as const, write }];

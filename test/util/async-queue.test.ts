@@ -15,7 +15,7 @@ test("takes no more items than its capacity", async () => {
   assert.deepEqual(await rest(queue), [1, 2]);
 });
 
-test("takes no more than it may weigh, but one item whatever its weight", async () => {
+test("takes no more than its weight limit, except for a single item", async () => {
   const queue = new AsyncQueue<string>(Number.POSITIVE_INFINITY, 10);
   assert.deepEqual([queue.push("heavy", 50), queue.push("light", 1)], [true, false]);
   const reader = queue.iterate();
@@ -25,7 +25,7 @@ test("takes no more than it may weigh, but one item whatever its weight", async 
   assert.equal(queue.push("d", 4), true);
 });
 
-test("takeAll empties it, also of weight", () => {
+test("takeAll empties it and resets its weight", () => {
   const queue = new AsyncQueue<string>(3, 10);
   queue.push("a", 9);
   assert.deepEqual(queue.takeAll(), ["a"]);

@@ -8,7 +8,7 @@ import { makeFolder, writeFileAtomic } from "../../src/util/files.js";
 const folder = mkdtempSync(join(tmpdir(), "kubelab-files-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a file is replaced as a whole, with its mode, and nothing is left beside it", async () => {
+test("a file is replaced atomically, with its mode, and no temporary file is left", async () => {
   const path = join(folder, "replace", "kubelet.key");
   await writeFileAtomic(path, "first", { mode: 0o600 });
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -26,7 +26,7 @@ test("the mode does not depend on the file that was there", async () => {
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test("a folder that cannot be made is the learner's to fix", async () => {
+test("a folder that cannot be created is a LabError", async () => {
   writeFileSync(join(folder, "file"), "");
   await assert.rejects(writeFileAtomic(join(folder, "file", "kubelet.key"), "x"), {
     name: "LabError",
@@ -35,7 +35,7 @@ test("a folder that cannot be made is the learner's to fix", async () => {
   });
 });
 
-test("a target that is a folder is left alone, and the temporary file goes", async () => {
+test("a target that is a folder stays, and the temporary file is removed", async () => {
   const path = join(folder, "taken");
   await writeFileAtomic(join(path, "inside"), "x");
   await assert.rejects(writeFileAtomic(path, "y"), { code: "BAD_FILE" });
@@ -45,14 +45,14 @@ test("a target that is a folder is left alone, and the temporary file goes", asy
   );
 });
 
-test("makeFolder makes what is missing above, and is content with what is there", async () => {
+test("makeFolder creates missing parents, and accepts an existing folder", async () => {
   const path = join(folder, "a", "b", "c");
   await makeFolder(path, 0o700);
   await makeFolder(path, 0o700);
   assert.equal(statSync(path).mode & 0o777, 0o700);
 });
 
-test("makeFolder: several at once below a folder that is missing", async () => {
+test("makeFolder: concurrent calls below a missing folder", async () => {
   for (let round = 0; round < 50; round++) {
     const parent = join(folder, `together-${round}`, "x");
     await Promise.all(["a", "b", "c", "c"].map((name) => makeFolder(join(parent, name))));
@@ -60,7 +60,7 @@ test("makeFolder: several at once below a folder that is missing", async () => {
   }
 });
 
-test("makeFolder names a file in the way as such", async () => {
+test("makeFolder reports a file in the path", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   await assert.rejects(makeFolder(file), { code: "ENOTDIR" });

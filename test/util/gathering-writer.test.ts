@@ -25,7 +25,7 @@ const TABLE: readonly (readonly [what: string, pieces: readonly number[], writes
   ["large ones as they are, together", [8, 60_000, 8, 60_000], [[8], [60_000, 8, 60_000]]],
 ];
 for (const [what, pieces, wanted] of TABLE) {
-  test(`what is written in one turn leaves together: ${what}`, async () => {
+  test(`writes of one turn are sent together: ${what}`, async () => {
     const writes: number[][] = [];
     const socket = socketOf(writes);
     const writer = new GatheringWriter(socket);
@@ -42,7 +42,7 @@ for (const [what, pieces, wanted] of TABLE) {
   });
 }
 
-test("what waits can be handed over at once; a socket that has ended takes nothing", async () => {
+test("flush sends waiting bytes at once; an ended socket accepts nothing", async () => {
   const writes: number[][] = [];
   const socket = socketOf(writes);
   const writer = new GatheringWriter(socket);

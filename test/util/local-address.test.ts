@@ -17,7 +17,7 @@ test.each([
   assert.equal(isLocalAddress(host), want);
 });
 
-test("an address of an interface is this machine's own, a neighbour's is not", () => {
+test("an interface's address belongs to this machine, a neighbour's does not", () => {
   const v4 = { address: "192.0.2.7", netmask: "255.255.255.0", mac: "00:00:5e:00:53:01", internal: false } as const;
   const eth0 = [{ ...v4, family: "IPv4" as const, cidr: "192.0.2.7/24" }];
   assert.equal(isLocalAddress("192.0.2.7", { eth0 }), true);

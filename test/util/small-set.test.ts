@@ -4,7 +4,7 @@ import { SmallMap, SmallSet } from "../../src/util/small-set.js";
 
 const steps = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 9 })), { maxLength: 60 });
 
-test("a bag has what a set would have", () => {
+test("a bag contains the same items as a set", () => {
   fc.assert(
     fc.property(steps, (all) => {
       const bag = new SmallSet<number>();
@@ -22,7 +22,7 @@ test("a bag has what a set would have", () => {
   );
 });
 
-test("a numbered bag has what a map would have", () => {
+test("a numbered bag contains the same items as a map", () => {
   fc.assert(
     fc.property(steps, (all) => {
       const bag = new SmallMap<string>();

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a clock that changes its speed does not jump, and goes on at the new one", async () => {
+test("a change of speed does not make the clock jump", async () => {
   const clock = new SystemClock(10);
   assert.equal(clock.now(), 1_000_000);
   await vi.advanceTimersByTimeAsync(1000);
@@ -20,7 +20,7 @@ test("a clock that changes its speed does not jump, and goes on at the new one",
   assert.equal(clock.now(), 1_012_000);
 });
 
-test("who sleeps sleeps on for what is left, at the new speed", async () => {
+test("sleepers wait for their remaining time at the new speed", async () => {
   const clock = new SystemClock(1);
   let isAwake = false;
   const sleeping = clock.sleep(60_000).then(() => {
@@ -36,7 +36,7 @@ test("who sleeps sleeps on for what is left, at the new speed", async () => {
   assert.equal(vi.getTimerCount(), 0);
 });
 
-test("who is told speed, epoch and what the clock read then, reads the same time", async () => {
+test("clocks with the same speed, epoch and epoch time show the same time", async () => {
   const clock = new SystemClock(10);
   await vi.advanceTimersByTimeAsync(3000);
   clock.setSpeed(4);
@@ -54,7 +54,7 @@ test("an abort ends a sleep, and leaves no timer", async () => {
   assert.equal(vi.getTimerCount(), 0);
 });
 
-test("a timer calls once, when its time has come by the clock; stopped, it leaves nothing", async () => {
+test("a timer fires once, by its clock; a stopped one leaves nothing behind", async () => {
   const clock = new SystemClock(1);
   let calls = 0;
   const timer = clock.timer(10_000, () => calls++);

@@ -58,7 +58,7 @@ async function visits(sessions: TlsSessions, port: number, count: number): Promi
   return seen;
 }
 
-test("the first handshake with a server is whole, those after it resume it; each server has its own", async () => {
+test("the first handshake with a server is full, later ones resume it; each server has its own session", async () => {
   const sessions = new TlsSessions({ ca: ours.ca });
   const [one, other] = [await serve(ours), await serve(ours)];
   assert.deepEqual(await visits(sessions, portOf(one), 3), ["whole", "resumed", "resumed"]);
@@ -77,7 +77,7 @@ test("many at once resume one session", async () => {
   await stop(server);
 });
 
-test("a server that has forgotten the session is verified anew, and the next visits resume its new one", async () => {
+test("a server without the session is verified again, and later connections resume its new session", async () => {
   const sessions = new TlsSessions({ ca: ours.ca });
   const server = await serve(ours);
   const port = portOf(server);
@@ -87,7 +87,7 @@ test("a server that has forgotten the session is verified anew, and the next vis
   await stop(server);
 });
 
-test("who takes the place of a server is a stranger, however often the server was visited", async () => {
+test("another server at the same address is not trusted, however often the first was used", async () => {
   const sessions = new TlsSessions({ ca: ours.ca });
   const server = await serve(ours);
   const port = portOf(server);
@@ -99,7 +99,7 @@ test("who takes the place of a server is a stranger, however often the server wa
   await stop(stranger);
 });
 
-test("a name that the certificate does not have is refused each time", async () => {
+test("a name that is not in the certificate is refused each time", async () => {
   const sessions = new TlsSessions({ ca: ours.ca, servername: "elsewhere.example" });
   const server = await serve(ours);
   const altName = "ERR_TLS_CERT_ALTNAME_INVALID";

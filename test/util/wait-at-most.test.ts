@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { waitAtMost } from "../../src/util/loops.js";
 import { FakeClock, settle } from "../support/fake-clock.js";
 
-test("what is done in time is waited for, and its failure is the caller's; no timer stays", async () => {
+test("waits for work that finishes in time, rethrows its failure, and leaves no timer", async () => {
   const clock = new FakeClock();
   await waitAtMost(clock, 1_000, Promise.resolve());
   await expect(waitAtMost(clock, 1_000, Promise.reject(new Error("no")))).rejects.toThrow("no");
@@ -10,7 +10,7 @@ test("what is done in time is waited for, and its failure is the caller's; no ti
   expect(clock.sleeping).toBe(0);
 });
 
-test("what takes longer is left alone", async () => {
+test("does not wait for work that takes longer", async () => {
   const clock = new FakeClock();
   let isOver = false;
   const waited = waitAtMost(clock, 1_000, new Promise(() => {})).then(() => {

@@ -42,7 +42,7 @@ test.for(STEPS)("a wait: %s", async ([, happens, expected]) => {
   assert.equal(clock.sleeping, expected === "waiting" ? 1 : 0);
 });
 
-test("without a moment only a wake ends it", async () => {
+test("without a deadline only a wake ends it", async () => {
   wait();
   await clock.advance(1e9);
   assert.equal(outcome, "waiting");
@@ -51,7 +51,7 @@ test("without a moment only a wake ends it", async () => {
   assert.equal(outcome, "over");
 });
 
-test("a wake before the wait ends it at once, and only it; forgotten, none", async () => {
+test("a wake before the wait ends it at once, and only it; a forgotten wake ends no wait", async () => {
   waker.wake();
   wait();
   await settle();
@@ -68,7 +68,7 @@ test("a wake before the wait ends it at once, and only it; forgotten, none", asy
   assert.equal(outcome, "waiting");
 });
 
-test("a signal that has aborted ends a wait before it begins, also one that was woken", async () => {
+test("an aborted signal ends a wait before it begins, even after a wake", async () => {
   waker.wake();
   stop.abort("before");
   wait();

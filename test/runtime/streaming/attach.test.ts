@@ -26,7 +26,7 @@ function attach(config: Init<typeof ContainerConfig>, options: Partial<RemoteCom
 
 const script = (text: string) => ({ command: ["sh", "-c", text] });
 
-test("attach: both outputs from now on, and Success when the container ends, whatever its code", async () => {
+test("attach: both outputs from now on, and Success at the container's end, whatever its exit code", async () => {
   const { container, session, done } = attach(script("sleep 1; echo out; echo err >&2; exit 4"));
   await lab.settle();
   await lab.clock.advance(1_000);
@@ -37,7 +37,7 @@ test("attach: both outputs from now on, and Success when the container ends, wha
   assert.equal(stateOf(container), "exited (4, Error)");
 });
 
-test("attach: with stdinOnce the end of the client's input is the end of the container's", async () => {
+test("attach: with stdinOnce the end of the client's input ends the container's input", async () => {
   const { session, done } = attach({ ...script("cat; echo end"), stdin: true, stdinOnce: true }, { stdin: true });
   session.type("one\n");
   await lab.settle();
@@ -47,7 +47,7 @@ test("attach: with stdinOnce the end of the client's input is the end of the con
   assert.equal(session.status?.status, "Success");
 });
 
-test("attach: without stdinOnce the end of the client's input detaches it, and the container goes on", async () => {
+test("attach: without stdinOnce the end of the client's input detaches it, and the container keeps running", async () => {
   const { container, session, done } = attach({ ...script("cat; echo end"), stdin: true }, { stdin: true });
   session.type("one\n");
   await lab.settle();
@@ -58,7 +58,7 @@ test("attach: without stdinOnce the end of the client's input detaches it, and t
   assert.equal(stateOf(container), "running");
 });
 
-test("attach: a container without stdin does not take the client's, and keeps it attached", async () => {
+test("attach: a container without stdin ignores the client's input, and keeps it attached", async () => {
   const { session, done } = attach(script("sleep 1; echo out"), { stdin: true });
   session.type("ignored\n");
   session.stdin?.end();
@@ -69,7 +69,7 @@ test("attach: a container without stdin does not take the client's, and keeps it
   assert.equal(session.stdout?.text, "out\n");
 });
 
-test("attach: a client that goes away leaves no trace, and the container goes on", async () => {
+test("attach: a client that disconnects leaves nothing behind, and the container keeps running", async () => {
   const { container, session, done } = attach(script("while :; do echo tick; sleep 1; done"));
   await lab.settle();
   session.leave();
@@ -79,7 +79,7 @@ test("attach: a client that goes away leaves no trace, and the container goes on
   assert.equal(stateOf(container), "running");
 });
 
-test("attach: a client that goes away ends the input of a container with stdinOnce", async () => {
+test("attach: a client that disconnects ends the input of a container with stdinOnce", async () => {
   const { container, session, done } = attach({ ...script("cat"), stdin: true, stdinOnce: true }, { stdin: true });
   await lab.settle();
   session.leave();
@@ -88,7 +88,7 @@ test("attach: a client that goes away ends the input of a container with stdinOn
   assert.equal(stateOf(container), "exited (0, Completed)");
 });
 
-test("attach: a slow client slows the container down, and another one is let go on when it leaves", async () => {
+test("attach: a slow client slows the container down, until it disconnects", async () => {
   const { container, session, done } = attach({ command: ["sh", "-c", "head -c 10000000 /dev/zero; sleep 9"] });
   const { running } = container;
   assert.ok(running !== undefined);
@@ -106,7 +106,7 @@ test("attach: a slow client slows the container down, and another one is let go 
   assert.equal(written, 10_000_000);
 });
 
-test("attach: a shell on the container's own terminal, whose log has what was seen", async () => {
+test("attach: a shell on the container's own terminal, with its output in the log", async () => {
   const { container, session, done } = attach(
     { command: ["sh"], stdin: true, tty: true, stdinOnce: true },
     { stdin: true, tty: true },
@@ -121,7 +121,7 @@ test("attach: a shell on the container's own terminal, whose log has what was se
   assert.equal(stateOf(container), "exited (5, Error)");
 });
 
-test("attach: a client that goes away from a terminal leaves the container and its shell alone", async () => {
+test("attach: a client that disconnects from a terminal does not disturb the container and its shell", async () => {
   const { container, session, done } = attach({ command: ["sh"], stdin: true, tty: true }, { stdin: true, tty: true });
   await lab.settle();
   session.leave();

@@ -75,7 +75,7 @@ for (const [cmd, stdout, stderr, message] of COMMANDS) {
   });
 }
 
-test("exec: a code goes as the cause ExitCode, what does not start as InternalError with code 500", async () => {
+test("exec: an exit code becomes the cause ExitCode, a failed start InternalError with code 500", async () => {
   const ended = start(["sh", "-c", "exit 42"]);
   await ended.done;
   assert.equal(ended.session.status?.reason, "NonZeroExitCode");
@@ -86,7 +86,7 @@ test("exec: a code goes as the cause ExitCode, what does not start as InternalEr
   assert.equal(refused.session.status?.code, 500);
 });
 
-test("exec: a file that is no program ends with 1, as runc finds out too late", async () => {
+test("exec: a file that is not a program ends with 1, because runc notices it too late", async () => {
   const home = running();
   home.machine.fs.write("/tmp/data", Buffer.from("no program"), { mode: 0o755 });
   const { session, done } = start(["/tmp/data"], {}, home);
@@ -105,20 +105,20 @@ test("exec: the end of stdin reaches the command", async () => {
   assert.equal(session.stdout?.text, "one\nend\n");
 });
 
-test("exec: without stdin the command finds its input empty", async () => {
+test("exec: without stdin the command's input is empty", async () => {
   const { session, done } = start(["cat"]);
   await done;
   assert.equal(session.status?.status, "Success");
 });
 
-test("exec: a stdin that the command does not read holds nothing up", async () => {
+test("exec: unread stdin does not block the command", async () => {
   const { session, done } = start(["sh", "-c", "exec 0<&-; echo done"], { stdin: true });
   for (let count = 0; count < 100; count++) session.stdin?.push(Buffer.alloc(65_536));
   await done;
   assert.equal(session.stdout?.text, "done\n");
 });
 
-test("exec: output ends when everybody has let go of it, not with the command", async () => {
+test("exec: output ends when all its holders have closed it, not with the command", async () => {
   const { session, done } = start(["sh", "-c", "(sleep 5; echo late) & echo early"]);
   await lab.settle();
   assert.equal(session.stdout?.text, "early\n");
@@ -151,7 +151,7 @@ for (const [cmd, isLeft, options] of LEFT) {
   });
 }
 
-test("exec: nobody's clock and no process is left after all", async () => {
+test("exec: no timer and no process is left at the end", async () => {
   const home = running();
   const all = Array.from({ length: 200 }, (_, index) =>
     start(["sh", "-c", `echo ${index}; exit ${index % 3}`], {}, home),
@@ -165,7 +165,7 @@ test("exec: nobody's clock and no process is left after all", async () => {
   assert.equal(lab.clock.sleeping, 0);
 });
 
-test("exec: a slow reader makes the command wait, and memory stay", async () => {
+test("exec: a slow reader makes the command wait, and memory does not grow", async () => {
   const { session, done } = start(["head", "-c", "16777216", "/dev/zero"]);
   const client = session.stdout;
   assert.ok(client !== undefined);

@@ -79,7 +79,7 @@ test("port-forward: nginx answers HTTP on 80", async () => {
   await done;
 });
 
-test("port-forward: a port that nobody listens on, in containerd's words", async () => {
+test("port-forward: a port without a listener, in containerd's words", async () => {
   const { sandbox, session } = forward();
   const connection = session.open(81);
   await lab.settle();
@@ -160,7 +160,7 @@ test("port-forward: a slow client makes the pod wait, a slow pod the client", as
   await session.close();
 });
 
-test("port-forward: a client that breaks off is gone for the pod", async () => {
+test("port-forward: a broken connection of the client ends the pod's connection", async () => {
   const { sandbox, session, done } = forward();
   const connections = server(sandbox);
   const client = session.open(9000);

@@ -84,7 +84,7 @@ for (const protocol of ["spdy", "v4", "v4-base64"] as const) {
     assert.equal(code, "4");
   });
 
-  test(`exec over ${protocol}: ten MB come through whole, both ways`, async () => {
+  test(`exec over ${protocol}: ten MB arrive complete, both ways`, async () => {
     const containerId = await cri.run();
     const options = { stdin: true };
     const cmd = ["head", "-c", "10000000"];
@@ -128,7 +128,7 @@ test("200 execs at once", async () => {
 });
 
 for (const protocol of ["spdy", "v4"] as const) {
-  test(`exec over ${protocol}: a client that goes away ends a command that writes`, async () => {
+  test(`exec over ${protocol}: a command that writes ends when its client disconnects`, async () => {
     const containerId = await cri.run();
     const session = await connect(await execUrl(containerId, ["yes"]), protocol);
     for await (const bytes of session.stdout ?? []) {
@@ -157,7 +157,7 @@ for (const protocol of ["spdy", "v4"] as const) {
   });
 }
 
-test("port-forward over SPDY: several connections, and one to a port that nobody listens on", async () => {
+test("port-forward over SPDY: several connections, and one to a port without a listener", async () => {
   const { sandboxId, config } = await cri.runSandbox();
   await cri.run({ image: { image: "nginx" }, command: [] }, { sandboxId, config });
   const { url } = await cri.ok(R.portForward, { podSandboxId: sandboxId, port: [] });
@@ -210,14 +210,14 @@ test("the server's other answers are upstream's", async () => {
   assert.equal((await ask(url)).status, 404);
 });
 
-test("a request that does not ask to upgrade is refused, and uses the token up", async () => {
+test("a request without an upgrade is refused, and uses the token up", async () => {
   const url = await execUrl(await cri.run(), ["true"]);
   assert.equal((await ask(url)).status, 400);
   assert.equal((await ask(url)).status, 404);
 });
 
 for (const protocol of ["spdy", "v4"] as const) {
-  test(`a URL is good once, over ${protocol} as well`, async () => {
+  test(`a URL is valid once, over ${protocol} as well`, async () => {
     const url = await execUrl(await cri.run(), ["true"]);
     await using session = await connect(url, protocol);
     await session.status;
@@ -228,7 +228,7 @@ for (const protocol of ["spdy", "v4"] as const) {
     assert.equal(again.refused[0]?.refusal.body.toString(), "404 page not found\n");
   });
 
-  test(`a container that has ended meanwhile, over ${protocol}`, async () => {
+  test(`a container that ends before the client connects, over ${protocol}`, async () => {
     const containerId = await cri.run();
     const [exec, attach] = [
       await execUrl(containerId, ["true"]),
@@ -247,7 +247,7 @@ for (const protocol of ["spdy", "v4"] as const) {
     );
   });
 
-  test(`the runtime ends: streams over ${protocol} are broken off`, async () => {
+  test(`closing the runtime closes streams over ${protocol}`, async () => {
     const containerId = await cri.run();
     const session = await connect(await execUrl(containerId, ["sleep", "100"]), protocol);
     await runtime.close();
@@ -258,7 +258,7 @@ for (const protocol of ["spdy", "v4"] as const) {
 
 for (const protocol of ["spdy", "v4"] as const) {
   for (const kind of ["exec", "attach"] as const) {
-    test(`${kind} over ${protocol}: a terminal's connection that breaks hurts nobody`, async () => {
+    test(`${kind} over ${protocol}: a broken connection of a terminal causes no error`, async () => {
       const containerId = await cri.run({ command: ["sh"], stdin: true, tty: true });
       const streams = { containerId, stdin: true, stdout: true, stderr: false, tty: true };
       const { url } = await (kind === "exec" ? cri.ok(R.exec, { ...streams, cmd: ["sh"] }) : cri.ok(R.attach, streams));
@@ -300,7 +300,7 @@ async function openRelay(url: string) {
   };
 }
 
-test("bytes that are no HTTP hurt nobody", async () => {
+test("bytes that are not HTTP cause no error", async () => {
   const containerId = await cri.run();
   const { port } = new URL(await execUrl(containerId, ["true"]));
   const socket = createConnection(Number(port), "127.0.0.1");
@@ -311,7 +311,7 @@ test("bytes that are no HTTP hurt nobody", async () => {
   assert.equal(await codeOf(await connect(await execUrl(containerId, ["sh", "-c", "exit 6"]), "spdy")), "6");
 });
 
-test("a port that is taken is said, and tried again by the next call", async () => {
+test("a port in use is reported, and the next call tries it again", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   const address = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
@@ -324,7 +324,7 @@ test("a port that is taken is said, and tried again by the next call", async () 
   await assert.rejects(server.urlFor("exec", serve), { name: "RpcError", code: "Unavailable" });
 });
 
-test("an address that others could reach is refused", async () => {
+test("an address that is not local is refused", async () => {
   const deps = { clock, random: new SystemRandom(), trace: new Trace(clock) };
   await assert.rejects(startRuntime({ ...deps, streamingAddress: "0.0.0.0:0" }), (error: unknown) => {
     assert.ok(error instanceof LabError);
@@ -333,7 +333,7 @@ test("an address that others could reach is refused", async () => {
   });
 });
 
-test("tokens: good once, for a minute, a thousand at a time", async () => {
+test("tokens: valid once, for a minute, at most a thousand at a time", async () => {
   const fake = new FakeClock();
   const cache = new RequestCache<string>(fake);
   const token = cache.insert("a");

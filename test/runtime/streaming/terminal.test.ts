@@ -95,7 +95,7 @@ for (const [what, keys, want] of EDITS) {
   });
 }
 
-test("line editor: what it draws in the middle of a line, byte for byte", async () => {
+test("line editor: the bytes that it draws in the middle of a line", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   assert.equal(await person.types("echo ac"), "echo ac");
@@ -103,7 +103,7 @@ test("line editor: what it draws in the middle of a line, byte for byte", async 
   assert.equal(await person.types("b"), "\x1b[6D\x1b[Jecho abc\b");
 });
 
-test("line editor: a line longer than the terminal is wide goes on below", async () => {
+test("line editor: a line wider than the terminal continues below", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   // 4 columns of prompt and 36 of text fill the terminal's 40.
@@ -113,14 +113,14 @@ test("line editor: a line longer than the terminal is wide goes on below", async
   assert.equal(await person.types("\x1b[D\x1b[D"), "\b\x1b[1A\x1b[39C");
 });
 
-test("two tabs list what there is to choose from", async () => {
+test("two tabs list the choices", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   const shown = await person.types("ls /etc/host\t\t");
   assert.match(shown, /hostname {2}hosts\r\n\/ # /);
 });
 
-test("^C: a line is given up, a command ends, the shell goes on", async () => {
+test("^C: discards a line, ends a command, and the shell continues", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   assert.equal(await person.types("rm -rf\x03"), "rm -rf^C\r\n/ # ");
@@ -154,7 +154,7 @@ for (const loop of LOOPS) {
   });
 }
 
-test("^C does not reach what runs in the background", async () => {
+test("^C does not reach background commands", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   await person.types("sleep 50 &\r");
@@ -172,7 +172,7 @@ test("^D at the beginning of a line ends the shell", async () => {
   assert.equal(person.session.status?.details?.causes?.[0]?.message, "1");
 });
 
-test("a program that is no shell gets lines, which the terminal edits", async () => {
+test("a program that is not a shell gets lines, which the terminal edits", async () => {
   const person = new Person(["cat"]);
   await person.sees();
   assert.equal(await person.types("abx\x7fc\r"), "abx\b \bc\r\nabc\r\n");
@@ -190,7 +190,7 @@ test("^C ends a program, and everything in a script's process group", async () =
   assert.equal(lab.clock.sleeping, 0);
 });
 
-test("^C at a program that writes without end: nothing more is shown", async () => {
+test("^C at a program with endless output: no more output appears", async () => {
   const person = new Person(["yes"]);
   person.session.stdout?.limit(20_000);
   await person.sees();
@@ -238,7 +238,7 @@ for (const [name, script] of SIZES) {
   });
 }
 
-test("/dev/tty cannot be opened where there is no terminal", async () => {
+test("/dev/tty cannot be opened without a terminal", async () => {
   const { running } = lab.run({ command: ["sleep", "infinity"] });
   assert.ok(running !== undefined);
   const session = new FakeSession({ stdin: false, tty: false });
@@ -247,7 +247,7 @@ test("/dev/tty cannot be opened where there is no terminal", async () => {
   assert.match(session.stderr?.text ?? "", /can't open \/dev\/tty: No such device or address/);
 });
 
-test("ls lists in columns on a terminal, and in lines elsewhere", async () => {
+test("ls prints columns on a terminal, and lines elsewhere", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   await person.types("mkdir /d; cd /d; touch a b c dddd eeeeeeeeeeeeee ffffffff\r");
@@ -266,14 +266,14 @@ test("stty turns the echo off and on, and tty names the terminal", async () => {
   await person.done;
 });
 
-test("read -s shows nothing of what is typed", async () => {
+test("read -s shows no echo", async () => {
   const person = new Person(["sh", "-c", "read -s a; read b; echo $a $b"]);
   await person.sees();
   assert.equal(await person.types("secret\r"), "");
   assert.equal(await person.types("seen\r"), "seen\r\nsecret seen\r\n");
 });
 
-test("what still runs when the shell ends sees its terminal hang up", async () => {
+test("programs that outlive their shell see the terminal hang up", async () => {
   const person = new Person(["sh"]);
   await person.sees();
   await person.types("sleep 60 &\r");

@@ -80,7 +80,7 @@ async function rawClient(setup: Setup): Promise<RawPeer> {
 const synStream = (streamId: number, streamtype: string) =>
   ({ type: "SYN_STREAM", streamId, headers: { streamtype }, fin: false, unidirectional: false }) as const;
 
-test("streams that do not come in 30 s: the connection is closed with the reason", async () => {
+test("without streams in 30 s the connection is closed with the reason", async () => {
   await using setup = await serve(PIPES, cat);
   const peer = await rawClient(setup);
   peer.send(synStream(1, "error"), synStream(3, "stdin"), synStream(5, "no such"));
@@ -92,7 +92,7 @@ test("streams that do not come in 30 s: the connection is closed with the reason
   assert.deepEqual(setup.refusals, ["StreamError: timed out waiting for client to create streams"]);
 });
 
-test("a client that goes before its streams are there is no timeout", async () => {
+test("a client that disconnects before it opens its streams is not a timeout", async () => {
   await using setup = await serve(PIPES, cat);
   const peer = await rawClient(setup);
   peer.send(synStream(1, "error"));
@@ -103,7 +103,7 @@ test("a client that goes before its streams are there is no timeout", async () =
   assert.match(setup.refusals[0] ?? "", /the peer closed the connection/);
 });
 
-test("streams in another order, of a kind twice, and unknown ones: the command runs with the last of each", async () => {
+test("streams in another order, duplicates and unknown ones: the command runs with the last of each kind", async () => {
   await using setup = await serve({ ...PIPES, stdin: false, stderr: false }, async (session) => {
     await session.stdout?.write(Buffer.from("out"));
     await session.finish(SUCCESS);
@@ -117,7 +117,7 @@ test("streams in another order, of a kind twice, and unknown ones: the command r
   assert.deepEqual(written, ["5 out", "5  FIN", '7 {"metadata":{},"status":"Success"}']);
 });
 
-test("a server that refuses is told of as it answered", async () => {
+test("a server's refusal is returned unchanged", async () => {
   await using setup = await serve(PIPES, cat, { supported: ["v2.channel.k8s.io"] });
   const answer = await connectSpdyRemoteCommand(
     setup.server.url,
@@ -129,7 +129,7 @@ test("a server that refuses is told of as it answered", async () => {
   assert.match(answer.outcome === "refused" ? answer.body.toString() : "", /server accepts \[v2\.channel\.k8s\.io\]/);
 });
 
-test("no server, and a signal that aborts", async () => {
+test("no server, and an aborted signal", async () => {
   const clock = new FakeClock();
   const options = { options: PIPES, clock };
   await assert.rejects(connectSpdyRemoteCommand("http://127.0.0.1:1/", options, signal), (error: Error) => {

@@ -86,7 +86,7 @@ test("sizes of a terminal arrive in order, and end with the session", async () =
   assert.deepEqual(sizes, ["80x24", "200x50", "end"]);
 });
 
-test("a connection that breaks ends the sizes: who follows them, and looks at nothing, throws nothing", async () => {
+test("a broken connection ends the sizes without an error", async () => {
   const sizes: string[] = [];
   const ended = deferred<unknown>();
   await using setup = await serve(TERMINAL, async (session) => {
@@ -104,7 +104,7 @@ test("a connection that breaks ends the sizes: who follows them, and looks at no
   assert.deepEqual([sizes, setup.refusals], [["80"], []]);
 });
 
-test("megabytes of output all reach a client that is slow, before the status does", async () => {
+test("megabytes of output reach a slow client completely, before the status", async () => {
   const bytes = Buffer.alloc(65_536, 5);
   await using setup = await serve({ ...PIPES, stdin: false }, async (session) => {
     for (let at = 0; at < 160; at++) await session.stdout?.write(bytes);
@@ -153,7 +153,7 @@ for (const [how, go] of GOES) {
   });
 }
 
-test("finishing is no abort, and may be done twice", async () => {
+test("finish does not abort the session, and can be called twice", async () => {
   let isAborted = true;
   await using setup = await serve(PIPES, async (session) => {
     await session.finish(SUCCESS);
@@ -174,7 +174,7 @@ test("a connection that ends without a status is a failure", async () => {
   await assert.rejects(session.status, { name: "StreamError", message: "the connection ended without a status" });
 });
 
-test("a client that is silent for too long is left, with the reason", async () => {
+test("an idle client is disconnected, with the reason", async () => {
   let reason = "";
   await using setup = await serve(
     PIPES,
@@ -191,7 +191,7 @@ test("a client that is silent for too long is left, with the reason", async () =
   assert.match(reason, /idle for 60 s/);
 });
 
-test("a server that resets the connection behind its last words: they are read, though the next write fails", async () => {
+test("the last message of a server that resets the connection is read, although the next write fails", async () => {
   const peer = deferred<RawPeer>();
   await using server = await startUpgradeServer(async (request, socket) => {
     acceptSpdy(request, socket, ["v4.channel.k8s.io"]);

@@ -165,7 +165,7 @@ for (const [text, want] of sizes) {
   });
 }
 
-test("a connection that breaks ends the sizes: who follows them, and looks at nothing, throws nothing", async () => {
+test("a broken connection ends the sizes without an error", async () => {
   const seen = deferred<unknown>();
   await using one = await lab(
     async (session) => {
@@ -218,7 +218,7 @@ test("the first message is empty, on the lowest channel that the server writes",
   }
 });
 
-test("a client that is gone aborts the session, with why", async () => {
+test("a client that disconnects aborts the session, with the reason", async () => {
   const seen = deferred<unknown>();
   await using one = await lab(async (session) => {
     await once(session.signal, "abort");
@@ -233,7 +233,7 @@ test("a client that is gone aborts the session, with why", async () => {
   assert.match(String(await seen.promise), /disconnected without a close/);
 });
 
-test("a session that is silent for too long is ended, by the clock", async () => {
+test("an idle session is ended, by the clock", async () => {
   const fake = new FakeClock();
   const begun = deferred<void>();
   const seen = deferred<unknown>();
@@ -256,7 +256,7 @@ test("a session that is silent for too long is ended, by the clock", async () =>
   assert.equal(fake.sleeping, 0);
 });
 
-test("a command that is closed without a status: the client learns that it broke", async () => {
+test("a command that ends without a status: the client reports a broken connection", async () => {
   await using one = await lab(async (session) => {
     await session.stdout?.write(Buffer.from("half"));
     await session.close();
@@ -266,7 +266,7 @@ test("a command that is closed without a status: the client learns that it broke
   await assert.rejects(session.status, StreamError);
 });
 
-test("a client that leaves does not wait for a server that takes no input", async () => {
+test("a client that closes does not wait for a server that reads no input", async () => {
   const stuck = deferred<void>();
   await using it = await lab(() => stuck.promise);
   const connected = await connectWebSocket(it.server.url, { subprotocols: [V5] }, new AbortController().signal);
@@ -282,7 +282,7 @@ test("a client that leaves does not wait for a server that takes no input", asyn
   stuck.resolve();
 });
 
-test("frames are reported where they are sent and taken, with their channel", async () => {
+test("frames are reported where they are sent and received, with their channel", async () => {
   await using one = await lab(cat);
   const frames: FrameReport[] = [];
   await using session = await one.connect(V5, (frame) => frames.push(frame));
@@ -305,7 +305,7 @@ test("frames are reported where they are sent and taken, with their channel", as
   assert.ok(lines.includes('sent binary close 1 "\\u0000"'), lines.join("\n"));
 });
 
-test("a slow reader slows the command down: what waits is bounded on both sides", async () => {
+test("a slow reader slows the command down, and the backlog is bounded on both sides", async () => {
   const total = 64 << 20;
   let written = 0;
   const stalled = deferred<void>();
@@ -333,7 +333,7 @@ test("a slow reader slows the command down: what waits is bounded on both sides"
   assert.equal((await session.status).status, "Success");
 });
 
-test("200 sessions at once, each with its own bytes; nothing stays open", async () => {
+test("200 sessions at once, each with its own bytes; all are closed at the end", async () => {
   await using one = await lab(cat);
   const all = Array.from({ length: 200 }, async (_, i) => {
     await using session = await one.connect(V5);

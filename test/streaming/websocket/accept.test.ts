@@ -5,7 +5,7 @@ import { acceptWebSocket } from "../../../src/streaming/websocket/accept.js";
 import { connectWebSocket } from "../../../src/streaming/websocket/connect.js";
 import { deferred, startUpgradeServer } from "../support/upgrade-server.js";
 
-test("a client that is gone before the handshake is not waited for", async () => {
+test("accept rejects if the client disconnects before the handshake", async () => {
   const accepted = deferred<unknown>();
   await using server = await startUpgradeServer(async (request, socket, head) => {
     socket.destroy();

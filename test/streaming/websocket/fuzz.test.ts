@@ -130,7 +130,7 @@ const script = fc.record({
   isEnded: fc.boolean(),
 });
 
-test("whatever a client sends: no crash, no rejection that nobody handles, and every connection ends", async () => {
+test("whatever a client sends: no crash, no unhandled rejection, and every connection ends", async () => {
   const property = fc.asyncProperty(script, async ({ path, subprotocol, pieces, cut, isEnded }) => {
     const socket = await handshake(path, subprotocol);
     const bytes = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
@@ -175,7 +175,7 @@ for (const [what, bytes, code] of violations) {
   });
 }
 
-test("what is no base64 is answered with a close, 1007", async () => {
+test("invalid base64 is answered with a close, 1007", async () => {
   const socket = await handshake("/exec", "v4.base64.channel.k8s.io");
   let seen = Buffer.alloc(0);
   socket.on("data", (data: Buffer) => {
