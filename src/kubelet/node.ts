@@ -2,14 +2,14 @@ import { runCertificateManager } from "../client-go/certificate/manager.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { SwitchingClient } from "../client-go/rest/switching-client.js";
-import { constantsFor } from "../release/facts.js";
 import type { Ctx } from "../trace/ctx.js";
 import { defined } from "../util/defined.js";
 import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { kubeletClientCertificate } from "./certificate/kubelet.js";
 import { NodeEventRecorder } from "./events/node-recorder.js";
-import { LEASE_UPSTREAM, LeaseController, type LeaseOutcome } from "./nodelease/controller.js";
+import { LeaseController } from "./nodelease/controller.js";
+import type { LeaseOutcome } from "./nodelease/lease-observer.js";
 import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
 import { readMachineFacts } from "./nodestatus/machine.js";
 import type { NodeObject, NodeStatus, Taint } from "./nodestatus/node.js";
@@ -177,15 +177,10 @@ export class NodeAgent {
   }
 
   /** One round of the lease controller, as a step. */
-  renewOnce(signal: AbortSignal): Promise<LeaseOutcome> {
-    const { trace } = this.deps;
-    const { nodeName, kubeVersion } = this.options;
-    return trace.step("kubelet", `Renew the Lease of ${nodeName}`, { upstream: LEASE_UPSTREAM.sync }, async () => {
-      const outcome = await this.lease.sync(signal);
-      this.#noteRenewal(outcome);
-      this.#reportLease(outcome, constantsFor(kubeVersion, "leaseDurationSeconds", "leaseRenewInterval"));
-      return outcome;
-    });
+  async renewOnce(signal: AbortSignal): Promise<LeaseOutcome> {
+    const outcome = await this.lease.syncOnce(signal);
+    this.#noteRenewal(outcome);
+    return outcome;
   }
 
   #noteRenewal(outcome: LeaseOutcome): void {
@@ -197,25 +192,6 @@ export class NodeAgent {
     this.#lastHeartbeatMs = Math.max(this.#lastHeartbeatMs ?? ms, ms);
   }
 
-  #reportLease(outcome: LeaseOutcome, constants: ReturnType<typeof constantsFor> = []): void {
-    const { trace } = this.deps;
-    const { nodeName } = this.options;
-    const subject = `Lease ${nodeName}`;
-    if (outcome.type === "failed") {
-      const hint = "It is tried again at the next renewal.";
-      trace.emit({ kind: "error", message: `the Lease was not renewed: ${outcome.why}`, hint }, { actor: "kubelet" });
-      return;
-    }
-    const to = `${outcome.renewTime}${outcome.type === "created" ? " (created)" : ""}`;
-    trace.emit({ kind: "state", subject, what: "renewTime", to }, { actor: "kubelet" });
-    if (constants.length === 0) return;
-    const why = "a node whose Lease is not renewed for the grace period counts as gone";
-    trace.emit(
-      { kind: "decision", what: "renew again in 10 s", why, constants, upstream: LEASE_UPSTREAM.sync },
-      { actor: "kubelet" },
-    );
-  }
-
   /**
    * Renews at each interval.
    * @param onRound called after each round; false ends the loop
@@ -224,7 +200,6 @@ export class NodeAgent {
     await this.deps.trace.detached(async () => {
       for await (const outcome of this.lease.run(signal)) {
         this.#noteRenewal(outcome);
-        this.#reportLease(outcome);
         if (onRound?.(outcome) === false) return;
       }
     });

@@ -1,13 +1,13 @@
 import type { KubeList } from "../apimachinery/api/meta.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
-import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "../kubelet/nodelease/observer.js";
 import { conditionOf, type NodeObject, taintText } from "../kubelet/nodestatus/node.js";
 import { constantsFor, factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import type { ProgressReporter } from "./context.js";
+import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "./node-observer.js";
 
 export interface LapseDeps {
   readonly context: ProgressReporter;

@@ -1,10 +1,10 @@
 import type { NodeAgent } from "../kubelet/node.js";
-import { type NodeObserver, taintsOf } from "../kubelet/nodelease/observer.js";
 import { conditionOf, taintText } from "../kubelet/nodestatus/node.js";
 import { constantsFor, factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
+import { type NodeObserver, taintsOf } from "./node-observer.js";
 
 export interface ReviveDeps {
   readonly agent: NodeAgent;

@@ -3,10 +3,10 @@ import { rfc3339Micro } from "../../apimachinery/time.js";
 import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
 import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
-import { durationText } from "../../release/fact-table.js";
 import { factFor } from "../../release/facts.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
+import { LeaseObserver, type LeaseOutcome } from "./lease-observer.js";
 
 /** coordination.k8s.io/v1 Lease */
 export interface LeaseObject extends KubeObject {
@@ -27,17 +27,10 @@ export interface LeaseDeps extends Ctx {
 export interface LeaseOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
-  /** Up to 4 % more than the interval, by chance, as upstream; without it two runs print the same trace. */
+  /** adds up to 4 % to the interval, as upstream; without it two runs print the same trace */
   readonly jitter?: boolean;
 }
 
-/** What one round did. `renewed` and `created` wrote a renewTime; `failed` is tried again after the interval. */
-export type LeaseOutcome =
-  | { readonly type: "created" | "renewed"; readonly renewTime: string }
-  | { readonly type: "failed"; readonly why: string };
-
-const FILE = "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go";
-const OWNER_FILE = "pkg/kubelet/util/nodelease.go";
 /** heartbeatClient's timeout, at most the lease's duration. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -49,12 +42,15 @@ const REQUEST_TIMEOUT_MS = 10_000;
  * Differs: no 4 % jitter unless asked for; a 403 ends it, as a right that is missing will not appear.
  */
 export class LeaseController {
+  readonly #observer: LeaseObserver;
   #latest: LeaseObject | undefined;
 
   constructor(
     readonly deps: LeaseDeps,
     readonly options: LeaseOptions,
-  ) {}
+  ) {
+    this.#observer = new LeaseObserver(deps.trace, options);
+  }
 
   /** ms from the end of one renewal to the next: a quarter of the lease's duration */
   nextSleepMs(): number {
@@ -73,8 +69,19 @@ export class LeaseController {
   async *run(signal: AbortSignal): AsyncGenerator<LeaseOutcome> {
     for (;;) {
       await this.deps.clock.sleep(this.nextSleepMs(), signal);
-      yield await this.sync(signal);
+      const outcome = await this.sync(signal);
+      this.#observer.ended(outcome);
+      yield outcome;
     }
+  }
+
+  /** One round outside the loop, reported as a step with the constants. */
+  syncOnce(signal: AbortSignal): Promise<LeaseOutcome> {
+    return this.#observer.step(async () => {
+      const outcome = await this.sync(signal);
+      this.#observer.ended(outcome);
+      return outcome;
+    });
   }
 
   /** One round. The lease of the last write is taken to be the current one, which saves a GET per round. */
@@ -82,7 +89,7 @@ export class LeaseController {
     if (this.#latest !== undefined) {
       const outcome = await this.#retryUpdate(this.#latest, signal);
       if (outcome.type !== "failed") return outcome;
-      this.#note(`The remembered Lease is of no use (${outcome.why}): look at the real one.`);
+      this.#observer.stale(outcome.why);
     }
     const ensured = await this.#backoffEnsure(signal);
     this.#latest = ensured.lease;
@@ -101,15 +108,13 @@ export class LeaseController {
     for (;;) {
       const ensured = await this.#ensure(signal);
       if (!ensured.retry) return ensured;
-      const hint = `trying again in ${durationText(sleepMs)}`;
-      const message = `the Lease of ${this.options.nodeName} cannot be had: ${ensured.why}`;
-      this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+      this.#observer.unavailable(ensured.why, sleepMs);
       await this.deps.clock.sleep(sleepMs, signal);
       sleepMs = Math.min(sleepMs * 2, maxMs);
     }
   }
 
-  /** Gets the lease, or makes it. */
+  /** Gets the lease, or creates it. Mirrors ensureLease. */
   async #ensure(signal: AbortSignal): Promise<Ensured> {
     const path = objectPath(NODE_LEASES, this.options.nodeName);
     const found = await this.#attempt({ method: "GET", path }, signal);
@@ -140,7 +145,7 @@ export class LeaseController {
       }
       why = answer.why;
       if (answer.status === 409) {
-        this.#note(`Somebody else wrote the Lease (${answer.why}): get it and try again.`);
+        this.#observer.conflict(answer.why);
         base = (await this.#backoffEnsure(signal)).lease;
       }
     }
@@ -171,7 +176,7 @@ export class LeaseController {
     }
   }
 
-  /** A new lease, or a copy of `base` with the renewal of now on it. */
+  /** A new lease, or a copy of `base`, renewed now. Mirrors newLease. */
   #newLease(base: LeaseObject | undefined, owner: OwnerReference | undefined): LeaseObject {
     const { nodeName, kubeVersion } = this.options;
     const renewTime = rfc3339Micro(this.deps.clock.now());
@@ -191,7 +196,7 @@ export class LeaseController {
     };
   }
 
-  /** One request; what goes wrong is an answer, not an exception, but for a missing right and an abort. */
+  /** Sends one request. Failures are answers, not exceptions, except for a missing right and an abort. */
   async #attempt(
     request: { method: "GET" | "POST" | "PUT"; path: string; body?: LeaseObject },
     signal: AbortSignal,
@@ -217,25 +222,15 @@ export class LeaseController {
       why: `${answer.status}${reason === undefined ? "" : ` ${reason}`}: ${statusMessage(answer)}`,
     };
   }
-
-  #note(text: string): void {
-    this.deps.trace.emit({ kind: "note", text }, { actor: "kubelet" });
-  }
 }
 
 interface Ensured {
   readonly lease: LeaseObject | undefined;
   readonly created: boolean;
-  /** true: a failure that passes, tried again with backoff */
+  /** true: a temporary failure, retried with backoff */
   readonly retry: boolean;
   readonly why: string;
 }
-
-/** Where the constants and steps are from, for traces. */
-export const LEASE_UPSTREAM = {
-  sync: { file: FILE, func: "sync" },
-  owner: { file: OWNER_FILE, func: "SetNodeOwnerFunc" },
-};
 
 function forbidden(nodeName: string, message: string): LabError {
   return new LabError(

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { rfc3339Micro } from "../../../src/apimachinery/time.js";
 import type { KubeRequest } from "../../../src/client-go/rest/client.js";
-import { LeaseController, type LeaseObject, type LeaseOutcome } from "../../../src/kubelet/nodelease/controller.js";
+import { LeaseController, type LeaseObject } from "../../../src/kubelet/nodelease/controller.js";
+import type { LeaseOutcome } from "../../../src/kubelet/nodelease/lease-observer.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
@@ -137,7 +138,7 @@ describe("the lease controller", () => {
     await assert.rejects(done);
   });
 
-  test("backs off 0.2, 0.4, ... 7, 7 s while the lease cannot be had", async () => {
+  test("backs off 0.2, 0.4, ... 7, 7 s while it cannot get the Lease", async () => {
     const { clock, server, client, stop, run } = start();
     for (let i = 0; i < 9; i++) server.failures.push(AWAY());
     const done = run();

@@ -1,12 +1,12 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { matchingTolerations, minTolerationSeconds } from "../../apimachinery/corev1/tolerations.js";
-import { type ReflectEvent, reflect } from "../../client-go/cache/reflect.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath, EVENTS, NODES, PODS } from "../../client-go/rest/paths.js";
-import type { Ctx } from "../../trace/ctx.js";
-import type { Level } from "../../trace/trace.js";
-import { defined } from "../../util/defined.js";
-import { conditionOf, type NodeObject, type Taint, taintText } from "../nodestatus/node.js";
+import type { KubeObject } from "../apimachinery/api/meta.js";
+import { matchingTolerations, minTolerationSeconds } from "../apimachinery/corev1/tolerations.js";
+import { type ReflectEvent, reflect } from "../client-go/cache/reflect.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../client-go/rest/paths.js";
+import { conditionOf, type NodeObject, type Taint, taintText } from "../kubelet/nodestatus/node.js";
+import type { Ctx } from "../trace/ctx.js";
+import type { Level } from "../trace/trace.js";
+import { defined } from "../util/defined.js";
 
 export interface ObserverDeps extends Ctx {
   /** somebody who may watch nodes, pods and events: an administrator, not the node */

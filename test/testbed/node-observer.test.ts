@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import {
-  NodeObserver,
-  type PodObject,
-  type Toleration,
-  tolerationSeconds,
-} from "../../../src/kubelet/nodelease/observer.js";
-import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
-import { MemoryClient } from "../../support/memory-client.js";
-import { only, recordingTrace } from "../../support/trace.js";
+import { NodeObserver, type PodObject, type Toleration, tolerationSeconds } from "../../src/testbed/node-observer.js";
+import { FakeClock, FakeRandom, settle } from "../support/fake-clock.js";
+import { MemoryClient } from "../support/memory-client.js";
+import { only, recordingTrace } from "../support/trace.js";
 
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 const noExecute = { key: UNREACHABLE, effect: "NoExecute" };
