@@ -1,3 +1,4 @@
+import { type SpawnOptions, spawn } from "node:child_process";
 import type { Agent, RequestOptions } from "node:https";
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
@@ -41,8 +42,7 @@ export function needsLogin({ cluster, user }: ChosenContext): boolean {
  * @throws LabError BAD_FILE when the plugin or provider fails or is not supported
  */
 export async function withLogin(config: RestConfig, chosen: ChosenContext): Promise<RestConfig> {
-  const { KubeConfig } = await import("@kubernetes/client-node/dist/config.js");
-  const kubeConfig = new KubeConfig();
+  const kubeConfig = await newKubeConfig();
   const exec = execOf(config, chosen);
   const authProvider = authProviderOf(chosen);
   const proxyUrl = proxyUrlOf(chosen);
@@ -95,6 +95,21 @@ function clusterOf({ server, caPem, tlsServerName, insecureSkipTlsVerify = false
 function credentialsOf({ clientCertificatePem, clientKeyPem }: RestConfig): Partial<User> {
   if (clientCertificatePem === undefined || clientKeyPem === undefined) return {};
   return { certData: base64(clientCertificatePem), keyData: base64(clientKeyPem) };
+}
+
+/** A plugin's standard input is empty, as with kubectl outside a terminal: client-node's would stay open without an end. */
+async function newKubeConfig(): Promise<KubeConfig> {
+  const [{ KubeConfig }, { ExecAuth }] = await Promise.all([
+    import("@kubernetes/client-node/dist/config.js"),
+    import("@kubernetes/client-node/dist/exec_auth.js"),
+  ]);
+  const kubeConfig = new KubeConfig();
+  const run = (command: string, args: readonly string[], options: SpawnOptions) =>
+    spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  for (const authenticator of kubeConfig["authenticators"]) {
+    if (authenticator instanceof ExecAuth) authenticator["execFn"] = run;
+  }
+  return kubeConfig;
 }
 
 async function apply(kubeConfig: KubeConfig, chosen: ChosenContext): Promise<RequestOptions> {

@@ -294,6 +294,7 @@ describe("exec plugins", () => {
   const plugin = `kubeconfig \\S*exec has user "a" with the exec plugin "\\S*plugin.sh", which`;
   for (const [what, script, more, why] of [
     ["fails", "echo first >&2; echo no session >&2; exit 1", "", "failed: no session$"],
+    ["reads its standard input, which is empty", "cat >&2; exit 1", "", "failed: no error message$"],
     ["fails silently", "exit 1", "", "failed: no error message$"],
     ["shows a token in its error", "echo Bearer abcdefgh >&2; exit 1", "", "failed: Bearer \\*{4}$"],
     ["prints something else", "echo super-secret-token", "", "printed no ExecCredential$"],
