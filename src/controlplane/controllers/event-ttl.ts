@@ -1,8 +1,8 @@
+import { keyOf, splitKey } from "../../client-go/cache/key.js";
 import { WorkQueue } from "../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
-import { keyOf, splitKey } from "./support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 /**

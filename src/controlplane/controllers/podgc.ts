@@ -1,9 +1,10 @@
+import { keyOf } from "../../client-go/cache/key.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import { messageOf } from "../../util/errors.js";
 import type { Controller } from "./controller.js";
 import type { SharedReflector } from "./shared-reflector.js";
 import { concurrently, every } from "./support/concurrently.js";
-import { isTerminating, keyOf, type NodeObject, nameOf, nodeCondition, type PodObject } from "./support/objects.js";
+import { isTerminating, type NodeObject, nameOf, nodeCondition, type PodObject } from "./support/objects.js";
 import { AS_CONTROLLER, type SharedDeps } from "./support/shared-deps.js";
 import { withDisruptionTarget } from "./tainteviction/taint-eviction.js";
 

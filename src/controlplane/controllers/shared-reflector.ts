@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { keyOf } from "../../client-go/cache/key.js";
 import type { LocalClient, WatchItem } from "../registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
-import { keyOf } from "./support/objects.js";
 import { Reader } from "./support/reader.js";
 
 /** A reader that is this many changes behind is cut off and starts anew from the cache. */

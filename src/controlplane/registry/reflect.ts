@@ -1,11 +1,12 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { keyOf } from "../../client-go/cache/key.js";
 import type { ListOptions, ResourceStore, WatchItem } from "./registry.js";
 
 type ReflectOptions = Pick<ListOptions, "labelSelector" | "fieldSelector"> & { readonly namespace?: string };
 
 /**
- * Lists, then watches, and lists anew after a break, until `signal` aborts (normal end). After a break, what vanished
- * meanwhile comes as `deleted` before the fresh list.
+ * Lists, then watches, and lists again when the watch breaks, until `signal` aborts (a normal end). Objects that disappeared
+ * meanwhile are reported as `deleted` before the new list.
  *
  * Mirrors k8s.io/client-go/tools/cache/reflector.go (ListAndWatch) with its store.
  */
@@ -51,8 +52,4 @@ function changeOf<T extends KubeObject>(known: Map<string, T>, type: string, obj
     default:
       return undefined;
   }
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
 }

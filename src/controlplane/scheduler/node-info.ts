@@ -5,7 +5,7 @@ import {
   type Resource,
   resourceFrom,
 } from "../../apimachinery/corev1/pod-requests.js";
-import { keyOf } from "../controllers/support/objects.js";
+import { keyOf } from "../../client-go/cache/key.js";
 import { type ContainerPort, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
 
 /** A pod with values that the scheduler needs for each node, computed once. */

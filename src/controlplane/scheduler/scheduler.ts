@@ -1,10 +1,11 @@
 import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
+import { keyOf } from "../../client-go/cache/key.js";
 import { factFor } from "../../release/facts.js";
 import type { Controller } from "../controllers/controller.js";
 import type { SharedReflector } from "../controllers/shared-reflector.js";
 import { concurrently } from "../controllers/support/concurrently.js";
-import { isTerminating, keyOf, nameOf } from "../controllers/support/objects.js";
+import { isTerminating, nameOf } from "../controllers/support/objects.js";
 import type { SharedDeps } from "../controllers/support/shared-deps.js";
 import type { Binder } from "./binder.js";
 import { SchedulerCache } from "./cache.js";

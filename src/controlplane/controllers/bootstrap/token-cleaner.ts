@@ -1,9 +1,10 @@
 import { rfc3339 } from "../../../apimachinery/time.js";
+import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { expirationMs } from "../../../cluster-bootstrap/secret.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
-import { keyOf, nameOf, type SecretObject } from "../support/objects.js";
+import { nameOf, type SecretObject } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken } from "./tokens.js";
 

@@ -1,11 +1,12 @@
 import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.js";
+import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
-import { isTerminating, keyOf, nameOf } from "../support/objects.js";
+import { isTerminating, nameOf } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 

@@ -1,3 +1,4 @@
+import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
@@ -5,7 +6,7 @@ import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
-import { keyOf, type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
+import { type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
 import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
 import { HealthReport } from "./health-report.js";

@@ -9,7 +9,7 @@ import type {
   V1Taint,
   V1Toleration,
 } from "@kubernetes/client-node";
-import type { KubeObject, ObjectMeta } from "../../../apimachinery/api/meta.js";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 
 export type ConditionStatus = "True" | "False" | "Unknown";
@@ -23,22 +23,8 @@ export type SecretObject = Wire<V1Secret>;
 export type Taint = Wire<V1Taint>;
 export type Toleration = Wire<V1Toleration>;
 
-/** `namespace/name`, or the name of a cluster-scoped object. */
-export function keyOf(object: { readonly metadata: ObjectMeta }): string {
-  const { namespace, name } = object.metadata;
-  return namespace === undefined || namespace === "" ? (name ?? "") : `${namespace}/${name ?? ""}`;
-}
-
 export function nameOf(object: KubeObject): string {
   return object.metadata.name ?? "";
-}
-
-/** Splits a key of `keyOf`. */
-export function splitKey(key: string): { readonly namespace: string | undefined; readonly name: string } {
-  const slash = key.indexOf("/");
-  return slash < 0
-    ? { namespace: undefined, name: key }
-    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 /** Mirrors GetNodeCondition in pkg/controller/util/node/controller_utils.go. */

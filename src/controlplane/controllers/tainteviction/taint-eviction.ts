@@ -1,20 +1,13 @@
 import { matchingTolerations, minTolerationSeconds } from "../../../apimachinery/corev1/tolerations.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
+import { keyOf, splitKey } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { factFor } from "../../../release/facts.js";
 import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
-import {
-  keyOf,
-  type NodeObject,
-  nameOf,
-  type PodObject,
-  splitKey,
-  type Taint,
-  type Toleration,
-} from "../support/objects.js";
+import { type NodeObject, nameOf, type PodObject, type Taint, type Toleration } from "../support/objects.js";
 import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
 

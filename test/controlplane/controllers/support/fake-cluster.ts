@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { alreadyExists, conflict, notFound } from "../../../../src/apimachinery/errors.js";
 import { rfc3339 } from "../../../../src/apimachinery/time.js";
-import { keyOf } from "../../../../src/controlplane/controllers/support/objects.js";
+import { keyOf } from "../../../../src/client-go/cache/key.js";
 import type { DeleteOptions, LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";
 import type { UserInfo } from "../../../../src/server/authentication/user.js";
 import { AsyncQueue } from "../../../../src/util/async-queue.js";

@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { type ReflectDeps, type ReflectOptions, reflect } from "../../client-go/cache/reflect.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { keyOf } from "./key.js";
+import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
 
-/** After a refusal: a right may still be given. As client-go's reflector at its slowest. */
+/** The wait after a refusal, because the right may still be granted: the longest of client-go's reflector. */
 const REFUSED_RETRY_MS = 30_000;
 
 export interface InformerDeps extends ReflectDeps {
@@ -12,21 +13,21 @@ export interface InformerDeps extends ReflectDeps {
 
 export interface InformerOptions<T> extends ReflectOptions {
   readonly onChanged?: (object: T) => void;
-  /** said beside a refusal, as a sentence: what cannot go on before it is known */
+  /** a sentence for the hint of a refusal: what waits for these objects */
   readonly waiting?: string;
 }
 
 /**
- * What the API server has of one kind, followed by list and watch.
+ * The objects of one kind, kept up to date by list and watch.
  *
- * Mirrors the informers of NewMainKubelet in pkg/kubelet/kubelet.go (nodes: its own; services).
+ * Mirrors k8s.io/client-go/tools/cache (Informer) as NewMainKubelet in pkg/kubelet/kubelet.go uses it.
  */
 export class Informer<T extends KubeObject = KubeObject> {
   /** by `namespace/name` */
   #store = new Map<string, T>();
   #hasSynced = false;
   #resolveSynced: () => void = () => {};
-  /** Resolves when all has been listed once. */
+  /** Resolves after the first list. */
   readonly synced: Promise<void>;
 
   constructor(
@@ -46,12 +47,12 @@ export class Informer<T extends KubeObject = KubeObject> {
     return [...this.#store.values()];
   }
 
-  /** The same; undefined until all has been listed once. */
+  /** The objects; undefined before the first list. */
   get syncedObjects(): readonly T[] | undefined {
     return this.#hasSynced ? this.objects : undefined;
   }
 
-  /** Follows until `signal` aborts: then it rejects with its reason. What is known stays while nothing can be had. */
+  /** Runs until `signal` aborts. Keeps the last known objects while the API server is unreachable. @throws its reason */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, trace } = this.deps;
     for (;;) {
@@ -60,7 +61,7 @@ export class Informer<T extends KubeObject = KubeObject> {
       } catch (error) {
         if (signal.aborted || !(error instanceof LabError)) throw error;
         const { waiting = "" } = this.options;
-        const hint = `${waiting} It is asked for again in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`.trim();
+        const hint = `${waiting} The kubelet retries in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`.trim();
         trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
       }
       signal.throwIfAborted();
@@ -74,7 +75,7 @@ export class Informer<T extends KubeObject = KubeObject> {
         case "init":
           break;
         case "initDone":
-          // What is gone is only known now.
+          // Only the whole list shows which objects are gone.
           this.#store = new Map(event.objects.map((object) => [keyOf(object), object]));
           this.#hasSynced = true;
           this.#resolveSynced();
@@ -88,8 +89,4 @@ export class Informer<T extends KubeObject = KubeObject> {
       }
     }
   }
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { Informer } from "../../../src/client-go/cache/informer.js";
 import { collectionPath, SERVICES } from "../../../src/client-go/rest/paths.js";
-import { Informer } from "../../../src/kubelet/sync/informer.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -52,7 +52,7 @@ test("informer: a refusal is told, and asked again half a minute later", async (
   const { informer, clock, events, end } = start(() => answer);
   await settle();
   const [told] = events;
-  assert.match(told?.kind === "error" ? (told.hint ?? "") : "", /^Containers wait\. It is asked for again in 30 s\./);
+  assert.match(told?.kind === "error" ? (told.hint ?? "") : "", /^Containers wait\. The kubelet retries in 30 s\./);
   answer = listOf("a");
   await clock.advance(30_000);
   assert.equal(informer.syncedObjects?.length, 1);
