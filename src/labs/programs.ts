@@ -2,6 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { makeFolder } from "../util/files.js";
+import { quoted } from "../util/shell-word.js";
 import type { LabProcess } from "./context.js";
 
 /** Whether a shell would find this program. */
@@ -32,13 +33,4 @@ export async function writePrograms(
   await write("kubelab", `${words} "$@"`);
   if (withoutKubectl || !isOnPath("kubectl", env)) await write("kubectl", `${words} learn kubectl -- "$@"`);
   return programs;
-}
-
-/** A word that a shell reads as it is; quoted only where it has to be. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word);
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -134,7 +134,7 @@ describe("on this machine alone", () => {
       assert.deepEqual([code, stdout], [2, ""], line);
     }
     const { code, stderr } = await run(folder, "inspect kubelet.csr --cluster c");
-    assert.match(stderr.replaceAll(/\s+/g, " "), /kubelet\.csr is a file here: the cluster of --cluster is not asked/);
+    assert.match(stderr.replaceAll(/\s+/g, " "), /kubelet\.csr is a local file: --cluster has no effect/);
     assert.equal(code, 0);
   });
 

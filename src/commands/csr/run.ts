@@ -19,6 +19,7 @@ import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { shellWord } from "../../util/shell-word.js";
 import { type PlanOptions, planFrom } from "./plan.js";
 
 export interface FileOptions {
@@ -60,7 +61,7 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
     return;
   }
   await withCluster(context, "csr create", options, true, async (deps, target) => {
-    // A folder that cannot be written to is found before anything is sent.
+    // Checks that the folder is writable before anything is sent.
     const prepared = await prepareRequest(deps, plan, files);
     const created = await submitRequest(deps, prepared, context.signal);
     const name = created.metadata.name ?? "";
@@ -76,7 +77,7 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
   });
 }
 
-/** @throws LabError USAGE for flags about what becomes of a request, where none is sent */
+/** @throws LabError USAGE for flags that act on a request when no request is sent */
 function checkSendsNothing({ print, dryRun, approve, wait }: CreateOptions): void {
   const without = print === true ? "--print" : dryRun === true ? "--dry-run" : undefined;
   const other = approve === true ? "--approve" : wait === true ? "--wait" : undefined;
@@ -101,7 +102,7 @@ function whatNext({ trace }: WaitDeps, target: Target, csr: CertificateSigningRe
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
-/** The flags that lead to the same cluster again. */
+/** The flags that select the same cluster. */
 function targetFlags({ kubeconfig, context, real, cluster }: TargetOptions): string[] {
   return [
     ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
@@ -111,15 +112,14 @@ function targetFlags({ kubeconfig, context, real, cluster }: TargetOptions): str
   ];
 }
 
-/** The flags that lead to the same files again. */
+/** The flags that select the same files. */
 function fileFlags({ outDir, prefix }: FileOptions): string[] {
   return [...(outDir === "." ? [] : ["--out-dir", outDir]), ...(prefix === "kubelet" ? [] : ["--prefix", prefix])];
 }
 
-/** For a command line to paste: with a space before each, quoted where the shell would see more than a word. */
+/** Flags for a command line to paste, with a space before each. */
 function flagsText(flags: readonly string[]): string {
-  const quoted = flags.map((one) => (/^[\w@%+=:,./-]+$/.test(one) ? one : `'${one.replaceAll("'", "'\\''")}'`));
-  return quoted.map((one) => ` ${one}`).join("");
+  return flags.map((one) => ` ${shellWord(one)}`).join("");
 }
 
 const APPROVED: Decision = {
@@ -138,7 +138,7 @@ export interface DecideOptions extends TargetOptions {
   readonly message?: string;
 }
 
-/** `csr approve` and `csr deny`: writes the condition into each of them. */
+/** `csr approve` and `csr deny`: adds the condition to each CSR. */
 export async function runDecide(
   context: CliContext,
   type: Decision["type"],
@@ -156,7 +156,7 @@ export async function runDecide(
         decided.push({ name, condition: type, isNew });
       }
     } finally {
-      // One that is refused takes back nothing of those before it.
+      // The decisions before a refused one stay, so they are printed.
       const word = type.toLowerCase();
       const text = decided.map(({ name, isNew }) => `CSR ${name} ${isNew ? word : `was ${word} before`}`).join("\n");
       if (decided.length > 0) context.print({ text, json: decided });
@@ -224,7 +224,7 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   if (bytes !== undefined) {
     const title = isStdin ? "standard input" : what;
     const session = context.session(options);
-    sayFileIsRead(title, session, options);
+    noteFileIsRead(title, session, options);
     return show(await sourceFromFile(bytes, title), session.clock.now());
   }
   if (/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(what)) {
@@ -235,15 +235,15 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   });
 }
 
-/** What lies in a file is asked of no cluster: who has named one hears it. */
-function sayFileIsRead(title: string, { trace }: { readonly trace: Trace }, options: TargetOptions): void {
+/** Notes that the flags for a cluster have no effect on a file. */
+function noteFileIsRead(title: string, { trace }: { readonly trace: Trace }, options: TargetOptions): void {
   const [flag] = targetFlags(options);
   if (flag === undefined) return;
-  const text = `${title} is a file here: the cluster of ${flag} is not asked.`;
+  const text = `${title} is a local file: ${flag} has no effect.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
-/** @throws LabError USAGE for a flag that says nothing of what is looked at */
+/** @throws LabError USAGE for a flag that does not apply to the input */
 function checkFlagsFor({ title, kind }: InspectSource, { ca, usages }: InspectOptions): void {
   if (kind === "request" && ca !== undefined) {
     throw new LabError(

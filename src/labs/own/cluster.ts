@@ -8,8 +8,8 @@ import { LocalizedError } from "../../i18n/message-error.js";
 import { Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { pathFrom } from "../../util/paths.js";
+import { shellWord } from "../../util/shell-word.js";
 import type { LabProcess } from "../context.js";
-import { shellWord } from "../programs.js";
 
 /** Which cluster of the learner's own a lab is played on. */
 export interface RealTarget {
@@ -55,7 +55,7 @@ export async function openOwnCluster(context: LabProcess, target: RealTarget, sa
   }
 }
 
-/** The flags that name a cluster, to be typed again anywhere. */
+/** The flags that select the cluster from any folder. */
 export function flagsOf({ cwd }: Pick<LabProcess, "cwd">, { kubeconfig, context }: RealTarget): string {
   const flags = [
     ...(kubeconfig === undefined ? [] : ["--kubeconfig", shellWord(resolve(cwd, kubeconfig))]),
