@@ -139,7 +139,7 @@ for (const [name, client] of EVERY_CALL) {
   });
 }
 
-test("invalid UTF-8 and fields that are not known do no harm", async () => {
+test("invalid UTF-8 and unknown fields cause no error", async () => {
   const bytes = Buffer.from([0x0a, 0x04, 0x0a, 0x02, 0xff, 0xfe, 0xfa, 0x3f, 0x01, 0x61]);
   const answer = await new Promise<Error | undefined>((resolve) => {
     const path = "/runtime.v1.RuntimeService/ListContainers";

@@ -112,7 +112,7 @@ class World {
   }
 }
 
-test("whatever is called in whatever order: no crash, the books are right, and all can be removed", async () => {
+test("calls in any order: no crash, consistent records, and everything can be removed", async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const world = new World();
@@ -123,7 +123,7 @@ test("whatever is called in whatever order: no crash, the books are right, and a
   );
 });
 
-test("whatever a script is: it ends, or waits; the runtime goes on", async () => {
+test("any script ends or waits, and the runtime continues", async () => {
   const words = fc.constantFrom(
     "echo",
     "if",

@@ -23,7 +23,7 @@ function open(mounts: readonly HostMountInit[] = [], isReadonly = false): Contai
   return new ContainerFs({ image, mounts: all, clock: new FakeClock(), isReadonly });
 }
 
-test("what one container writes, another of the same image does not see", () => {
+test("files of one container are invisible to others of the same image", () => {
   const [one, other] = [open(), open()];
   one.write("/etc/passwd", Buffer.from("mine"), { truncate: true });
   one.mkdir("/data");
@@ -56,7 +56,7 @@ test("files: append, offset, rename, link, symbolic links, folders", () => {
   assert.equal(fs.realpath("/x/../x/./y/z/.."), "/x/y");
 });
 
-test("a read-only root: nothing in it can be changed, a mount in it can", () => {
+test("a read-only root cannot be changed, a mount inside it can", () => {
   const hostPath = newFolder();
   const fs = open([{ containerPath: "/data", hostPath }], true);
   assert.throws(() => fs.write("/tmp/a", Buffer.from("")), { code: "EROFS" });
@@ -123,7 +123,7 @@ test("mounts: symbolic links lead through the container, never to the machine", 
   assert.ok(!fs.exists("/config/../../../../../../etc/shadow-of-the-machine"));
 });
 
-test("mounts: pipes and other things that would block are not opened", () => {
+test("mounts: pipes and other blocking files are not opened", () => {
   const hostPath = newFolder();
   execFileSync("mkfifo", [join(hostPath, "fifo")]);
   const fs = open([{ containerPath: "/m", hostPath }]);
@@ -131,7 +131,7 @@ test("mounts: pipes and other things that would block are not opened", () => {
   assert.throws(() => fs.write("/m/fifo", Buffer.from("x")));
 });
 
-test("a mount's own path: links on the machine are followed, a folder that is missing is made", async () => {
+test("a mount's own path: links on the machine are followed, a missing folder is created", async () => {
   const lab = new RuntimeLab();
   const folder = newFolder();
   mkdirSync(join(folder, "real"));
@@ -176,7 +176,7 @@ for (const [script, content] of BEGINNINGS) {
   });
 }
 
-test("a volume outlives its container: who is started again goes on where the last one stopped", async () => {
+test("a volume outlives its container: the next container continues with its files", async () => {
   const lab = new RuntimeLab();
   const sandbox = lab.sandbox();
   const mounts = [{ containerPath: "/data", hostPath: newFolder() }];
@@ -191,7 +191,7 @@ test("a volume outlives its container: who is started again goes on where the la
   lab.stop();
 });
 
-test("mounts: a file of a read-only mount cannot be opened to append to, also not to append nothing", async () => {
+test("mounts: a file of a read-only mount cannot be opened to append, even without bytes", async () => {
   const lab = new RuntimeLab();
   const hostPath = newFolder();
   writeFileSync(join(hostPath, "n"), "kept");
@@ -205,7 +205,7 @@ test("mounts: a file of a read-only mount cannot be opened to append to, also no
   lab.stop();
 });
 
-test("the writable layer has an end", () => {
+test("the writable layer has a limit", () => {
   const fs = open();
   const block = Buffer.alloc(16 * 1024 * 1024);
   assert.throws(
@@ -218,7 +218,7 @@ test("the writable layer has an end", () => {
   fs.write("/tmp/small", Buffer.from("fits again"));
 });
 
-test("a container: programs work on mounts, and files of the runtime are made where nothing is mounted", async () => {
+test("a container: programs use mounts, and the runtime's files are created where nothing is mounted", async () => {
   const lab = new RuntimeLab();
   const hostPath = newFolder();
   writeFileSync(join(hostPath, "hosts"), "mounted hosts\n");

@@ -68,7 +68,7 @@ const key = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...Object.keys(KEYS)).map((name) => ({ kind: "key" as const, name })) },
 );
 
-test("line editor: the screen always shows the line, and the cursor where it is, however narrow the terminal", async () => {
+test("line editor: the screen shows the line and the cursor on a terminal of any width", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(key, { maxLength: 40 }), fc.integer({ min: 5, max: 30 }), async (keys, width) => {
       const screen = new FakeScreen(width);
@@ -112,7 +112,7 @@ test("line editor: the screen always shows the line, and the cursor where it is,
   );
 });
 
-test("terminal: what is shown of a line while it is typed is the line that is read", async () => {
+test("terminal: the echo of a line equals the line that is read", async () => {
   const typed = fc.array(
     fc.oneof(
       { weight: 4, arbitrary: fc.stringMatching(/^[a-z_ .é]{1,6}$/) },

@@ -119,7 +119,7 @@ const COMMANDS = [
   ["command and args", { command: ["cat"], args: ["-"] }, ["cat", "-"]],
 ] as const;
 for (const [name, config, want] of COMMANDS) {
-  test(`what is run: ${name}`, async () => {
+  test(`command: ${name}`, async () => {
     const { commandOf } = await import("../../src/runtime/state/spec.js");
     assert.deepEqual(commandOf(lab.create({ image: { image: "nginx" }, ...config })), want);
   });

@@ -60,7 +60,7 @@ test("terminal: one read gets one line, and ^D on an empty one is the end of inp
   assert.equal(await read(), "three\n");
 });
 
-test("terminal: what is typed too long for a line is dropped until it ends", async () => {
+test("terminal: input beyond the line limit is dropped until the line ends", async () => {
   const { type, read } = makeTerminal();
   await type("a".repeat(10_000));
   await type("\r");
@@ -71,7 +71,7 @@ for (const [key, signal, shownKey] of [
   ["\x03", SIGINT, "^C"],
   ["\x1c", SIGQUIT, "^\\"],
 ] as const) {
-  test(`terminal: ${shownKey} is a signal for the foreground, and forgets what was typed and not yet seen`, async () => {
+  test(`terminal: ${shownKey} signals the foreground, and drops unread input and output`, async () => {
     const { terminal, signals, type, read, shown } = makeTerminal();
     await terminal.sink.write(Buffer.from("much output"), never);
     await type(`line\rhalf${key}new\r`);
@@ -81,13 +81,13 @@ for (const [key, signal, shownKey] of [
   });
 }
 
-test("terminal: a newline that is written begins a line", async () => {
+test("terminal: a written newline starts a line", async () => {
   const { terminal, shown } = makeTerminal();
   await terminal.sink.write(Buffer.from("a\n\nb\r\n"), never);
   assert.equal(await shown(), "a\r\n\r\nb\r\r\n");
 });
 
-test("terminal: in raw mode every byte can be read at once, as it is", async () => {
+test("terminal: in raw mode every byte can be read at once, unchanged", async () => {
   const { terminal, signals, type, read, shown } = makeTerminal();
   terminal.modes = { isCanonical: false, echoes: false, hasSignals: false, mapsInput: false, mapsOutput: false };
   await type("a\x03\x7f\r");
@@ -97,7 +97,7 @@ test("terminal: in raw mode every byte can be read at once, as it is", async () 
   assert.equal(await shown(), "a\n");
 });
 
-test("terminal: what was typed ahead goes by the modes that came after", async () => {
+test("terminal: new modes apply to input that was typed ahead", async () => {
   const { terminal, type, read, shown } = makeTerminal();
   await type("half");
   terminal.modes = { ...COOKED, isCanonical: false, echoes: false };
@@ -110,7 +110,7 @@ test("terminal: what was typed ahead goes by the modes that came after", async (
   assert.equal(await shown(), "half!\r\n", "what was typed without an echo gets none later");
 });
 
-test("terminal: who types waits when nobody reads", async () => {
+test("terminal: typing waits without a reader", async () => {
   const { type, terminal } = makeTerminal();
   const line = `${"a".repeat(99)}\r`;
   let isDone = false;
@@ -123,13 +123,13 @@ test("terminal: who types waits when nobody reads", async () => {
   await typing;
 });
 
-test("terminal: the echo of what is typed does not pile up where nobody looks", async () => {
+test("terminal: the echo does not pile up without a reader", async () => {
   const { type, pipe } = makeTerminal();
   for (let count = 0; count < 1000; count++) await type(`${"a".repeat(999)}\x15`);
   assert.ok(pipe.size < 200_000, `${pipe.size} bytes wait`);
 });
 
-test("terminal: a new size is told to the foreground, the same again and none at all are not", () => {
+test("terminal: the foreground is notified of a new size, not of the same size or of none", () => {
   const { terminal, signals } = makeTerminal();
   terminal.resize({ width: 80, height: 24 });
   terminal.resize({ width: 80, height: 24 });
@@ -138,7 +138,7 @@ test("terminal: a new size is told to the foreground, the same again and none at
   assert.deepEqual(terminal.size, { width: 80, height: 24 });
 });
 
-test("terminal: after it has hung up, input is at its end and output goes nowhere", async () => {
+test("terminal: after a hang-up input ends and output is dropped", async () => {
   const { terminal, pipe, signals, type } = makeTerminal();
   const reading = terminal.source.read(never);
   await terminal.sink.write(Buffer.from("last"), never);

@@ -25,7 +25,7 @@ async function textOf(socket: Socket): Promise<string> {
 }
 
 for (const first of ["client", "server"] as const) {
-  test(`bytes go both ways until the ${first} ends; what is under way still arrives`, async () => {
+  test(`bytes go both ways until the ${first} ends; bytes under way still arrive`, async () => {
     const pair = await joined({ client: Buffer.from("early "), server: Buffer.from("first ") });
     const [one, other] = first === "client" ? [pair.client, pair.server] : [pair.server, pair.client];
     other.write("there");
@@ -42,7 +42,7 @@ for (const first of ["client", "server"] as const) {
   });
 }
 
-test("a side that reads slowly slows the other one down, and still gets all", async () => {
+test("a slow reader slows the other side down, and gets everything", async () => {
   const { client, server, near, over } = await joined();
   // More than the system's buffers can hold.
   const bytes = Buffer.alloc(64 << 20);
@@ -58,7 +58,7 @@ test("a side that reads slowly slows the other one down, and still gets all", as
   await untilTrue(() => received === bytes.length);
 });
 
-test("a client that writes on after the server's end still reads the last words, and may close by itself", async () => {
+test("a client that writes after the server's end still reads the last message, and can close by itself", async () => {
   const { client, server, clock, over } = await joined();
   client.pause();
   server.end("last words");
@@ -74,7 +74,7 @@ test("a client that writes on after the server's end still reads the last words,
   assert.equal(clock.sleeping, 0);
 });
 
-test("a client that never closes is left after a second", async () => {
+test("a client that never closes is disconnected after a second", async () => {
   const { client, server, clock, over } = await joined();
   client.allowHalfOpen = true;
   client.resume();
@@ -85,7 +85,7 @@ test("a client that never closes is left after a second", async () => {
   client.destroy();
 });
 
-test("what a server has said is read, though it takes nothing any more", async () => {
+test("a server's output is read even if it no longer reads", async () => {
   const [left, right] = [await socketPair(), await socketPair()];
   for (const socket of [left.near, right.near]) socket.on("error", () => socket.destroy());
   const heard = textOf(left.near);
@@ -98,7 +98,7 @@ test("what a server has said is read, though it takes nothing any more", async (
   await over;
 });
 
-test("two sides that take nothing any more do not wait for each other", async () => {
+test("two sides that no longer read do not wait for each other", async () => {
   const { client, server, near, over } = await joined();
   client.pause();
   server.pause();

@@ -73,7 +73,7 @@ afterAll(() => {
 const urlOf = (server: Server, path: string) =>
   `${server === secure ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
 
-test("a remote command over TLS with a client certificate: a megabyte there and back", async () => {
+test("a remote command over TLS with a client certificate echoes a megabyte", async () => {
   const client = await makeLeaf(ca, { commonName: "apiserver" });
   const tls = { ca: ca.certificatePem, cert: client.certificatePem, key: client.keyPem };
   const clock = new FakeClock();
@@ -101,7 +101,7 @@ for (const [what, tls, reason] of UNTRUSTED) {
   });
 }
 
-test("headers with several values are sent one by one, and GET as well", async () => {
+test("headers with several values are sent one by one, also with GET", async () => {
   const requests: (readonly string[])[] = [];
   plain.once("upgrade", (request) => requests.push(request.rawHeaders));
   const headers = { "X-Stream-Protocol-Version": ["v4.channel.k8s.io", "channel.k8s.io"], "User-Agent": "kubelab" };
@@ -113,7 +113,7 @@ test("headers with several values are sent one by one, and GET as well", async (
   assert.deepEqual(values, ["v4.channel.k8s.io", "channel.k8s.io"]);
 });
 
-test("a refusal comes with its status, headers and text", async () => {
+test("a refusal contains its status, headers and text", async () => {
   const answer = await dialUpgrade(urlOf(plain, "/no"), SPDY, signal);
   assert.equal(answer.outcome, "refused");
   if (answer.outcome !== "refused") return;
@@ -121,12 +121,12 @@ test("a refusal comes with its status, headers and text", async () => {
   assert.deepEqual(answer.rawHeaders.slice(0, 4), ["X-A", "1", "X-A", "2"]);
 });
 
-test("of a refusal without an end, the beginning is kept", async () => {
+test("the beginning of an endless refusal is kept", async () => {
   const answer = await dialUpgrade(urlOf(plain, "/long"), SPDY, signal);
   assert.equal(answer.outcome === "refused" && answer.body.length, 65_536);
 });
 
-test("what came together with the answer is not lost", async () => {
+test("bytes received with the answer are not lost", async () => {
   const answer = await dialUpgrade(urlOf(plain, "/early"), SPDY, signal);
   assert.equal(answer.outcome, "upgraded");
   if (answer.outcome !== "upgraded") return;
@@ -135,7 +135,7 @@ test("what came together with the answer is not lost", async () => {
 });
 
 for (const path of ["/hangup", "/garbage"]) {
-  test(`${path} is no answer`, async () => {
+  test(`${path} is not an answer`, async () => {
     await assert.rejects(dialUpgrade(urlOf(plain, path), SPDY, signal), { name: "StreamError" });
   });
 }

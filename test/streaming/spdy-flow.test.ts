@@ -53,7 +53,7 @@ for (const size of [1, 100, 5_000, 65_536, 10_000_000]) {
   });
 }
 
-test("a slow reader gets everything, also what came after the peer has gone", async () => {
+test("a slow reader gets everything, even after the peer has closed", async () => {
   const { client, server, next } = await pairInMemory();
   const [stream, reading] = await Promise.all([client.open({}), next()]);
   await stream.write(Buffer.alloc(100_000, 7));
@@ -63,7 +63,7 @@ test("a slow reader gets everything, also what came after the peer has gone", as
   assert.equal((await bytesOf(reading.incoming)).length, 100_000);
 });
 
-test("a loop that is left early takes the rest away: the connection goes on", async () => {
+test("leaving a read loop early drops the rest, and the connection continues", async () => {
   const { client, server, next } = await pairInMemory();
   const [first, firstEnd] = await Promise.all([client.open({}), next()]);
   const writing = (async () => {
@@ -79,7 +79,7 @@ test("a loop that is left early takes the rest away: the connection goes on", as
   await Promise.all([client.close(), server.close()]);
 });
 
-test("one byte of each frame that is kept does not keep the frames around it", async () => {
+test("keeping one byte of a frame does not keep the rest in memory", async () => {
   const { client, server, next } = await pairInMemory();
   const [kept, keptEnd] = await Promise.all([client.open({}), next()]);
   const [read, readEnd] = await Promise.all([client.open({}), next()]);
@@ -96,7 +96,7 @@ test("one byte of each frame that is kept does not keep the frames around it", a
   await Promise.all([client.close(), server.close()]);
 });
 
-test("a peer that asks and does not read the answers is not read either", async () => {
+test("reading stops for a peer that does not read the answers", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.socket.pause();
   const ping = Buffer.from("800300060000000400000001", "hex");
@@ -124,7 +124,7 @@ const message = fc.record({
   size: fc.oneof(fc.nat(200), fc.nat(70_000), fc.constantFrom(65_535, 65_536, 65_537, 200_000)),
 });
 
-test("streams side by side over a socket: everything arrives, in order, both ways", async () => {
+test("concurrent streams over a socket: everything arrives, in order, both ways", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(message, { maxLength: 60 }), fc.boolean(), async (messages, isServerSlow) => {
       await using pair = await connectionPair();

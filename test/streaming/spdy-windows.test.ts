@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { data, firstOf, nextOfType, synStream } from "./spdy-frames.js";
 import { withRawPeer } from "./spdy-support.js";
 
-test("windows: a peer that never spoke of them is sent to without any", async () => {
+test("windows: a peer that does not use them gets data without limits", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send(synStream(1));
   const stream = await firstOf(connection.streams);
@@ -19,7 +19,7 @@ test("windows: a peer that never spoke of them is sent to without any", async ()
   await connection.close();
 });
 
-test("windows: SETTINGS set them, WINDOW_UPDATE opens them, and END waits its turn", async () => {
+test("windows: SETTINGS sets them, WINDOW_UPDATE enlarges them, and the end waits for them", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send({ type: "SETTINGS", settings: [{ id: 7, value: 10 }] }, synStream(1));
   const stream = await firstOf(connection.streams);
@@ -41,7 +41,7 @@ test("windows: SETTINGS set them, WINDOW_UPDATE opens them, and END waits its tu
   await connection.close();
 });
 
-test("windows: whoever waits for one is told when the stream is reset", async () => {
+test("windows: a waiting writer fails when the stream is reset", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send({ type: "SETTINGS", settings: [{ id: 7, value: 1 }] }, synStream(1));
   const stream = await firstOf(connection.streams);
@@ -52,7 +52,7 @@ test("windows: whoever waits for one is told when the stream is reset", async ()
   await connection.close();
 });
 
-test("windows: a peer that has them is told what was read, of the stream and of the connection", async () => {
+test("windows: a peer that uses them gets updates for the stream and the connection", async () => {
   const { connection, peer } = await withRawPeer("server");
   peer.send({ type: "SETTINGS", settings: [] }, synStream(1), data(1, "x".repeat(40_000)));
   const stream = await firstOf(connection.streams);

@@ -106,7 +106,7 @@ for (const size of [1, 2, 3, 7, 8, 9, 64, wire.length]) {
   });
 }
 
-test("what is encoded is read again, header blocks in the order in which they were made", () => {
+test("encoded frames are decoded again, header blocks in their order", () => {
   const compressor = new HeaderCompressor();
   const encoded = WIRE.map(([, frame]) =>
     frame.type === "DATA"
@@ -134,7 +134,7 @@ function deflater(): (headers: Readonly<Record<string, string>>) => Promise<Buff
     });
 }
 
-test("compressed header blocks are read also after more than deflate can remember, and between stored ones", async () => {
+test("compressed header blocks are read beyond deflate's window, and between stored ones", async () => {
   const deflate = deflater();
   const decompressor = new HeaderDecompressor(65_536);
   for (let at = 0; at < 400; at++) {
@@ -147,7 +147,7 @@ test("compressed header blocks are read also after more than deflate can remembe
   assert.deepEqual({ ...decompressor.decompress(stored) }, { a: "stored" });
 });
 
-test("zlib reads what a HeaderCompressor makes, block by block, also of headers that fill more than one stored block", () => {
+test("zlib reads the blocks of a HeaderCompressor, also headers longer than one stored block", () => {
   const compressor = new HeaderCompressor();
   const sent: Buffer[] = [];
   const plain: Buffer[] = [];
@@ -227,7 +227,7 @@ for (const [what, plain, want] of HEADER_BLOCKS) {
   });
 }
 
-test("a header block that grows too large is refused before it has grown", async () => {
+test("a header block that would inflate too much is refused before it does", async () => {
   const bomb = await deflater()({ a: "\0".repeat(10_000_000) });
   assert.ok(bomb.length < 65_536, `${bomb.length} bytes on the wire`);
   const stored = new HeaderCompressor().compress({ a: "x".repeat(65_537) });

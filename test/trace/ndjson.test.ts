@@ -32,7 +32,7 @@ test("ndjson: a file that cannot be created is reported before anything else hap
 });
 
 test.skipIf(!existsSync("/dev/full"))(
-  "ndjson: a full disk does not end what is traced; it is told at the end",
+  "ndjson: a full disk does not end the traced command; it is reported at the end",
   async () => {
     const sink = new NdjsonSink("/dev/full");
     sink.write(note);

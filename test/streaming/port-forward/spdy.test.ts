@@ -46,7 +46,7 @@ async function ask(connection: ForwardedConnection, text: string): Promise<strin
   return reading;
 }
 
-test("connections side by side, each with its own port and its own end", async () => {
+test("concurrent connections, each with its own port and its own end", async () => {
   const clock = new FakeClock();
   const { server, ended } = await started(clock);
   await using _server = server;
@@ -66,7 +66,7 @@ test("connections side by side, each with its own port and its own end", async (
   assert.equal(clock.sleeping, 0);
 });
 
-test("what went wrong is told on the error stream; the others go on", async () => {
+test("an error is reported on the error stream; the other connections continue", async () => {
   const clock = new FakeClock();
   const { server } = await started(clock);
   await using _server = server;
@@ -81,7 +81,7 @@ test("what went wrong is told on the error stream; the others go on", async () =
   assert.equal(await ask(good, "x"), "80: x");
 });
 
-test("over a Duplex that speaks SPDY already, as a tunnel of messages gives it", async () => {
+test("over a Duplex that already speaks SPDY, such as a tunnel of messages", async () => {
   const { near, far } = memoryPair();
   const clock = new FakeClock();
   const serving = serveAll(serveSpdyPortForward(far, new Uint8Array(0), { clock }));
@@ -92,7 +92,7 @@ test("over a Duplex that speaks SPDY already, as a tunnel of messages gives it",
   assert.equal(clock.sleeping, 0);
 });
 
-test("a server without the protocol is told of", async () => {
+test("a server without the protocol is reported", async () => {
   const clock = new FakeClock();
   await using server = await startUpgradeServer(async (_request, socket) => {
     socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");
@@ -152,7 +152,7 @@ for (const [what, headers] of BAD_STREAMS) {
   });
 }
 
-test("a pair of which one half does not come in 30 s is given up, in words", async () => {
+test("a pair without its second stream in 30 s fails with a message", async () => {
   const { session, peer, clock, taken } = await raw();
   peer.send(synStream(1, { streamtype: "error", port: "80", requestid: "7" }));
   peer.send(synStream(3, { streamtype: "data", port: "80", requestid: "8" }));
@@ -168,7 +168,7 @@ test("a pair of which one half does not come in 30 s is given up, in words", asy
   assert.equal(clock.sleeping, 0);
 });
 
-test("a half that was reset before the other came leaves nothing behind", async () => {
+test("a stream that is reset before the second one of its pair leaves nothing behind", async () => {
   const { session, peer, clock } = await raw();
   peer.send(synStream(1, { streamtype: "error", port: "80", requestid: "1" }));
   await peer.next();
@@ -180,7 +180,7 @@ test("a half that was reset before the other came leaves nothing behind", async 
   assert.equal(clock.sleeping, 0);
 });
 
-test("the same half twice is told of", async () => {
+test("a duplicate stream of a pair is reported", async () => {
   const { session, peer } = await raw();
   peer.send(synStream(1, { streamtype: "error", port: "80", requestid: "1" }));
   peer.send(synStream(3, { streamtype: "error", port: "80", requestid: "1" }));
@@ -190,7 +190,7 @@ test("the same half twice is told of", async () => {
   await session.close();
 });
 
-test("clients without request IDs: the data stream that follows an error stream belongs to it", async () => {
+test("clients without request IDs: a data stream belongs to the error stream before it", async () => {
   const { session, peer, taken } = await raw();
   peer.send(synStream(1, { streamtype: "error", port: "80" }), synStream(3, { streamtype: "data", port: "80" }));
   peer.send(Buffer.concat([encodeDataHead(3, 2, true), Buffer.from("hi")]), { type: "PING", pingId: 1 });

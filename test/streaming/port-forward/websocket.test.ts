@@ -46,7 +46,7 @@ async function messagesOf(ws: WebSocket): Promise<string[]> {
   return seen;
 }
 
-test("each port has two channels, both of which begin with it, little endian", async () => {
+test("each port has two channels, which both start with its number, little endian", async () => {
   await using server = await portServer(echoOnce);
   const ws = new WebSocket(`${server.url}/?port=8080,9`, "v4.channel.k8s.io");
   const seen = messagesOf(ws);
@@ -61,7 +61,7 @@ test("each port has two channels, both of which begin with it, little endian", a
   ]);
 });
 
-test("what went wrong with one port is said on its error channel; the others go on", async () => {
+test("an error of one port is reported on its error channel; the others continue", async () => {
   await using server = await portServer((one) => (one.port === 9 ? one.fail("nothing listens on 9") : echoOnce(one)));
   const ws = new WebSocket(`${server.url}/?port=80&port=9`, "v4.channel.k8s.io");
   const seen = messagesOf(ws);
@@ -71,7 +71,7 @@ test("what went wrong with one port is said on its error channel; the others go 
   assert.deepEqual(all.sort(), ["0:80:still", "3:nothing listens on 9"]);
 });
 
-test("a client that is gone aborts the session and ends its connections", async () => {
+test("a client that disconnects aborts the session and ends its connections", async () => {
   const gone = deferred<unknown>();
   await using server = await portServer(
     async (connection) => {
@@ -93,7 +93,7 @@ async function openTunnel(url: string): Promise<WebSocket> {
   return result.ws;
 }
 
-test("a tunnel carries bytes both ways, whatever the borders of its messages, and ends with a close", async () => {
+test("a tunnel carries bytes both ways, independent of message boundaries, and ends with a close", async () => {
   const total = 8 << 20;
   await using server = await startUpgradeServer(async (request, socket, head) => {
     const { ws } = await acceptWebSocket(request, socket, head, [PORT_FORWARD_TUNNEL]);
@@ -117,7 +117,7 @@ test("a tunnel carries bytes both ways, whatever the borders of its messages, an
   assert.equal(seen, total);
 });
 
-test("a tunnel with a text in it is closed with a reason", async () => {
+test("a tunnel with a text message is closed with a reason", async () => {
   const closed = deferred<string>();
   await using server = await startUpgradeServer(async (request, socket, head) => {
     const { ws } = await acceptWebSocket(request, socket, head, [PORT_FORWARD_TUNNEL]);
