@@ -1,27 +1,30 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import { isQualifiedName } from "../../../../apimachinery/api/names.js";
+import type { V1PodSpec, V1PodStatus } from "../../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { factFor } from "../../../../release/facts.js";
 import { timestamp } from "../../object-meta.js";
-import { type Fields, fields, items, text } from "../access.js";
 import { duplicate, forbidden, invalidValue } from "../field-errors.js";
 
 /**
- * Gates hold a pod back from the scheduler until whoever set them takes them away. Since v1.27; before, they are dropped.
+ * Gates keep a pod from the scheduler until the client that set them removes them. Since v1.27; older releases drop them.
  * Mirrors pkg/api/pod/util.go, pkg/registry/core/pod/strategy.go and pkg/apis/core/validation/validation.go.
  */
 
 const GATES = "spec.schedulingGates";
 const GATED = "SchedulingGated";
 
-export function gateNames(spec: Fields): readonly string[] {
-  return items(spec.schedulingGates).map((one) => text(fields(one).name));
+type GatedSpec = Pick<Partial<V1PodSpec>, "schedulingGates" | "nodeName">;
+
+export function gateNames({ schedulingGates }: GatedSpec): readonly string[] {
+  return (schedulingGates ?? []).map(({ name }) => name);
 }
 
-/** A new pod, with the condition that says why nobody looks at it. Mirrors applySchedulingGatedCondition. */
-export function withGatedCondition(pod: KubeObject, nowMs: number): KubeObject {
-  const spec = fields(pod.spec);
-  if (gateNames(spec).length === 0) return pod;
+/** Adds the condition that explains why the scheduler ignores the pod. Mirrors applySchedulingGatedCondition. */
+export function withGatedCondition(pod: Wire<V1Pod>, nowMs: number): KubeObject {
+  if (gateNames(pod.spec ?? {}).length === 0) return pod;
   const gated = {
     type: "PodScheduled",
     status: "False",
@@ -30,19 +33,18 @@ export function withGatedCondition(pod: KubeObject, nowMs: number): KubeObject {
     reason: GATED,
     message: "Scheduling is blocked due to non-empty scheduling gates",
   };
-  return { ...pod, status: { ...fields(pod.status), conditions: [gated] } };
+  return { ...pod, status: { ...pod.status, conditions: [gated] } };
 }
 
-/** What a release does not know it does not store. Mirrors dropDisabledFields. */
-export function withoutUnknownGates(pod: KubeObject, kubeVersion: string): KubeObject {
-  const { schedulingGates } = fields(pod.spec);
-  if (schedulingGates === undefined || factFor("podSchedulingReadiness", kubeVersion)) return pod;
-  const { schedulingGates: _unknown, ...spec } = fields(pod.spec);
+/** Drops gates that the release does not know. Mirrors dropDisabledFields. */
+export function withoutUnknownGates(pod: Wire<V1Pod>, kubeVersion: string): KubeObject {
+  if (pod.spec?.schedulingGates === undefined || factFor("podSchedulingReadiness", kubeVersion)) return pod;
+  const { schedulingGates: _unknown, ...spec } = pod.spec;
   return { ...pod, spec };
 }
 
 /** Mirrors validateSchedulingGates, and the rule about nodeName. */
-export function validateGates(spec: Fields): FieldError[] {
+export function validateGates(spec: GatedSpec): FieldError[] {
   const names = gateNames(spec);
   return names.flatMap((name, index) => {
     const field = `${GATES}[${index}]`;
@@ -51,14 +53,14 @@ export function validateGates(spec: Fields): FieldError[] {
   });
 }
 
-/** A pod with gates has no node yet. Mirrors ValidatePodCreate. */
-export function validateGatedNode(spec: Fields): FieldError[] {
-  if (gateNames(spec).length === 0 || text(spec.nodeName) === "") return [];
+/** A pod with gates cannot have a node yet. Mirrors ValidatePodCreate. */
+export function validateGatedNode(spec: GatedSpec): FieldError[] {
+  if (gateNames(spec).length === 0 || (spec.nodeName ?? "") === "") return [];
   return [forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")];
 }
 
-/** Gates only go. Mirrors validateOnlyDeletedSchedulingGates. */
-export function validateGateRemoval(spec: Fields, before: Fields): FieldError[] {
+/** Gates can only be removed. Mirrors validateOnlyDeletedSchedulingGates. */
+export function validateGateRemoval(spec: GatedSpec, before: GatedSpec): FieldError[] {
   const old = gateNames(before);
   return gateNames(spec).flatMap((name, index) => {
     if (old.includes(name)) return [];
@@ -66,9 +68,7 @@ export function validateGateRemoval(spec: Fields, before: Fields): FieldError[] 
   });
 }
 
-/** Mirrors printPod: gated pods say so in their status column. */
-export function isGated(status: Fields): boolean {
-  return items(status.conditions)
-    .map(fields)
-    .some(({ type, reason }) => type === "PodScheduled" && reason === GATED);
+/** Reports whether kubectl's status column shows that the pod is gated. Mirrors printPod. */
+export function isGated({ conditions }: V1PodStatus): boolean {
+  return (conditions ?? []).some(({ type, reason }) => type === "PodScheduled" && reason === GATED);
 }

@@ -1,7 +1,13 @@
-import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { V1Pod } from "@kubernetes/client-node";
+import type {
+  V1ContainerState,
+  V1ContainerStateTerminated,
+  V1ContainerStatus,
+  V1PodStatus,
+} from "../../../../apimachinery/api/pod.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
 import type { TableDefinition, TableRowCondition } from "../../definition.js";
-import { bool, type Fields, fields, items, number, text } from "../access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";
 import { isGated } from "./scheduling-gates.js";
 
@@ -14,32 +20,30 @@ interface Summary {
   readonly lastRestartMs: number | undefined;
 }
 
-function summarize(pod: KubeObject): Summary {
-  const status = fields(pod.status);
-  const phase = text(status.phase);
-  const said = text(status.reason) === "" ? phase : text(status.reason);
-  const reason = isGated(status) ? "SchedulingGated" : said;
+function summarize(pod: Wire<V1Pod>): Summary {
+  const { status = {} } = pod;
+  const reason = isGated(status) ? "SchedulingGated" : status.reason || status.phase || "";
   const { starting, sidecars } = summarizeInit(pod);
   const summary = starting ?? summarizeContainers(status, reason, sidecars);
   if (pod.metadata.deletionTimestamp === undefined) return summary;
   return { ...summary, reason: status.reason === "NodeLost" ? "Unknown" : "Terminating" };
 }
 
-/** What sidecars, which go on beside the containers, add to the counts of these. */
+/** What sidecars add to the counts of the containers. */
 type SidecarCounts = Omit<Summary, "reason">;
 
-/** @returns starting: undefined once all init containers are through, or a sidecar is the only one that is not */
-function summarizeInit(pod: KubeObject): { readonly starting: Summary | undefined; readonly sidecars: SidecarCounts } {
+/** @returns starting: undefined once all init containers but sidecars have completed */
+function summarizeInit(pod: Wire<V1Pod>): { readonly starting: Summary | undefined; readonly sidecars: SidecarCounts } {
   const { names, total } = initContainersOf(pod);
-  const status = fields(pod.status);
+  const { status = {} } = pod;
   let restarts = 0;
   let lastRestartMs: number | undefined;
   let sidecars: SidecarCounts = { readyCount: 0, restarts: 0, lastRestartMs: undefined };
-  for (const [index, container] of items(status.initContainerStatuses).map(fields).entries()) {
-    const restartCount = number(container.restartCount) ?? 0;
+  for (const [index, container] of (status.initContainerStatuses ?? []).entries()) {
+    const { restartCount } = container;
     restarts += restartCount;
     lastRestartMs = later(lastRestartMs, terminatedAt(container));
-    const isSidecar = names.has(text(container.name));
+    const isSidecar = names.has(container.name);
     if (isSidecar) {
       sidecars = {
         ...sidecars,
@@ -47,55 +51,50 @@ function summarizeInit(pod: KubeObject): { readonly starting: Summary | undefine
         lastRestartMs: later(sidecars.lastRestartMs, terminatedAt(container)),
       };
     }
-    const { terminated } = fields(container.state);
-    if (isSet(terminated) && (number(fields(terminated).exitCode) ?? 0) === 0) continue;
-    if (isSidecar && bool(container.started) === true) {
-      if (bool(container.ready) === true) sidecars = { ...sidecars, readyCount: sidecars.readyCount + 1 };
+    if (container.state?.terminated?.exitCode === 0) continue;
+    if (isSidecar && container.started === true) {
+      if (container.ready) sidecars = { ...sidecars, readyCount: sidecars.readyCount + 1 };
       continue;
     }
-    // A pod that was initialized stays so, although a sidecar of it is started again.
+    // A pod that was initialized stays initialized when one of its sidecars restarts.
     if (names.size > 0 && hasCondition(status, "Initialized")) break;
-    const reason = `Init:${initReason(container) ?? `${index}/${total}`}`;
+    const reason = `Init:${initReason(container.state ?? {}) ?? `${index}/${total}`}`;
     return { starting: { readyCount: sidecars.readyCount, restarts, lastRestartMs, reason }, sidecars };
   }
   return { starting: undefined, sidecars };
 }
 
 /** @returns names of the sidecars, and how many init containers there are in all */
-function initContainersOf(pod: KubeObject): { readonly names: ReadonlySet<string>; readonly total: number } {
-  const all = items(fields(pod.spec).initContainers).map(fields);
-  const names = all.filter((one) => one.restartPolicy === "Always").map((one) => text(one.name));
+function initContainersOf({ spec }: Wire<V1Pod>): { readonly names: ReadonlySet<string>; readonly total: number } {
+  const all = spec?.initContainers ?? [];
+  const names = all.filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name);
   return { names: new Set(names), total: all.length };
 }
 
-/** @returns undefined: it runs, or is about to */
-function initReason({ state }: Fields): string | undefined {
-  const { terminated, waiting } = fields(state);
-  if (isSet(terminated)) return terminationReason(fields(terminated));
-  const why = text(fields(waiting).reason);
+/** @returns undefined for a container that runs or is about to run */
+function initReason({ terminated, waiting }: V1ContainerState): string | undefined {
+  if (isSet(terminated)) return terminationReason(terminated);
+  const why = waiting?.reason ?? "";
   return why === "" || why === "PodInitializing" ? undefined : why;
 }
 
-function terminationReason(terminated: Fields): string {
-  const reason = text(terminated.reason);
+function terminationReason({ reason = "", signal = 0, exitCode }: V1ContainerStateTerminated): string {
   if (reason !== "") return reason;
-  const signal = number(terminated.signal) ?? 0;
-  return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated.exitCode) ?? 0}`;
+  return signal !== 0 ? `Signal:${signal}` : `ExitCode:${exitCode}`;
 }
 
-/** The first container's trouble wins: the loop runs backwards, and later finds overwrite. */
-function summarizeContainers(status: Fields, before: string, sidecars: SidecarCounts): Summary {
+/** The first container's problem wins: the loop runs backwards and overwrites earlier findings. */
+function summarizeContainers(status: V1PodStatus, before: string, sidecars: SidecarCounts): Summary {
   let reason = before;
   let hasRunning = false;
   let { readyCount, restarts, lastRestartMs } = sidecars;
-  for (const container of items(status.containerStatuses).map(fields).reverse()) {
-    restarts += number(container.restartCount) ?? 0;
+  for (const container of [...(status.containerStatuses ?? [])].reverse()) {
+    restarts += container.restartCount;
     lastRestartMs = later(lastRestartMs, terminatedAt(container));
-    const { waiting, terminated, running } = fields(container.state);
-    const why = text(fields(waiting).reason);
-    if (why !== "") reason = why;
-    else if (isSet(terminated)) reason = terminationReason(fields(terminated));
-    else if (bool(container.ready) === true && isSet(running)) {
+    const { waiting, terminated, running } = container.state ?? {};
+    if (isSet(waiting?.reason) && waiting.reason !== "") reason = waiting.reason;
+    else if (isSet(terminated)) reason = terminationReason(terminated);
+    else if (container.ready && isSet(running)) {
       hasRunning = true;
       readyCount++;
     }
@@ -105,14 +104,12 @@ function summarizeContainers(status: Fields, before: string, sidecars: SidecarCo
   return { reason, readyCount, restarts, lastRestartMs };
 }
 
-function hasCondition(status: Fields, type: "Ready" | "Initialized"): boolean {
-  return items(status.conditions)
-    .map(fields)
-    .some((one) => one.type === type && one.status === "True");
+function hasCondition({ conditions }: V1PodStatus, type: "Ready" | "Initialized"): boolean {
+  return (conditions ?? []).some((one) => one.type === type && one.status === "True");
 }
 
-function terminatedAt(container: Fields): number | undefined {
-  return timeMs(fields(fields(container.lastState).terminated).finishedAt);
+function terminatedAt({ lastState }: V1ContainerStatus): number | undefined {
+  return timeMs(lastState?.terminated?.finishedAt);
 }
 
 function later(a: number | undefined, b: number | undefined): number | undefined {
@@ -124,32 +121,32 @@ function restartsCell({ restarts, lastRestartMs }: Summary, nowMs: number): stri
   return `${restarts} (${humanDuration(nowMs - lastRestartMs)} ago)`;
 }
 
-function podIp(status: Fields): string {
-  const [first] = items(status.podIPs);
-  return orNone(first === undefined ? text(status.podIP) : text(fields(first).ip));
+function podIp({ podIP = "", podIPs }: V1PodStatus): string {
+  return orNone(podIPs?.[0]?.ip ?? podIP);
 }
 
-function readinessGatesCell(pod: KubeObject): string {
-  const gates = items(fields(pod.spec).readinessGates).map((one) => text(fields(one).conditionType));
+function readinessGatesCell({ spec, status }: Wire<V1Pod>): string {
+  const gates = spec?.readinessGates ?? [];
   if (gates.length === 0) return NONE;
-  const conditions = items(fields(pod.status).conditions).map(fields);
-  const passed = gates.filter((gate) => conditions.some((one) => one.type === gate && one.status === "True"));
+  const conditions = status?.conditions ?? [];
+  const passed = gates.filter(({ conditionType }) =>
+    conditions.some((one) => one.type === conditionType && one.status === "True"),
+  );
   return `${passed.length}/${gates.length}`;
 }
 
-function podCells(pod: KubeObject, nowMs: number): unknown[] {
-  const spec = fields(pod.spec);
-  const status = fields(pod.status);
+function podCells(pod: Wire<V1Pod>, nowMs: number): unknown[] {
+  const { spec, status = {} } = pod;
   const summary = summarize(pod);
   return [
     nameOf(pod),
-    `${summary.readyCount}/${items(spec.containers).length + initContainersOf(pod).names.size}`,
+    `${summary.readyCount}/${(spec?.containers ?? []).length + initContainersOf(pod).names.size}`,
     summary.reason,
     restartsCell(summary, nowMs),
     ageOf(pod, nowMs),
     podIp(status),
-    orNone(text(spec.nodeName)),
-    orNone(text(status.nominatedNodeName)),
+    orNone(spec?.nodeName ?? ""),
+    orNone(status.nominatedNodeName ?? ""),
     readinessGatesCell(pod),
   ];
 }
@@ -180,8 +177,8 @@ export const POD_TABLE: TableDefinition = {
     column("Readiness Gates", "How many of the conditions that others must set are True.", { wide: true }),
   ],
   cells: podCells,
-  conditions(pod) {
-    const condition = COMPLETED[text(fields(pod.status).phase)];
+  conditions({ status }: Wire<V1Pod>) {
+    const condition = COMPLETED[status?.phase ?? ""];
     return condition === undefined ? [] : [condition];
   },
 };
