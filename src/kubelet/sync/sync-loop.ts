@@ -1,15 +1,14 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Level, Trace } from "../../trace/trace.js";
+import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { messageOf } from "../../util/errors.js";
 import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { Channel } from "../config/channel.js";
 import { isSyncPodWorthy, type PodLifecycleEvent } from "../pleg/events.js";
 import type { ProbeUpdate } from "../prober/results.js";
-import { type PodUpdate, podText } from "../types/pod-update.js";
+import type { PodUpdate } from "../types/pod-update.js";
 import { aggregateText } from "./runtime-state.js";
+import { SyncLoopObserver } from "./sync-loop-observer.js";
 
-const UPSTREAM = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
 /** How often pods are looked for whose time has come. Upstream: syncTicker. */
 export const SYNC_PERIOD_MS = 1_000;
 /** Mirrors housekeepingPeriod and housekeepingWarningDuration. */
@@ -73,10 +72,11 @@ type LoopItem =
  */
 export class SyncLoop {
   #lastIterationMs: number | undefined;
-  #hasIterated = false;
-  #toldProblem = "";
+  readonly #observer: SyncLoopObserver;
 
-  constructor(readonly deps: SyncLoopDeps) {}
+  constructor(readonly deps: SyncLoopDeps) {
+    this.#observer = new SyncLoopObserver(deps.trace);
+  }
 
   /** Unix ms at which the loop last turned; undefined: not yet. Mirrors LatestLoopEntryTime. */
   get lastIterationMs(): number | undefined {
@@ -86,11 +86,11 @@ export class SyncLoop {
   /** Until `signal` aborts: then it rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, runtimeState } = this.deps;
-    this.#say("Starting kubelet main sync loop", 1);
+    this.#observer.started();
     const ready = new Channel<LoopItem>(1);
     const pumps = sources(this.deps).map((source) => async (inner: AbortSignal) => {
       for await (const item of source(inner)) await ready.send(item, inner);
-      // A channel that is closed is one that has nothing any more.
+      // A closed channel has no more items.
       await untilAborted(inner);
     });
     const loop = async (inner: AbortSignal) => {
@@ -99,13 +99,13 @@ export class SyncLoop {
       for (;;) {
         const errors = runtimeState.runtimeErrors();
         if (errors.length > 0) {
-          this.#skipped(aggregateText(errors));
+          this.#observer.skipped(aggregateText(errors));
           await clock.sleep(restMs, inner);
           restMs = Math.min(SKIP_MAX_MS, restMs * 2);
           continue;
         }
         restMs = SKIP_BASE_MS;
-        this.#goesOn();
+        this.#observer.iterates();
         const { value: item, done } = await items.next();
         if (done === true) return;
         this.#lastIterationMs = clock.now();
@@ -133,10 +133,10 @@ export class SyncLoop {
     }
   }
 
-  async #config({ op, source, pods }: PodUpdate): Promise<void> {
+  async #config(update: PodUpdate): Promise<void> {
     const { handler, sourcesReady } = this.deps;
-    const says = `SyncLoop ${op} source=${JSON.stringify(source)} pods=[${pods.map(podText).join(" ")}]`;
-    this.#say(says, 2);
+    const { op, source, pods } = update;
+    this.#observer.config(update);
     switch (op) {
       case "ADD":
         // After a restart this brings all pods: they are added as if they were new, and their workers find what runs.
@@ -154,7 +154,7 @@ export class SyncLoop {
         handler.handlePodReconcile(pods);
         break;
       default:
-        this.#failed("Kubelet does not support snapshot update");
+        this.#observer.failed("Kubelet does not support snapshot update");
     }
     sourcesReady.addSource(source);
   }
@@ -164,12 +164,8 @@ export class SyncLoop {
     const { podUid, type, containerId } = event;
     if (isSyncPodWorthy(event)) {
       const pod = podManager.getPodByUid(podUid);
-      const text = `event=&{ID:${podUid} Type:${type} Data:${containerId}}`;
-      if (pod === undefined) this.#say(`SyncLoop (PLEG): pod does not exist, ignore irrelevant event ${text}`, 3);
-      else {
-        this.#say(`SyncLoop (PLEG): event for pod pod=${JSON.stringify(podText(pod))} ${text}`, 2);
-        handler.handlePodSyncs([pod]);
-      }
+      this.#observer.pleg(event, pod);
+      if (pod !== undefined) handler.handlePodSyncs([pod]);
     }
     if (type === "ContainerDied") cleanUpContainersInPod(podUid, containerId);
     if (type === "ContainerRemoved") this.deps.onContainerRemoved?.(podUid);
@@ -178,7 +174,7 @@ export class SyncLoop {
   #sync(): void {
     const pods = this.deps.podsToSync();
     if (pods.length === 0) return;
-    this.#say(`SyncLoop (SYNC) pods total=${pods.length} pods=[${pods.map(podText).join(" ")}]`, 3);
+    this.#observer.sync(pods);
     this.deps.handler.handlePodSyncs(pods);
   }
 
@@ -199,64 +195,30 @@ export class SyncLoop {
       status = isWell ? "started" : "unhealthy";
     }
     const pod = podManager.getPodByUid(podUid);
-    if (pod === undefined) {
-      this.#say(`SyncLoop (probe): ignore irrelevant update probe="${probe}" status="${status}" podUID=${podUid}`, 3);
-      return;
-    }
-    this.#say(`SyncLoop (probe) probe="${probe}" status="${status}" pod=${JSON.stringify(podText(pod))}`, 2);
-    handler.handlePodSyncs([pod]);
+    this.#observer.probe(probe, status, podUid, pod);
+    if (pod !== undefined) handler.handlePodSyncs([pod]);
   }
 
   async #housekeeping(signal: AbortSignal): Promise<void> {
     const { sourcesReady, handler, clock } = this.deps;
     if (!sourcesReady.allReady()) {
-      // Pods that are not known yet are not gone.
-      this.#say("SyncLoop (housekeeping, skipped): sources aren't ready yet", 3);
+      // A pod that no source has sent yet is not gone.
+      this.#observer.housekeeping(", skipped");
       return;
     }
     const startMs = clock.now();
-    this.#say("SyncLoop (housekeeping)", 3);
+    this.#observer.housekeeping("");
     try {
       await handler.handlePodCleanups(signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#failed(`Failed cleaning pods: ${messageOf(error)}`);
+      this.#observer.cleanupFailed(error);
     }
     const tookMs = clock.now() - startMs;
     if (tookMs > HOUSEKEEPING_WARNING_MS) {
-      this.#failed(`Housekeeping took longer than ${HOUSEKEEPING_WARNING_MS / 1000}s: ${tookMs / 1000}s`);
+      this.#observer.failed(`Housekeeping took longer than ${HOUSEKEEPING_WARNING_MS / 1000}s: ${tookMs / 1000}s`);
     }
-    this.#say("SyncLoop (housekeeping) end", 3);
-  }
-
-  /** Each problem is told once: the times in it, which change, do not make another one of it. */
-  #skipped(problem: string): void {
-    const shape = problem.replaceAll(/\d+(\.\d+)?(ms|h|m|s)/g, "");
-    const isNew = shape !== this.#toldProblem;
-    this.#toldProblem = shape;
-    const message = `Skipping pod synchronization err="${problem}"`;
-    if (!this.#hasIterated) {
-      this.#say(message, 2);
-      return;
-    }
-    const hint = "Pods that run go on; the loop looks again in 100 ms, then seldomer, every 5 s at last.";
-    const { trace } = this.deps;
-    trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: isNew ? 1 : 3 });
-  }
-
-  #goesOn(): void {
-    if (this.#hasIterated && this.#toldProblem !== "") this.#say("Pods are synced again", 1);
-    this.#hasIterated = true;
-    this.#toldProblem = "";
-  }
-
-  #say(text: string, level: Level): void {
-    this.deps.trace.emit({ kind: "note", text }, { actor: "kubelet", level });
-  }
-
-  #failed(message: string): void {
-    const hint = `${UPSTREAM.func} in ${UPSTREAM.file} goes on with the next turn.`;
-    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
+    this.#observer.housekeeping(" end");
   }
 }
 
