@@ -1,10 +1,10 @@
 import {
-  type CertificateAuthority,
   createApiServerCertificate,
   createAuthority,
   createClientCertificate,
   type KeyPair,
 } from "../pki/authority.js";
+import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
 import { LabError, messageOf } from "../util/errors.js";
 import { createAdmission } from "./admission/create-admission.js";

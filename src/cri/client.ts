@@ -9,7 +9,7 @@ import { Connection } from "./connection.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { grpcTimeout } from "./grpc-timeout.js";
 import type { Rpc, StreamRpc, UnaryRpc } from "./rpc.js";
-import { type CallsUnderWay, RunningCall } from "./running-call.js";
+import { type CallOptions, type CallsUnderWay, RunningCall } from "./running-call.js";
 import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
 
 export interface CriDeps {
@@ -17,12 +17,6 @@ export interface CriDeps {
   readonly trace: Trace;
   /** whose calls these are, for the trace */
   readonly actor: Actor;
-}
-
-export interface CallOptions {
-  /** ms of the clock; none by default */
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A connection to a container runtime. It connects on the first call, and reconnects after the connection is lost. */

@@ -1,6 +1,11 @@
 import type { Abortable, AbortWatch, Deadlines, Waiter } from "../util/deadlines.js";
-import type { CallOptions } from "./client.js";
 import { type RpcFailure, rpcFailure } from "./status.js";
+
+export interface CallOptions {
+  /** ms of the clock; none by default */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** Receives the end of a call without a response. One method is called once, or none if the caller leaves first. */
 export interface CallSink {

@@ -2,15 +2,9 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 import { type Certificate, parseCertificatePem } from "./certificate.js";
-import { issueCertificate, issueSelfSigned } from "./issue.js";
+import { type CertificateAuthority, issueCertificate, issueSelfSigned } from "./issue.js";
 import { generatePrivateKey, type KeyType, privateKeyPem, publicKeyDer } from "./keys.js";
 import { NO_SANS, type SubjectAltNames } from "./sans.js";
-
-/** A certificate authority as PEM. The key leaves the process only when its owner writes it to a file (0600). */
-export interface CertificateAuthority {
-  readonly certificatePem: string;
-  readonly privateKeyPem: string;
-}
 
 /** A certificate and its key. */
 export interface KeyPair {

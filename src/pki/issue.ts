@@ -1,6 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject } from "node:crypto";
 import type { Random } from "../util/random.js";
-import type { CertificateAuthority } from "./authority.js";
 import { type Certificate, parseCertificatePem } from "./certificate.js";
 import { bitStringBytes, childrenOf, type DerNode, encodeDer, readDer } from "./der.js";
 import { bitString, boolean, context, contextString, integer, octetString, sequence, time } from "./der-write.js";
@@ -11,6 +10,12 @@ import { encodePem } from "./pem.js";
 import { encodeSans, isEmptySans, NO_SANS, type SubjectAltNames } from "./sans.js";
 import { algorithmIdentifier, signatureAlgorithmFor, signBytes } from "./signature.js";
 import { encodeExtendedKeyUsage, encodeKeyUsage, splitUsages } from "./usages.js";
+
+/** A certificate authority as PEM. The key leaves the process only when its owner writes it to a file (0600). */
+export interface CertificateAuthority {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
 
 /** The contents of a certificate to issue. */
 export interface CertificateTemplate {

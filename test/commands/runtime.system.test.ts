@@ -73,7 +73,11 @@ const REFUSED: readonly (readonly [readonly string[], number, RegExp])[] = [
   [["--root-dir", "/proc/no/such", "--listen", "tcp://127.0.0.1:0"], 2, /cannot make the folder \/proc\/no\/such: /],
   [["--root-dir", "/dev/null/x", "--listen", "tcp://127.0.0.1:0"], 2, /a part of the path is a file/],
   [["--control", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /not a loopback address; the control API/],
-  [["--streaming-address", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"], 2, /not a loopback address; the streaming server/],
+  [
+    ["--streaming-address", "0.0.0.0:1", "--listen", "tcp://127.0.0.1:0"],
+    2,
+    /not a loopback address; the streaming server/,
+  ],
   [["--pod-cidr", "10.0.0.0/33", "--listen", "tcp://127.0.0.1:0"], 2, /pod CIDR/],
   [["--image", "../../etc", "--listen", "tcp://127.0.0.1:0"], 2, /invalid reference format/],
   [["--seed", "x"], 2, /whole number/],

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { type CertificateAuthority, createAuthority } from "../../src/pki/authority.js";
+import { createAuthority } from "../../src/pki/authority.js";
+import type { CertificateAuthority } from "../../src/pki/issue.js";
 import { issueCertificate } from "../../src/pki/issue.js";
 import { generatePrivateKey, privateKeyPem, publicKeyDer } from "../../src/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";

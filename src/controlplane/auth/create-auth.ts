@@ -1,4 +1,4 @@
-import type { CertificateAuthority } from "../../pki/authority.js";
+import type { CertificateAuthority } from "../../pki/issue.js";
 import { factFor, OLDEST_RELEASE } from "../../release/facts.js";
 import { ClientCertificateAuthenticator } from "../../server/authentication/client-certificates.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,4 +1,4 @@
-import type { CertificateAuthority } from "../../pki/authority.js";
+import type { CertificateAuthority } from "../../pki/issue.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";

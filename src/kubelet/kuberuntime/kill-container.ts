@@ -6,6 +6,7 @@ import { type ContainerSpec, formatPod, getContainerSpec, type LifecycleHandler 
 import type { SyncResult } from "../container/sync-result.js";
 import { PodSyncResult } from "../container/sync-result.js";
 import { podText } from "../types/pod-update.js";
+import { hasRestartableInitContainer } from "./compute-pod-actions.js";
 import {
   CONTAINER_NAME_LABEL,
   DELETION_GRACE_PERIOD_ANNOTATION,
@@ -16,7 +17,7 @@ import {
   TERMINATION_GRACE_PERIOD_ANNOTATION,
 } from "./labels.js";
 import { hookEventText, type ManagerContext, recordContainerEvent } from "./manager-context.js";
-import { hasRestartableInitContainer, type KillReason } from "./pod-actions.js";
+import type { KillReason } from "./pod-actions.js";
 import { shortId } from "./pod-sandbox-changed.js";
 import { TerminationOrdering } from "./termination-order.js";
 

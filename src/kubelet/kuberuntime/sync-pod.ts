@@ -13,12 +13,13 @@ import {
 } from "../container/spec.js";
 import { PodSyncResult } from "../container/sync-result.js";
 import { podText } from "../types/pod-update.js";
+import { computePodActions } from "./compute-pod-actions.js";
 import { determinePodSandboxIps } from "./convert.js";
 import { doBackOff } from "./do-back-off.js";
 import type { PullSecret } from "./generic-runtime.js";
 import { killContainer, killPodWithSyncResult } from "./kill-container.js";
 import type { ManagerContext } from "./manager-context.js";
-import { computePodActions, type PodActions } from "./pod-actions.js";
+import type { PodActions } from "./pod-actions.js";
 import { removeInitContainers } from "./remove-container.js";
 import { describeActions, MANAGER_FILE, wantsNothing } from "./report.js";
 import { generatePodSandboxConfig } from "./sandbox-config.js";

@@ -9,12 +9,29 @@ import type { NodeObject } from "../nodestatus/node.js";
 import { isStaticPod } from "../types/pod-update.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "./admit.js";
 import { hostPortsOf, portsConflict } from "./host-ports.js";
-import type { CriticalPodAdmissionHandler } from "./preemption.js";
 
 /** Why a pod does not fit. Mirrors InsufficientResourceError and PredicateFailureError. */
 export type PredicateFailureReason =
   | ({ readonly kind: "resource" } & InsufficientResource)
   | { readonly kind: "predicate"; readonly name: string; readonly description: string };
+
+/** The outcome for a pod that did not fit. */
+export type PreemptionResult =
+  | {
+      readonly outcome: "reasons" /** empty: the pod is admitted */;
+      readonly reasons: readonly PredicateFailureReason[];
+    }
+  | { readonly outcome: "failed"; readonly message: string };
+
+/** Makes room for a pod that did not fit. Mirrors AdmissionFailureHandler. */
+export interface AdmissionFailureHandler {
+  /** @param pods the other pods on this node */
+  handleAdmissionFailure(
+    admitPod: V1Pod,
+    pods: readonly V1Pod[],
+    reasons: readonly PredicateFailureReason[],
+  ): Promise<PreemptionResult>;
+}
 
 const WITH_SIDECARS = { sidecars: true } as const;
 const NO_EXECUTE = new Set(["NoExecute"]);
@@ -26,8 +43,8 @@ export interface PredicateAdmitDeps {
    * @throws when nothing is known of it
    */
   readonly getNode: () => Promise<NodeObject> | NodeObject;
-  /** makes room for critical pods; default: nobody does, and they are refused as any other */
-  readonly admissionFailureHandler?: Pick<CriticalPodAdmissionHandler, "handleAdmissionFailure">;
+  /** makes room for critical pods; without it they are refused like any other pod */
+  readonly admissionFailureHandler?: AdmissionFailureHandler;
 }
 
 export interface PredicateAdmitOptions {

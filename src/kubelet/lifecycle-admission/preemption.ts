@@ -5,7 +5,7 @@ import { factFor } from "../../release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { replaceOrAppend } from "../status/merge.js";
 import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
-import type { PredicateFailureReason } from "./predicate.js";
+import type { AdmissionFailureHandler, PredicateFailureReason, PreemptionResult } from "./predicate.js";
 
 const MESSAGE = "Preempted in order to admit critical pod";
 /** That the pod has not failed by itself (since v1.26): who counts failures leaves it out. */
@@ -30,17 +30,12 @@ export interface PreemptionDeps {
   readonly evictPod: (pod: V1Pod, statusFunc: (status: V1PodStatus) => V1PodStatus) => Promise<void>;
 }
 
-/** What became of a pod that did not fit. */
-export type PreemptionResult =
-  | { readonly outcome: "reasons" /** none: it may come in */; readonly reasons: readonly PredicateFailureReason[] }
-  | { readonly outcome: "failed"; readonly message: string };
-
 /**
  * Makes room for a critical pod: a node's own pods, static ones among them, are never refused for want of resources.
  *
  * Mirrors pkg/kubelet/preemption/preemption.go (CriticalPodAdmissionHandler).
  */
-export class CriticalPodAdmissionHandler {
+export class CriticalPodAdmissionHandler implements AdmissionFailureHandler {
   /** @param options.kubeVersion `1.25` */
   constructor(
     readonly deps: PreemptionDeps,

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { beforeAll, describe, test } from "vitest";
 import { loadKubeconfig } from "../../../src/client-go/clientcmd/kubeconfig.js";
 import { createClient } from "../../../src/client-go/rest/create-client.js";
-import type { CertificateAuthority } from "../../../src/pki/authority.js";
+import type { CertificateAuthority } from "../../../src/pki/issue.js";
 import { dialUpgrade } from "../../../src/streaming/dial.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import { beforeAll, describe, test } from "vitest";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import { createClient } from "../../../src/client-go/rest/create-client.js";
-import type { CertificateAuthority } from "../../../src/pki/authority.js";
+import type { CertificateAuthority } from "../../../src/pki/issue.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { type LeafOptions, makeAuthority, makeLeaf, startHttpsServer, status } from "../../support/https-server.js";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { CertificateSigningRequest } from "../../../src/apimachinery/api/certificates.js";
-import type { CertificateAuthority } from "../../../src/pki/authority.js";
 import { parseCertificateRequestPem } from "../../../src/pki/csr.js";
+import type { CertificateAuthority } from "../../../src/pki/issue.js";
 import { issueCertificate } from "../../../src/pki/issue.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
 import { kubeconfigText } from "../../../src/client-go/clientcmd/kubeconfig-text.js";
 import { needsBootstrap } from "../../../src/kubelet/certificate/needs-bootstrap.js";
-import type { CertificateAuthority } from "../../../src/pki/authority.js";
+import type { CertificateAuthority } from "../../../src/pki/issue.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Decoded, DecodedFields, FieldTable, InitFields } from "../../../src/apimachinery/protobuf/fields.js";
-import type { CallOptions, CriChannel } from "../../../src/cri/client.js";
+import type { CriChannel } from "../../../src/cri/client.js";
 import { parseEndpoint } from "../../../src/cri/endpoint.js";
 import { ContainerStatus } from "../../../src/cri/messages/container.js";
 import { PodSandboxStatus } from "../../../src/cri/messages/sandbox.js";
 import type { AnyRpc } from "../../../src/cri/rpc.js";
+import type { CallOptions } from "../../../src/cri/running-call.js";
 import { RpcError, type RpcResult, rpcFailure } from "../../../src/cri/status.js";
 import { RemoteImageService } from "../../../src/kubelet/cri/remote-image.js";
 import { RemoteRuntimeService } from "../../../src/kubelet/cri/remote-runtime.js";

@@ -9,7 +9,8 @@ import type {
   PodStatus,
   SandboxStatus,
 } from "../../../src/kubelet/container/runtime.js";
-import { computePodActions, type PodActions } from "../../../src/kubelet/kuberuntime/pod-actions.js";
+import { computePodActions } from "../../../src/kubelet/kuberuntime/compute-pod-actions.js";
+import type { PodActions } from "../../../src/kubelet/kuberuntime/pod-actions.js";
 import { wantsNothing } from "../../../src/kubelet/kuberuntime/report.js";
 import type { ProbeResult } from "../../../src/kubelet/kuberuntime/runtime-helper.js";
 import { FakeProbes, podOf } from "./lab.js";
