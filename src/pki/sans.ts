@@ -53,31 +53,20 @@ function ipText(name: DerNode): string {
   const bytes = contentOf(name);
   if (bytes.length === 4) return [...bytes].join(".");
   if (bytes.length !== 16) throw new DerError(`x509: cannot parse IP address of length ${bytes.length}`, 0);
-  const groups = Array.from({ length: bytes.length / 2 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16));
-  return compressIpv6(groups);
+  const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16));
+  return shortIpv6(groups.join(":"));
 }
 
-/** RFC 5952: the longest run of at least two zero groups becomes `::`; the first one if two are equally long. */
-function compressIpv6(groups: readonly string[]): string {
-  let best = { start: 0, length: 0 };
-  for (let start = 0; start < groups.length; start++) {
-    let length = 0;
-    while (groups[start + length] === "0") length++;
-    if (length > best.length) best = { start, length };
-  }
-  if (best.length < 2) return groups.join(":");
-  return `${groups.slice(0, best.start).join(":")}::${groups.slice(best.start + best.length).join(":")}`;
+/** The form of RFC 5952, in which URLs have their hosts. */
+function shortIpv6(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
 /** @throws TypeError for a text that is not an IP address: the caller has checked it */
 function ipBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
   if (!isIPv6(address)) throw new TypeError(`not an IP address: ${address}`);
-  // A dotted tail (`::ffff:1.2.3.4`) is two groups.
-  const plain = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
-    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(":"),
-  );
-  const [head = "", tail] = plain.split("::");
+  const [head = "", tail] = shortIpv6(address.replace(/%.*/, "")).split("::");
   const left = head === "" ? [] : head.split(":");
   const right = tail === undefined || tail === "" ? [] : tail.split(":");
   const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0");
