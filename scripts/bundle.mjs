@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -41,6 +41,21 @@ const CLIENT_NODE = {
   },
 };
 
+/** `import text from "./page.html?raw"` gives the file's text, as in Vite. */
+const RAW_TEXT = {
+  name: "raw-text",
+  setup(bundler) {
+    bundler.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.slice(0, -"?raw".length)),
+      namespace: "raw-text",
+    }));
+    bundler.onLoad({ filter: /./, namespace: "raw-text" }, async ({ path }) => ({
+      contents: await readFile(path, "utf8"),
+      loader: "text",
+    }));
+  },
+};
+
 /** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
 /**
@@ -55,7 +70,7 @@ export function programOptions(version) {
     splitting: true,
     define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
     external: UNUSED,
-    plugins: [CLIENT_NODE],
+    plugins: [CLIENT_NODE, RAW_TEXT],
   };
 }
 
@@ -74,6 +89,7 @@ export async function withModule(file, use) {
       logLevel: "warning",
       external: ["vitest", "esbuild", ...UNUSED],
       banner: BANNER,
+      plugins: [RAW_TEXT],
     });
     await use(await import(pathToFileURL(outfile).href));
   } finally {

@@ -3,12 +3,15 @@ import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
 import type { InspectorKey } from "../inspector/key-table.js";
+import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { counted, listPods, newestPod, shortUid } from "../inspector/pod-list.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 import { decidesAboutMirror, deleteMirror } from "../static-pod/inspector.js";
-import { POD_MANAGER_PAGE } from "./page.js";
+import css from "./page.css?raw";
+import html from "./page.html?raw";
+import script from "./page.js?raw";
 
 /** What comes from the sources, and what becomes of mirror pods. */
 export function showsPodManager(fact: Fact, level: Level): Level | undefined {
@@ -36,7 +39,7 @@ export async function servePods(
     "/uid-translations": () => translations(inspector),
   };
   const content = {
-    files: POD_MANAGER_PAGE,
+    files: livePageFiles({ html, css, script }),
     state: () => podManagerState(inspector),
     get: ({ pathname }: URL) => {
       const list = Object.hasOwn(lists, pathname) ? lists[pathname] : undefined;

@@ -154,7 +154,8 @@ describe("the page", () => {
     expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
     expect(headers["content-security-policy"]).toContain("default-src 'none'");
     expect(text).not.toMatch(/<script>|onclick|style=|https?:/);
-    for (const path of ["/page.js", "/page.css"]) expect((await ask(page, "GET", path)).status).toBe(200);
+    for (const path of ["/live.js", "/live.css", "/page.js", "/page.css"])
+      expect((await ask(page, "GET", path)).status).toBe(200);
     expect((await ask(page, "GET", "/../etc/passwd")).status).toBe(404);
     expect((await ask(page, "GET", "/actions/%zz")).status).toBe(404);
     // Once read as a host without a name, and the end of the whole process.

@@ -1,9 +1,12 @@
 import type { LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
+import { livePageFiles } from "../../inspector/page/live-page.js";
 import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../inspector/page-server.js";
 import type { Pleg } from "../pleg.js";
-import { PLEG_PAGE } from "./page.js";
+import css from "./page.css?raw";
+import html from "./page.html?raw";
+import script from "./page.js?raw";
 import { pageState } from "./state.js";
 
 export interface PageDeps {
@@ -26,7 +29,7 @@ export interface PageDeps {
 export function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<PageServer> {
   const { pleg, runtime, lab } = deps;
   const content = {
-    files: PLEG_PAGE,
+    files: livePageFiles({ html, css, script }),
     state: () => pageState(pleg, runtime, lab),
     post: (url: URL) => {
       const actionId = /^\/actions\/([a-z0-9-]+)$/.exec(url.pathname)?.[1];
