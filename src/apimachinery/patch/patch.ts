@@ -1,12 +1,11 @@
 import type { KubeObject } from "../api/meta.js";
 import { badRequest, type StatusError, statusError } from "../errors.js";
-import { countKeys, decodeWalking } from "../scheme/decode.js";
-import { duplicateFields } from "../scheme/diagnose.js";
+import { countKeys, decodeWalking, isDecodingError } from "../scheme/decode.js";
 import { goFormat, goKind, goQuote } from "../scheme/go-text.js";
-import { parseJson } from "../scheme/json-syntax.js";
-import { countKeysInText, decodeText, isDecodingError, strictDecodingError } from "../scheme/request.js";
+import { duplicateFields, parseJson } from "../scheme/json-syntax.js";
+import { problemsOf, unstructuredTypeError } from "../scheme/problems.js";
+import { countKeysInText, decodeText, strictDecodingError } from "../scheme/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../scheme/schema.js";
-import { unstructuredProblems } from "../scheme/unstructured.js";
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from "./json-patch.js";
 import { applyMergePatch } from "./merge-patch.js";
 import { StrategicPatchError } from "./strategic-errors.js";
@@ -119,11 +118,12 @@ function strategicPatch(kind: KindRef, current: KubeObject, text: string, valida
   const walk = { unknown: false, keys: 0 };
   try {
     const object = decodeWalking(kind.schema, patched, walk);
-    const unknown = walk.unknown ? unstructuredProblems(kind.schema, patched).unknownFields : [];
+    const unknown = walk.unknown ? [...problemsOf(kind.schema, patched).unknownFields].sort() : [];
     return judge(object, [...duplicates, ...unknown], validation, () => goFormat(patch));
   } catch (error) {
     if (!isDecodingError(error)) throw error;
-    throw invalidPatch(goFormat(patch), unstructuredProblems(kind.schema, patched).error ?? error.message);
+    const { error: problem } = problemsOf(kind.schema, patched, unstructuredTypeError);
+    throw invalidPatch(goFormat(patch), problem ?? error.message);
   }
 }
 

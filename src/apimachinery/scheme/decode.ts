@@ -1,18 +1,18 @@
 import type { KubeObject } from "../api/meta.js";
 import { setOwnValue } from "../own.js";
-import { canonicalResourceQuantity, storedQuantity } from "../quantity.js";
+import { canonicalResourceQuantity, QuantityError, storedQuantity } from "../quantity.js";
 import { canonicalBase64 } from "./base64.js";
 import { jsonFields } from "./catalogue.js";
 import { typeDefaults } from "./defaults/defaults.js";
 import type { MutableStruct } from "./defaults/struct.js";
-import { canonicalTime, RFC3339, RFC3339_MICRO } from "./go-time.js";
+import { canonicalTime, GoTimeError, RFC3339, RFC3339_MICRO } from "./go-time.js";
 import type { Field, FieldType, ScalarType } from "./schema.js";
 
 /**
  * JSON values to objects in one walk: known fields only, in Go's order, defaults and always-present fields in place.
  *
- * This is the path of every request, so it only notices that something is wrong (a type, an unknown key) and leaves it
- * to `diagnose.ts` to say what. Decoders are made of closures, once for each type.
+ * This is the path of every request, so it only notices that something is wrong (a type, an unknown key); `problems.ts`
+ * finds out what. Decoders are made of closures, once for each type.
  * Differs: a whole number written as `1.0` or `1e3` is taken for an integer.
  */
 export interface Walk {
@@ -22,7 +22,7 @@ export interface Walk {
   keys: number;
 }
 
-/** Something has the wrong type. `diagnose` words it. */
+/** Something has the wrong type. `problemsOf` words it. */
 export class ShapeError extends Error {
   override readonly name = "ShapeError";
 }
@@ -30,6 +30,11 @@ export class ShapeError extends Error {
 /** @throws ShapeError, GoTimeError, QuantityError */
 export function decodeWalking(type: string, value: unknown, walk: Walk): KubeObject {
   return structDecoder(type)(value, walk) as KubeObject;
+}
+
+/** Whether decoding failed because of the value. */
+export function isDecodingError(error: unknown): error is Error {
+  return error instanceof ShapeError || error instanceof GoTimeError || error instanceof QuantityError;
 }
 
 /** How many keys all objects inside a value have. */
@@ -188,7 +193,7 @@ function lazyDecoder(type: FieldType): Decoder {
     case "map":
       return type.values.type === "string" ? stringMap : mapDecoder(type.values);
     default:
-      return SCALARS[type.type];
+      return SCALAR_DECODERS[type.type];
   }
 }
 
@@ -274,7 +279,8 @@ function quantityText(value: unknown): string {
   return typeof value === "number" ? String(value) : text(value);
 }
 
-const SCALARS: Readonly<Record<ScalarType, Decoder>> = {
+/** One decoder per scalar type. They throw ShapeError, GoTimeError, QuantityError. */
+export const SCALAR_DECODERS: Readonly<Record<ScalarType, Decoder>> = {
   string: text,
   boolean: (value) => {
     if (typeof value !== "boolean") throw new ShapeError();

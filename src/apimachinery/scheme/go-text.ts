@@ -37,14 +37,7 @@ export function goFormat(value: unknown): string {
     const entries = Object.entries(value).sort(([left], [right]) => compareBytes(left, right));
     return `map[${entries.map(([key, item]) => `${key}:${goFormat(item)}`).join(" ")}]`;
   }
-  if (typeof value === "number" && !Number.isInteger(value)) return goFloat(value);
   return String(value);
-}
-
-/** %v of a float64: exponents from 21 digits on (and below 1e-4) have a sign and two digits at least. */
-function goFloat(value: number): string {
-  if (Math.abs(value) >= 1e-4 && Math.abs(value) < 1e21) return String(value);
-  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }
 
 /** Go compares strings byte by byte. */

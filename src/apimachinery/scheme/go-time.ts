@@ -7,9 +7,9 @@ export const RFC3339_MICRO = "2006-01-02T15:04:05.000000Z07:00";
 const PLAIN_SECONDS = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 const PLAIN_MICRO = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/;
 /** Go's zero time: `null` in JSON. */
-const ZERO = "0001-01-01T00:00:00";
+const ZERO = /^0001-01-01T00:00:00(?:\.0+)?Z$/;
 
-/** A text that is no time, in Go's words. */
+/** A text that is not a time, in Go's words. */
 export class GoTimeError extends Error {
   override readonly name = "GoTimeError";
 }
@@ -22,107 +22,54 @@ export class GoTimeError extends Error {
 export function canonicalTime(text: string, layout: typeof RFC3339 | typeof RFC3339_MICRO): string | null {
   const plain = layout === RFC3339 ? PLAIN_SECONDS : PLAIN_MICRO;
   const canonical = plain.test(text) ? text : rewrite(text, layout);
-  return canonical.startsWith(ZERO) && /^0*Z$/.test(canonical.slice(ZERO.length).replace(".", "")) ? null : canonical;
+  return canonical.startsWith("0001") && ZERO.test(canonical) ? null : canonical;
 }
 
-/** Mirrors parse in Go's time/format.go for these two layouts: the same checks in the same order. */
+const SECONDS = /^\d\d/;
+/** A fraction that the layout does not have is read and dropped. */
+const SECONDS_AND_FRACTION = /^\d\d(?:[.,]\d+)?/;
+
+/** The elements of a layout in order, each with what it matches. */
+function elementsOf(layout: string): readonly (readonly [name: string, pattern: RegExp])[] {
+  const micros = [[".000000", /^[.,]\d{6}/]] as const;
+  return [
+    ["2006", /^\d{4}/],
+    ["-", /^-/],
+    ["01", /^\d\d/],
+    ["-", /^-/],
+    ["02", /^\d\d/],
+    ["T", /^T/],
+    ["15", /^\d\d/],
+    [":", /^:/],
+    ["04", /^\d\d/],
+    [":", /^:/],
+    ["05", layout === RFC3339_MICRO ? SECONDS : SECONDS_AND_FRACTION],
+    ...(layout === RFC3339_MICRO ? micros : []),
+    ["Z07:00", /^(?:Z|[+-]\d\d:\d\d)/],
+  ];
+}
+
+/**
+ * Mirrors parse in Go's time/format.go for these two layouts.
+ * Differs: hours have two digits; one text for everything that is out of range.
+ */
 function rewrite(text: string, layout: string): string {
-  const reader = new LayoutReader(text, layout);
-  const year = reader.year();
-  reader.literal("-");
-  const month = reader.number("01", 2, 2, "month", 1, 12);
-  reader.literal("-");
-  const day = reader.number("02", 2, 2);
-  reader.literal("T");
-  const hour = reader.number("15", 1, 2, "hour", 0, 23);
-  reader.literal(":");
-  const minute = reader.number("04", 2, 2, "minute", 0, 59);
-  reader.literal(":");
-  const second = reader.number("05", 2, 2, "second", 0, 59);
-  const micros = layout === RFC3339_MICRO ? reader.micros() : reader.skipFraction();
-  const offsetMinutes = reader.zone();
-  reader.end();
-  const date = new Date(0);
-  date.setUTCFullYear(year, month, 0);
-  if (day < 1 || day > date.getUTCDate()) reader.fail(`: day out of range`);
-  date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute - offsetMinutes, second, 0);
-  const seconds = date.toISOString().slice(0, 19);
-  return layout === RFC3339_MICRO ? `${seconds}.${micros}Z` : `${seconds}Z`;
-}
-
-class LayoutReader {
-  #rest: string;
-  constructor(
-    readonly text: string,
-    readonly layout: string,
-  ) {
-    this.#rest = text;
-  }
-
-  fail(message: string): never {
-    throw new GoTimeError(`parsing time ${goQuote(this.text)}${message}`);
-  }
-
-  #cannot(element: string): never {
-    this.fail(` as ${goQuote(this.layout)}: cannot parse ${goQuote(this.#rest)} as ${goQuote(element)}`);
-  }
-
-  literal(expected: string): void {
-    if (!this.#rest.startsWith(expected)) this.#cannot(expected);
-    this.#rest = this.#rest.slice(expected.length);
-  }
-
-  number(element: string, minDigits: number, maxDigits: number, range = "", low = 0, high = 9999): number {
-    const digits = /^\d*/.exec(this.#rest.slice(0, maxDigits))?.[0] ?? "";
-    if (digits.length < minDigits) this.#cannot(element);
-    const value = Number(digits);
-    if (value < low || value > high) this.fail(`: ${range} out of range`);
-    this.#rest = this.#rest.slice(digits.length);
-    return value;
-  }
-
-  /** Go has stepped over the digits before it finds that they are none: the message shows what follows them. */
-  #digits(start: number, end: number, element: string, fullLength: number): number {
-    const text = this.#rest.slice(start, end);
-    this.#rest = this.#rest.slice(fullLength);
-    if (!/^[+-]?\d+$/.test(text)) this.#cannot(element);
-    return Number(text);
-  }
-
-  year(): number {
-    if (!/^\d.{3}/s.test(this.#rest)) this.#cannot("2006");
-    return this.#digits(0, 4, "2006", 4);
-  }
-
-  micros(): string {
-    if (this.#rest.length < 7) this.#cannot(".000000");
-    const hasPoint = /^[.,]/.test(this.#rest);
-    const micros = this.#digits(hasPoint ? 1 : 0, 7, ".000000", 7);
-    if (!hasPoint) this.#cannot(".000000");
-    if (micros < 0) this.fail(": fractional second out of range");
-    return String(micros).padStart(6, "0");
-  }
-
-  /** A fraction that the layout does not have is read and forgotten. */
-  skipFraction(): string {
-    this.#rest = this.#rest.replace(/^[.,]\d+/, "");
-    return "";
-  }
-
-  zone(): number {
-    if (this.#rest.startsWith("Z")) {
-      this.#rest = this.#rest.slice(1);
-      return 0;
+  const fail = (problem: string) => new GoTimeError(`parsing time ${goQuote(text)}${problem}`);
+  let rest = text;
+  for (const [name, pattern] of elementsOf(layout)) {
+    const found = pattern.exec(rest)?.[0];
+    if (found === undefined) {
+      throw fail(` as ${goQuote(layout)}: cannot parse ${goQuote(rest)} as ${goQuote(name)}`);
     }
-    if (this.#rest.length < 6 || this.#rest[3] !== ":") this.#cannot("Z07:00");
-    const zone = this.#rest;
-    const hours = this.#digits(1, 3, "Z07:00", 6);
-    if (!/^[+-]/.test(zone) || !/^[+-]?\d+$/.test(zone.slice(4, 6))) this.#cannot("Z07:00");
-    return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + Number(zone.slice(4, 6)));
+    rest = rest.slice(found.length);
   }
-
-  end(): void {
-    if (this.#rest !== "") this.fail(`: extra text: ${goQuote(this.#rest)}`);
-  }
+  if (rest !== "") throw fail(`: extra text: ${goQuote(rest)}`);
+  const local = text.slice(0, 19);
+  const localMs = Date.parse(`${local}Z`);
+  // Date takes February 30 for March 1.
+  if (Number.isNaN(localMs) || new Date(localMs).toISOString().slice(0, 19) !== local) throw fail(": out of range");
+  const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):(\d\d)$/.exec(text) ?? [];
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === "-" ? -1 : 1);
+  const seconds = new Date(localMs - offsetMs).toISOString().slice(0, 19);
+  return layout === RFC3339_MICRO ? `${seconds}.${text.slice(20, 26)}Z` : `${seconds}Z`;
 }

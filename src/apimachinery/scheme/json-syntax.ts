@@ -72,140 +72,115 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+/** `duplicate field "spec.x"` for each key that an object in a JSON text has twice. */
+export function duplicateFields(text: string): readonly string[] {
+  const scanner = new Scanner(text);
+  scanner.document();
+  return [...scanner.duplicates];
+}
+
 /**
- * What Go's encoding/json says about a text that is not JSON: `unexpected end of JSON input`, `invalid character ']' looking
- * for beginning of object key string`. Called only once JSON.parse has refused the text.
+ * Where Go's encoding/json stops in a text that JSON.parse refused: `unexpected end of JSON input`, `invalid character ']'
+ * looking for beginning of object key string`.
  * Mirrors encoding/json/scanner.go.
+ * Differs: has one text for everything that is wrong inside of a string or a number.
  */
 export function jsonSyntaxError(text: string): string {
   try {
-    const scanner = new Scanner(text);
-    scanner.value();
-    scanner.end();
+    new Scanner(text).document();
   } catch (error) {
-    if (error instanceof SyntaxProblem) return error.message;
-    throw error;
+    if (error instanceof JsonSyntaxError) return error.message;
+    if (!(error instanceof SyntaxError)) throw error;
   }
-  return "unexpected end of JSON input";
+  return "invalid character in string or numeric literal";
 }
 
-class SyntaxProblem extends Error {
-  override readonly name = "SyntaxProblem";
+class JsonSyntaxError extends Error {
+  override readonly name = "JsonSyntaxError";
 }
 
-/** Where no blank may stand. */
-const INSIDE_TOKEN = /^(?:in (?!string literal)|after decimal point)/;
+const LITERAL = /true|false|null|-?\d[\d.eE+-]*/y;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these in strings
-const PLAIN = /[^"\\\u0000-\u001f]+/y;
-const VALUE_START = /[{["\-0-9tfn]/;
-const ELEMENT_START = /[{["\-0-9tfn\]]/;
-
+/** Walks through a JSON text, whose depth `isTooDeep` has checked. */
 class Scanner {
+  readonly duplicates = new Set<string>();
   #at = 0;
+
   constructor(readonly text: string) {}
 
-  /** The next character, which must pass `isGood`. The end counts as a blank where a blank would be wrong. */
-  #take(isGood: RegExp, context: string): string {
-    const char = this.text[this.#at] ?? (INSIDE_TOKEN.test(context) ? " " : undefined);
-    if (char === undefined) throw new SyntaxProblem("unexpected end of JSON input");
-    if (!isGood.test(char)) throw new SyntaxProblem(`invalid character ${quoteChar(firstByte(char))} ${context}`);
-    this.#at++;
-    return char;
+  /** @throws JsonSyntaxError, and SyntaxError for a key with a bad escape */
+  document(): void {
+    this.#value("");
+    this.#skipSpace();
+    if (this.#at < this.text.length) this.#fail("after top-level value");
+  }
+
+  #value(path: string): void {
+    if (this.#takes("{")) this.#object(path);
+    else if (this.#takes("[")) this.#array(path);
+    else if (this.text[this.#at] === '"') this.#string();
+    else {
+      LITERAL.lastIndex = this.#at;
+      if (!LITERAL.test(this.text)) this.#fail("looking for beginning of value");
+      this.#at = LITERAL.lastIndex;
+    }
+  }
+
+  #object(path: string): void {
+    if (this.#takes("}")) return;
+    const keys = new Set<string>();
+    do {
+      this.#skipSpace();
+      if (this.text[this.#at] !== '"') this.#fail("looking for beginning of object key string");
+      const raw = this.#string();
+      if (this.#at >= this.text.length) this.#fail("after object key");
+      const key = String(JSON.parse(raw));
+      const place = path === "" ? key : `${path}.${key}`;
+      if (keys.has(key)) this.duplicates.add(`duplicate field ${goQuote(place)}`);
+      keys.add(key);
+      this.#expect(":", "after object key");
+      this.#value(place);
+    } while (this.#takes(","));
+    this.#expect("}", "after object key:value pair");
+  }
+
+  #array(path: string): void {
+    if (this.#takes("]")) return;
+    let index = 0;
+    do this.#value(`${path}[${index++}]`);
+    while (this.#takes(","));
+    this.#expect("]", "after array element");
+  }
+
+  #string(): string {
+    const start = this.#at;
+    this.#at = endOfString(this.text, start) + 1;
+    return this.text.slice(start, this.#at);
   }
 
   #skipSpace(): void {
-    while (/[ \t\r\n]/.test(this.text[this.#at] ?? "x")) this.#at++;
+    while (" \t\r\n".includes(this.text[this.#at] ?? "x")) this.#at++;
   }
 
-  value(isGood = VALUE_START): string {
+  /** Steps over a punctuation mark if it comes next. */
+  #takes(mark: string): boolean {
     this.#skipSpace();
-    const first = this.#take(isGood, "looking for beginning of value");
-    if (first === "{") this.#object();
-    else if (first === "[") this.#array();
-    else if (first === '"') this.#string();
-    else if (first === "t") this.#word("true");
-    else if (first === "f") this.#word("false");
-    else if (first === "n") this.#word("null");
-    else if (first !== "]") this.#number(first);
-    return first;
+    if (this.text[this.#at] !== mark) return false;
+    this.#at++;
+    return true;
   }
 
-  end(): void {
-    this.#skipSpace();
-    if (this.#at < this.text.length) this.#take(/(?!)/, "after top-level value");
+  #expect(mark: string, context: string): void {
+    if (!this.#takes(mark)) this.#fail(context);
   }
 
-  #object(): void {
-    this.#skipSpace();
-    if (this.#take(/["}]/, "looking for beginning of object key string") === "}") return;
-    for (;;) {
-      this.#string();
-      this.#skipSpace();
-      this.#take(/:/, "after object key");
-      this.value();
-      this.#skipSpace();
-      if (this.#take(/[,}]/, "after object key:value pair") === "}") return;
-      this.#skipSpace();
-      this.#take(/"/, "looking for beginning of object key string");
-    }
+  #fail(context: string): never {
+    if (this.#at >= this.text.length) throw new JsonSyntaxError("unexpected end of JSON input");
+    // Go reads bytes: of other characters it shows the first byte, as if it were Latin-1.
+    const byte = Buffer.from(this.text.slice(this.#at, this.#at + 2))
+      .toString("latin1")
+      .slice(0, 1);
+    const shown = byte === '"' ? byte : goQuote(byte).slice(1, -1);
+    throw new JsonSyntaxError(`invalid character '${shown}' ${context}`);
   }
-
-  #array(): void {
-    if (this.value(ELEMENT_START) === "]") return;
-    for (;;) {
-      this.#skipSpace();
-      if (this.#take(/[,\]]/, "after array element") === "]") return;
-      this.value();
-    }
-  }
-
-  #string(): void {
-    for (;;) {
-      PLAIN.lastIndex = this.#at;
-      if (PLAIN.test(this.text)) this.#at = PLAIN.lastIndex;
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these in strings
-      const char = this.#take(/[^\u0000-\u001f]/, "in string literal");
-      if (char === '"') return;
-      if (char !== "\\") continue;
-      const letter = this.#take(/["\\/bfnrtu]/, "in string escape code");
-      for (let i = 0; letter === "u" && i < 4; i++) this.#take(/[0-9a-fA-F]/, "in \\u hexadecimal character escape");
-    }
-  }
-
-  #word(word: string): void {
-    for (const letter of word.slice(1))
-      this.#take(new RegExp(letter), `in literal ${word} (expecting ${quoteChar(letter)})`);
-  }
-
-  #number(first: string): void {
-    const start = first === "-" ? this.#take(/\d/, "in numeric literal") : first;
-    if (start !== "0") this.#digits();
-    if (this.text[this.#at] === ".") {
-      this.#at++;
-      this.#take(/\d/, "after decimal point in numeric literal");
-      this.#digits();
-    }
-    if (/[eE]/.test(this.text[this.#at] ?? "")) {
-      this.#at++;
-      if (/[+-]/.test(this.text[this.#at] ?? "")) this.#at++;
-      this.#take(/\d/, "in exponent of numeric literal");
-      this.#digits();
-    }
-  }
-
-  #digits(): void {
-    while (/\d/.test(this.text[this.#at] ?? "")) this.#at++;
-  }
-}
-
-/** Go reads bytes: of other characters the first one is shown, as if it were Latin-1. */
-function firstByte(char: string): string {
-  return /[\ud800-\udfff]/.test(char) ? "\u00f0" : String.fromCharCode(Buffer.from(char)[0] ?? 0);
-}
-
-function quoteChar(char: string): string {
-  if (char === "'") return "'\\''";
-  if (char === '"') return "'\"'";
-  return `'${goQuote(char).slice(1, -1)}'`;
 }

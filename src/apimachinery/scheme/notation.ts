@@ -14,7 +14,7 @@ import type { Field, FieldType, ScalarType, TypeRows, TypeSchema } from "./schem
  *     "replicas": "2 *int32 default=1"
  *     "handler": "1 ProbeHandler inline"              an embedded struct
  *
- * Types: string (string:NAME where Go has a name for such strings) bool int32 int64 double bytes time microtime quantity
+ * Types: string bool int32 int64 double bytes time microtime quantity
  * IntOrString any ResourceList and names of other types; before them `*` (pointer), `[]`, `map:`; after them `!` (no
  * omitempty: also required, unless `optional`). Attributes: merge=KEY, merge (a set of plain values), retainKeys, replace,
  * inline, optional, required, default=VALUE (a number, true, false, {} for a struct, or plain text).
@@ -82,14 +82,9 @@ function parseFieldType(word: string): FieldType {
   if (word.startsWith("[]")) return { type: "array", items: parseFieldType(word.slice(2)) };
   if (word.startsWith("map:")) return { type: "map", values: parseFieldType(word.slice(4)) };
   if (word === "ResourceList") return { type: "map", values: { type: "resourceQuantity" } };
-  if (word.startsWith("string:")) return { type: "string", go: goName(word.slice("string:".length)) };
   const scalar = SCALARS[word];
   if (scalar !== undefined) return { type: scalar };
   return { type: "object", ref: word };
-}
-
-function goName(word: string): string {
-  return word.includes(".") ? word : `v1.${word}`;
 }
 
 function parseDefault(text: string): string | number | boolean {

@@ -1,11 +1,9 @@
 import type { KubeObject } from "../api/meta.js";
 import { badRequest, internalError } from "../errors.js";
-import { QuantityError } from "../quantity.js";
-import { decodeWalking, ShapeError } from "./decode.js";
-import { diagnose } from "./diagnose.js";
+import { decodeWalking, isDecodingError } from "./decode.js";
 import { goKind } from "./go-text.js";
-import { GoTimeError } from "./go-time.js";
-import { endOfString, parseJson } from "./json-syntax.js";
+import { duplicateFields, endOfString, parseJson } from "./json-syntax.js";
+import { problemsOf } from "./problems.js";
 import type { DecodedBody, FieldValidation, KindRef } from "./schema.js";
 import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
 
@@ -53,6 +51,8 @@ export function decodeDeleteOptions(text: string, apiVersion = "v1"): KubeObject
   return decodeText(text, value, "DeleteOptions", "Ignore", internalError).object;
 }
 
+const MAX_STRICT_ERRORS = 100;
+
 /**
  * Decodes a text of a known type, and says what it holds that the type does not know.
  * @param fail makes the error out of Go's text
@@ -70,21 +70,18 @@ export function decodeText(
     object = decodeWalking(type, value ?? {}, walk);
   } catch (error) {
     if (!isDecodingError(error)) throw error;
-    throw fail(diagnose(type, text).error ?? error.message);
+    throw fail(problemsOf(type, value).error ?? error.message);
   }
-  if (validation === "Ignore" || (!walk.unknown && countKeysInText(text) === walk.keys))
-    return { object, warnings: [] };
-  const { strictErrors } = diagnose(type, text);
+  if (validation === "Ignore") return { object, warnings: [] };
+  const unknown = walk.unknown ? problemsOf(type, value).unknownFields : [];
+  const duplicates = countKeysInText(text) === walk.keys ? [] : duplicateFields(text);
+  const strictErrors = [...unknown, ...duplicates].slice(0, MAX_STRICT_ERRORS);
   if (validation === "Strict" && strictErrors.length > 0) throw fail(strictDecodingError(strictErrors));
   return { object, warnings: strictErrors };
 }
 
 export function strictDecodingError(strictErrors: readonly string[]): string {
   return `strict decoding error: ${strictErrors.join(", ")}`;
-}
-
-export function isDecodingError(error: unknown): error is Error {
-  return error instanceof ShapeError || error instanceof GoTimeError || error instanceof QuantityError;
 }
 
 /** A colon outside of strings follows a key. More of them than keys in the value: some key was there twice. */

@@ -50,8 +50,7 @@ export type ScalarType =
 
 /** `null` counts as absent, as in Go. */
 export type FieldType =
-  /** `go`: what Go calls this kind of string, for error texts: `v1.RestartPolicy` */
-  | { readonly type: ScalarType; readonly go?: string }
+  | { readonly type: ScalarType }
   | { readonly type: "object"; readonly ref: string }
   | { readonly type: "array"; readonly items: FieldType }
   | { readonly type: "map"; readonly values: FieldType };

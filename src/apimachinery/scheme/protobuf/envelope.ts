@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/meta.js";
 import { internalError, type StatusError } from "../../errors.js";
-import { decodeWalking } from "../decode.js";
-import { cannotBeHandled, isDecodingError, unrecognized } from "../request.js";
+import { decodeWalking, isDecodingError } from "../decode.js";
+import { cannotBeHandled, unrecognized } from "../request.js";
 import type { DecodedBody, KindRef } from "../schema.js";
 import { checkGroupVersionKind, checkMetaKind, typeNameOf } from "../scheme.js";
 import { decodeMessage } from "./decode-message.js";

@@ -1,0 +1,124 @@
+import { base64Error } from "./base64.js";
+import { jsonFields, typeSchema } from "./catalogue.js";
+import { isDecodingError, SCALAR_DECODERS, ShapeError } from "./decode.js";
+import { goKind, goQuote } from "./go-text.js";
+import type { FieldType } from "./schema.js";
+
+export interface Problems {
+  /** why the value does not fit the type, in Go's words: the first problem found */
+  readonly error: string | undefined;
+  /** `unknown field "spec.x"`, in the order of the value */
+  readonly unknownFields: readonly string[];
+}
+
+/** Where a value is, in the two notations of Go's errors. */
+interface Place {
+  /** `spec.containers[0].image` */
+  readonly path: string;
+  /** `Container.spec.containers.image`: the innermost struct and the names of the fields; "" at the top */
+  readonly field: string;
+  /** `spec.containers.image` */
+  readonly names: string;
+}
+
+/** Words a value of the wrong type. */
+type Wording = (type: FieldType, value: unknown, place: Place) => string;
+
+/**
+ * Finds what the decoder of requests only noticed: why a value does not fit its type, and fields that the type does not have.
+ *
+ * Mirrors sigs.k8s.io/json (a fork of encoding/json/decode.go).
+ * Differs: stops at the first problem, where Go prefers some kinds of errors; strings are `string` whatever Go's name for
+ * their type.
+ */
+export function problemsOf(type: string, value: unknown, wording: Wording = jsonTypeError): Problems {
+  const unknownFields: string[] = [];
+  const visit = (type: FieldType, value: unknown, place: Place): void => {
+    if (value === null || value === undefined) return;
+    if (type.type === "array" ? !Array.isArray(value) : isObjectType(type) && goKind(value) !== "object") {
+      throw new ShapeError(wording(type, value, place));
+    }
+    if (type.type === "array") {
+      (value as unknown[]).forEach((item, index) => {
+        visit(type.items, item, { ...place, path: `${place.path}[${index}]` });
+      });
+    } else if (type.type === "map") {
+      for (const [key, item] of Object.entries(value)) {
+        visit(type.values, item, { ...place, path: joined(place.path, key) });
+      }
+    } else if (type.type === "object") visitFields(type.ref, value as object, place);
+    else visitScalar(type, value, place);
+  };
+  const visitFields = (ref: string, value: object, place: Place): void => {
+    const fields = new Map(jsonFields(ref).map((field) => [field.name, field.type]));
+    for (const [key, item] of Object.entries(value)) {
+      const type = fields.get(key);
+      const path = joined(place.path, key);
+      const names = joined(place.names, key);
+      if (type === undefined) unknownFields.push(`unknown field ${goQuote(path)}`);
+      else visit(type, item, { path, names, field: `${typeSchema(ref).goName}.${names}` });
+    }
+  };
+  const visitScalar = (type: ScalarFieldType, value: unknown, place: Place): void => {
+    try {
+      SCALAR_DECODERS[type.type](value, { unknown: false, keys: 0 });
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      const isBadBase64 = type.type === "bytes" && typeof value === "string";
+      throw new ShapeError(isBadBase64 ? base64Error(value) : wording(type, value, place));
+    }
+  };
+  try {
+    visit({ type: "object", ref: type }, value, { path: "", field: "", names: "" });
+  } catch (error) {
+    if (!isDecodingError(error)) throw error;
+    return { error: error.message, unknownFields: [] };
+  }
+  return { error: undefined, unknownFields };
+}
+
+type ScalarFieldType = Exclude<FieldType, { type: "object" | "array" | "map" }>;
+
+function isObjectType({ type }: FieldType): boolean {
+  return type === "object" || type === "map";
+}
+
+function joined(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
+}
+
+function jsonTypeError(type: FieldType, value: unknown, { field }: Place): string {
+  const isInteger = ["int32", "int64", "intOrString"].includes(type.type);
+  const kind = isInteger && typeof value === "number" ? `number ${value}` : goKind(value);
+  const into = field === "" ? "Go value" : `Go struct field ${field}`;
+  return `json: cannot unmarshal ${kind} into ${into} of type ${goTypeName(type)}`;
+}
+
+/**
+ * Words what does not fit after a strategic merge patch: upstream decodes its result from maps, not from JSON.
+ * Mirrors k8s.io/apimachinery/pkg/runtime/converter.go (sliceFromUnstructured).
+ * Differs: only lists have a text of their own.
+ */
+export function unstructuredTypeError(type: FieldType, value: unknown, place: Place): string {
+  if (type.type === "array") return `cannot restore slice from ${goKind(value)}`;
+  return jsonTypeError(type, value, { ...place, field: "" });
+}
+
+const GO_NAMES: Readonly<Record<string, string>> = {
+  boolean: "bool",
+  double: "float64",
+  bytes: "[]uint8",
+  time: "string",
+  microtime: "string",
+  resourceQuantity: "resource.Quantity",
+  quantity: "resource.Quantity",
+  intOrString: "int32",
+};
+
+/** Mirrors reflect.Type.String. */
+function goTypeName(type: FieldType): string {
+  if (type.type === "object") return `v1.${typeSchema(type.ref).goName}`;
+  if (type.type === "array") return `[]${goTypeName(type.items)}`;
+  if (type.type === "map") return `map[string]${goTypeName(type.values)}`;
+  return GO_NAMES[type.type] ?? type.type;
+}
