@@ -5,7 +5,7 @@ import type { GroupVersion, Routes } from "./routes.js";
 const GROUP = "apidiscovery.k8s.io";
 const AS = "APIGroupDiscoveryList";
 
-/** A document, and what identifies it. */
+/** A document with its ETag and media type. */
 export interface AggregatedList {
   readonly text: string;
   readonly etag: string;
@@ -20,15 +20,15 @@ export interface AggregatedList {
 export class AggregatedDiscovery {
   readonly #lists = new Map<string, AggregatedList>();
 
-  /** @param versions of apidiscovery.k8s.io that the release speaks; none: it knows only the plain lists */
+  /** @param versions of apidiscovery.k8s.io in this release; if empty, the server serves only the plain lists */
   constructor(
     readonly routes: Routes,
     readonly versions: readonly string[],
   ) {}
 
   /**
-   * @param core the core group; else all others
-   * @returns undefined when the client asks for plain lists, or asks for them first
+   * @param core true for the core group, false for all other groups
+   * @returns undefined when the client prefers or accepts only plain lists
    */
   list(accept: string | undefined, core: boolean): AggregatedList | undefined {
     const version = this.versions.length === 0 ? undefined : versionAskedFor(accept, this.versions);
@@ -61,7 +61,7 @@ export class AggregatedDiscovery {
   }
 }
 
-/** The first clause that is understood decides. */
+/** The first supported clause wins. */
 function versionAskedFor(accept: string | undefined, versions: readonly string[]): string | undefined {
   if (accept === undefined || !accept.includes(AS)) return undefined;
   for (const clause of accept.split(",")) {

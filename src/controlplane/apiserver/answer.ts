@@ -1,6 +1,4 @@
-/**
- * Writes answers. Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go.
- */
+/** Writes responses. Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go. */
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -12,11 +10,11 @@ import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-
 import { discardBody } from "./read-body.js";
 
 /**
- * Go's net/http sends a length for what fits its first buffer, and chunks for what does not.
- * Differs: upstream's objects carry managedFields, so some that have their length here come in chunks there.
+ * Go's net/http sends a Content-Length for bodies that fit its first buffer, and chunks for longer ones.
+ * Differs: upstream's objects carry managedFields, so some bodies that have a length here are chunked upstream.
  */
 const CHUNKED_ABOVE_BYTES = 2048;
-/** Upstream compresses from here on, for clients that say they can read it. */
+/** Upstream compresses bodies of at least this size when the client accepts gzip. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
 
 const gzipAsync = promisify(gzip);
@@ -25,7 +23,7 @@ export interface ValueOptions {
   /** default JSON */
   readonly mediaType?: string;
   readonly pretty?: boolean;
-  /** the value's compact JSON with its line feed, when somebody made it already */
+  /** the value's compact JSON with its line feed, if it is already encoded */
   readonly compact?: Buffer | string;
   /** a flat list of names and values */
   readonly headers?: readonly string[];
@@ -34,7 +32,7 @@ export interface ValueOptions {
 export interface BodyOptions {
   /** a flat list of names and values */
   readonly headers?: readonly string[];
-  /** how long the body counts as when its framing is chosen; default: as long as it is. 0: its length is always told */
+  /** the length that decides between Content-Length and chunks; default: the body's. 0: always Content-Length */
   readonly framedBytes?: number;
 }
 
@@ -47,7 +45,7 @@ export async function writeBody(
   { headers = [], framedBytes }: BodyOptions = {},
 ): Promise<void> {
   const { response, request } = exchange;
-  // A body that was not read to its end leaves the connection in the middle of a message.
+  // An unread request body leaves the connection in the middle of a message.
   if (!exchange.isBodyRead && !request.complete && !(await discardBody(exchange))) response.shouldKeepAlive = false;
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
   let isChunked = (framedBytes ?? length) > CHUNKED_ABOVE_BYTES;
@@ -67,10 +65,10 @@ export async function writeBody(
   response.end(body);
 }
 
-/** The headers of every answer, as a flat list. */
+/** The headers that every response has, as a flat list. */
 export function commonHeaders(exchange: Exchange): string[] {
   const headers = ["Audit-Id", exchange.auditId, "Cache-Control", exchange.cacheControl];
-  // Named, so that Node does not add a Keep-Alive header of its own.
+  // Set explicitly, so that Node does not add its own Keep-Alive header.
   headers.push("Connection", exchange.response.shouldKeepAlive ? "keep-alive" : "close");
   for (const value of exchange.vary) headers.push("Vary", value);
   for (const text of exchange.warnings) headers.push("Warning", `299 - "${escapeQuoted(text)}"`);
@@ -78,11 +76,11 @@ export function commonHeaders(exchange: Exchange): string[] {
 }
 
 function escapeQuoted(text: string): string {
-  // A header holds no line breaks: upstream replaces control characters too.
+  // Header values cannot contain line breaks; upstream replaces control characters too.
   return text.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, (char) => `\\${char}`);
 }
 
-/** Whether a body of so many bytes is compressed for this client. */
+/** Reports whether a body of this size is compressed for this client. */
 export function isCompressed(exchange: Exchange, bytes: number): boolean {
   return bytes > GZIP_ABOVE_BYTES && acceptsGzip(exchange);
 }
@@ -92,7 +90,7 @@ function acceptsGzip(exchange: Exchange): boolean {
   return exchange.method === "GET" && typeof accepted === "string" && accepted.includes("gzip");
 }
 
-/** A value as JSON, YAML or protobuf. */
+/** Encodes a value as JSON, YAML or protobuf. */
 export async function writeValue(
   exchange: Exchange,
   code: number,
@@ -118,26 +116,26 @@ async function encode(
   if (mediaType === PROTOBUF_TYPE && typeof value === "object" && value !== null) {
     const { encodeProtobuf } = await import("../../apimachinery/scheme/protobuf/envelope.js");
     const body = encodeProtobuf(value);
-    // Differs: what has no protobuf form here (discovery) comes as JSON.
+    // Differs: values without a protobuf form here (discovery) are sent as JSON.
     if (body !== undefined) return { body, mediaType };
   }
   const body = pretty ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`;
   return { body, mediaType: JSON_TYPE };
 }
 
-/** `404 page not found` and its like. Mirrors net/http's Error. */
+/** Writes a plain-text error such as `404 page not found`. Mirrors net/http's Error. */
 export async function writeText(exchange: Exchange, code: number, text: string): Promise<void> {
   await writeBody(exchange, code, text, "text/plain; charset=utf-8", {
     headers: ["X-Content-Type-Options", "nosniff"],
   });
 }
 
-/** Outside the API's paths, what does not exist is told in plain text. */
+/** Writes the plain-text 404 for paths outside the API. */
 export function writePageNotFound(exchange: Exchange): Promise<void> {
   return writeText(exchange, 404, "404 page not found\n");
 }
 
-/** @param headers further ones, as a flat list of names and values */
+/** @param headers additional ones, as a flat list of names and values */
 export async function writeStatus(
   exchange: Exchange,
   status: Status & { readonly code: number },
@@ -149,7 +147,7 @@ export async function writeStatus(
   await writeValue(exchange, status.code, status, { mediaType, headers });
 }
 
-/** Any thrown thing as a Status; what is no StatusError is our own failure. */
+/** Converts any thrown value to a Status; anything but a StatusError becomes an internal error. */
 export function asStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   const message = messageOf(error);

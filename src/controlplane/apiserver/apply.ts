@@ -1,9 +1,9 @@
 /**
- * Server-side apply: a client sends the fields it cares for, and may not take those of another applier by accident.
+ * Server-side apply: a client sends the fields it manages, and fields of other appliers are protected by conflicts.
  *
  * Mirrors the outcome of sigs.k8s.io/structured-merge-diff/v4/merge (Updater.Apply) for maps and scalars.
- * Differs: the server remembers who applied what instead of storing it as managedFields; only appliers own fields, not
- * those who update or patch; a list is owned as a whole.
+ * Differs: the server keeps field ownership in memory instead of managedFields; updates and patches own
+ * no fields; each list is owned as a whole.
  */
 
 import type { KubeObject, StatusCause } from "../../apimachinery/api/meta.js";
@@ -14,15 +14,14 @@ type Path = readonly string[];
 /** path text -> path: `.metadata.labels.app` */
 type FieldSet = ReadonlyMap<string, Path>;
 
-/** Objects whose appliers are remembered; the oldest is forgotten first. */
+/** The number of objects whose appliers are remembered; the oldest entry is dropped first. */
 const MAX_OBJECTS = 10_000;
 
 export class Appliers {
   readonly #owners = new Map<string, Map<string, FieldSet>>();
 
   /**
-   * What the current object becomes before the applied fields are merged into it: without the fields that this manager
-   * applied earlier and now leaves out.
+   * Removes the fields that this manager applied earlier and now omits. The applied fields are merged into the result.
    * @throws StatusError 409 when another applier owns one of the fields with another value, unless `force`
    */
   prepare(current: KubeObject, applied: unknown, manager: string, force: boolean): KubeObject {
@@ -36,7 +35,7 @@ export class Appliers {
     return dropped.reduce((object, [, path]) => without(object, path) as KubeObject, current);
   }
 
-  /** Once the object is stored: these fields are the manager's, and with `force` no longer another one's. */
+  /** Records the manager as the owner of these fields once the object is stored. */
   remember(uid: string, applied: unknown, manager: string): void {
     const wanted = fieldsOf(applied);
     const owners = this.#owners.get(uid) ?? new Map<string, FieldSet>();
@@ -47,7 +46,7 @@ export class Appliers {
     if (this.#owners.size > MAX_OBJECTS && oldest.done !== true) this.#owners.delete(oldest.value);
   }
 
-  /** With `force`: takes fields away from everybody else. */
+  /** Removes these fields from all other managers, for `force`. */
   takeOver(uid: string, applied: unknown, manager: string): void {
     const wanted = fieldsOf(applied);
     for (const [other, fields] of this.#owners.get(uid) ?? []) {
@@ -113,7 +112,7 @@ function ownedByOther(owners: ReadonlyMap<string, FieldSet>, text: string, manag
   return [...owners].some(([other, fields]) => other !== manager && fields.has(text));
 }
 
-/** Everybody says these; nobody owns them. */
+/** Every apply contains these fields; they have no owner. */
 const IDENTITY = new Set([".apiVersion", ".kind", ".metadata.name", ".metadata.namespace"]);
 
 function fieldsOf(applied: unknown): FieldSet {

@@ -1,20 +1,20 @@
 import type { Registry } from "../registry/registry.js";
 import type { Exchange } from "./exchange.js";
 
-/** A request that is answered by bytes as they come: a log, a remote command, a port-forward, a proxied request. */
+/** A request whose response is a byte stream: a log, a remote command, a port-forward, a proxied request. */
 export interface ConnectRequest {
   readonly exchange: Exchange;
   readonly registry: Registry;
   readonly namespace: string | undefined;
   readonly name: string;
-  /** what follows `/proxy`, encoded: `/healthz`; "" for nothing at all */
+  /** the encoded path after `/proxy`: `/healthz`; "" if there is none */
   readonly subpath: string;
-  /** aborts when the client is gone, and when the server closes */
+  /** aborts when the client disconnects, and when the server closes */
   readonly signal: AbortSignal;
 }
 
 /**
- * Writes the whole answer, or throws before its first byte.
+ * Writes the whole response, or throws before the first byte.
  * Mirrors rest.Connecter and rest.ResourceStreamer in k8s.io/apiserver/pkg/registry/rest/rest.go. @throws StatusError
  */
 export type Connecter = (request: ConnectRequest) => Promise<void>;

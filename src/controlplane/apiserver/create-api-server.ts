@@ -35,20 +35,20 @@ export interface ApiServerDeps {
   readonly connecters: Connecters;
 }
 
-/** The API server while it listens. */
+/** A listening API server. */
 export interface ApiServer {
   readonly port: number;
-  /** Ends watches, lets other answers be finished, closes sockets. Safe to call twice. */
+  /** Ends watches, lets other responses finish and closes sockets. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** Puts the API server together; nothing runs before `listen`. */
+/** Builds the API server; nothing runs before `listen`. */
 export function createApiServer(deps: ApiServerDeps): {
-  /** @param plain also there, without TLS: for a lab's own machine */
+  /** @param plain also listen here without TLS, for a lab on this machine */
   listen(options: ListenOptions, plain?: PlainListenOptions): Promise<ApiServer & { readonly plainPort?: number }>;
 } {
   const closing = new AbortController();
-  // Every watch waits for it, and there may be any number of them.
+  // Every watch listens to this signal, and the number of watches has no limit.
   setMaxListeners(0, closing.signal);
   const requestDeps = requestHandlerDeps(deps, closing.signal);
   return {
@@ -73,7 +73,7 @@ export function createApiServer(deps: ApiServerDeps): {
 /** Mirrors InsecureServingInfo, which upstream had until 1.24 (`--insecure-port`). */
 function unsecured({ auth, trace }: ApiServerDeps): Filters {
   const user = { username: "system:unsecured", groups: ["system:masters", "system:authenticated"] };
-  const how = "it came over plain HTTP, where everybody may do everything";
+  const how = "it came over plain HTTP, where every client has all rights";
   const authenticate = async () => ({ outcome: "authenticated" as const, user, how });
   return new Filters({ authenticator: { authenticate }, authorizer: auth.authorizer, trace });
 }
@@ -115,7 +115,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
   };
 }
 
-/** Loaded when the first document is asked for. */
+/** Loaded with the first request for a document. */
 function openApiSource({ definitions }: Registry): OpenApiSource {
   return {
     async v3(group, version) {

@@ -7,10 +7,10 @@ import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types
 import { groupVersionName } from "./routes.js";
 
 /**
- * The object in a request's body. What the schema does not know goes to the answer's warnings.
+ * Decodes the object in a request's body. Unknown fields become warnings of the response.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go (NegotiateInputSerializer) and the decoding
- * part of create.go and update.go beside it.
+ * part of create.go and update.go.
  * @throws StatusError 400 or 415
  */
 export async function decodeInto(
@@ -25,9 +25,9 @@ export async function decodeInto(
 }
 
 /**
- * The options in the body of a DELETE; an empty body is empty options.
+ * Decodes the options in the body of a DELETE; an empty body means empty options.
  * Mirrors the decoding part of k8s.io/apiserver/pkg/endpoints/handlers/delete.go.
- * @throws StatusError 415, and 500 for what is no DeleteOptions
+ * @throws StatusError 415, and 500 for a body that is not DeleteOptions
  */
 export async function decodeDeleteBody({ request }: Exchange, bytes: Buffer, apiVersion: string): Promise<KubeObject> {
   switch (mediaTypeOf(request.headers["content-type"])) {
@@ -44,7 +44,7 @@ export async function decodeDeleteBody({ request }: Exchange, bytes: Buffer, api
   }
 }
 
-/** A body may leave out what its path says. */
+/** Adds the kind and apiVersion of the path if the body omits either. */
 function withKind(object: KubeObject, { group, version, kind }: KindRef): KubeObject {
   if (object.kind !== undefined && object.apiVersion !== undefined) return object;
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
@@ -71,7 +71,7 @@ async function decodeBody(
   }
 }
 
-/** A body without a type is taken for JSON. */
+/** A body without a Content-Type is decoded as JSON. */
 function mediaTypeOf(contentType: string | undefined): string {
   if (contentType === undefined || contentType === "") return JSON_TYPE;
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();

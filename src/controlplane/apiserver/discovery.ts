@@ -1,17 +1,15 @@
 import type { ResourceDefinition, SubresourceDefinition } from "../registry/definition.js";
 import { type GroupVersion, groupVersionName, type Routes } from "./routes.js";
 
-/**
- * What /api, /apis and the lists of resources say. Mirrors k8s.io/apiserver/pkg/endpoints/discovery.
- */
+/** The contents of /api, /apis and the resource lists. Mirrors k8s.io/apiserver/pkg/endpoints/discovery. */
 export class Discovery {
-  /** @param withSingularNames from v1.27 on the lists say them; before, they are empty */
+  /** @param withSingularNames true from v1.27 on; earlier releases leave the singular names empty */
   constructor(
     readonly routes: Routes,
     readonly withSingularNames: boolean,
   ) {}
 
-  /** @param address host and port that the client reached the server at */
+  /** @param address host and port that the client connected to */
   apiVersions(address: string): unknown {
     return {
       kind: "APIVersions",
@@ -33,13 +31,13 @@ export class Discovery {
     return this.routes.groups.has(group) ? { kind: "APIGroup", apiVersion: "v1", ...this.#group(group) } : undefined;
   }
 
-  /** @returns undefined for what is not served */
+  /** @returns undefined for a group-version that is not served */
   resourceList(group: string, version: string): unknown {
     const found = this.routes.groupVersion(group, version);
     if (found === undefined) return undefined;
     return {
       kind: "APIResourceList",
-      // The core group's list has none: it is older than the rule.
+      // The core group's list has no apiVersion: it is older than that convention.
       ...(group === "" ? {} : { apiVersion: "v1" }),
       groupVersion: groupVersionName(group, version),
       resources: this.#resources(found),

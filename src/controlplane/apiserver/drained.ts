@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../util/clock.js";
 
-/** A client that reads nothing for so long is cut off: what waits for it is memory of all. */
+/** A client that reads nothing for this long is disconnected, because its unsent data occupies shared memory. */
 const MAX_STALLED_MS = 60_000;
 
 /**
- * Waits until the client has read what was written.
- * @param signal the end of the answer, for whatever reason
- * @returns false when it takes too long; true also when the answer is over: the next write shows it
+ * Waits until the client has read the written data.
+ * @param signal aborts at the end of the response, whatever the reason
+ * @returns false on timeout; true also when the response has ended: the next write reports that
  */
 export async function drained(response: ServerResponse, clock: Clock, signal: AbortSignal): Promise<boolean> {
   const waiting = new AbortController();

@@ -9,9 +9,9 @@ import type { RequestInfo } from "./request-info.js";
 /** Mirrors RequestTimeout in k8s.io/apiserver/pkg/server/config.go. */
 export const MAX_REQUEST_MS = 60_000;
 
-/** Made once: an error that an abort makes by itself collects its stack, for each stream that ends. */
-const OVER = new DOMException("the answer is over", "AbortError");
-const LEFT = new DOMException("the client is gone", "AbortError");
+/** Shared instances: an error created per abort would collect a stack trace for each stream that ends. */
+const OVER = new DOMException("the response has ended", "AbortError");
+const LEFT = new DOMException("the client disconnected", "AbortError");
 
 /** A connection whose client asks to switch from HTTP to another protocol. */
 export interface Upgrade {
@@ -20,19 +20,19 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
-/** One request on its way through the filters and handlers, and what its answer must carry. */
+/** One request on its way through filters and handlers, with the settings of its response. */
 export class Exchange {
   readonly warnings: string[] = [];
   /** set by the authentication filter, changed by impersonation */
   user: UserInfo | undefined;
   cacheControl = "no-cache, private";
-  /** its end may still have to be told */
+  /** false while the end of the body may still be unread */
   isBodyRead = false;
-  /** how long the client may take to send its body */
+  /** how long the client has to send its body */
   timeoutMs = MAX_REQUEST_MS;
-  /** refused by a filter, before any handler: upstream marks exactly these answers as not to be sniffed */
+  /** a filter refused the request before any handler ran; upstream adds nosniff to exactly these responses */
   refusedByFilter = false;
-  /** values of Vary, for answers that differ by request headers */
+  /** values of Vary, for responses that depend on request headers */
   vary: readonly string[] = [];
   #abort: AbortController | undefined;
 
@@ -43,7 +43,7 @@ export class Exchange {
     readonly query: URLSearchParams,
     readonly auditId: string,
     readonly clock: Clock,
-    /** the client wants to speak something else on this connection; then nothing but one answer goes over it */
+    /** the client asks for another protocol on this connection, which then carries only one response */
     readonly upgrade?: Upgrade,
   ) {
     if (upgrade === undefined) return;
@@ -63,7 +63,7 @@ export class Exchange {
     return isPretty(this.query, this.request.headers["user-agent"]);
   }
 
-  /** For handlers: who asks, and where warnings go. */
+  /** The request's user and warnings, for handlers. */
   context(): RequestContext {
     if (this.user === undefined) throw new Error("a handler ran before authentication");
     return {
@@ -74,12 +74,12 @@ export class Exchange {
     };
   }
 
-  /** Nobody waits for the answer any more, though the connection may still be open. */
+  /** Aborts because the client no longer waits for the response, even if the connection is still open. */
   clientLeft(): void {
     this.#abort?.abort(LEFT);
   }
 
-  /** Aborts when the answer is over, for whatever reason, or the client has left, or when `closing` does. */
+  /** Aborts when the response ends, the client disconnects or `closing` aborts. */
   abortSignal(closing: AbortSignal): AbortSignal {
     const abort = new AbortController();
     this.#abort = abort;

@@ -1,6 +1,5 @@
 /**
- * What every request passes before it is routed: authentication, impersonation, authorization, in upstream's order.
- *
+ * The filters before routing: authentication, impersonation and authorization, in upstream's order.
  * Mirrors k8s.io/apiserver/pkg/server/config.go (DefaultBuildHandlerChain).
  */
 import type { TLSSocket } from "node:tls";
@@ -25,7 +24,7 @@ const AUTHORIZATION = {
   func: "WithAuthorization",
 };
 
-/** From which `-v` on a terminal shows what the API server decided about each request. */
+/** The `-v` level from which a terminal shows the API server's decision on each request. */
 const LEVEL = 3;
 
 export interface FilterDeps {
@@ -35,7 +34,7 @@ export interface FilterDeps {
 }
 
 export class Filters {
-  /** a connection shows its certificate once; whether it is still good is judged on every request */
+  /** the client certificate of a connection; its validity is checked on every request */
   readonly #certificates = new WeakMap<TLSSocket, Buffer | undefined>();
 
   constructor(readonly deps: FilterDeps) {}
@@ -74,7 +73,7 @@ export class Filters {
     if (this.deps.trace.wants(LEVEL)) {
       const what = `${attributes.verb} ${attributes.path}`;
       const unsaid = decision.allowed
-        ? "of the group system:masters, which is asked nothing"
+        ? "the user is in the group system:masters, which has all rights"
         : "no authorizer allows it";
       const why = decision.reason === "" ? unsaid : decision.reason;
       this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, why, AUTHORIZATION, exchange.auditId);
@@ -82,7 +81,7 @@ export class Filters {
     if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason);
   }
 
-  /** Every request passes here: what nobody keeps is not made. */
+  /** Every request passes here, so decisions are only built for a trace that keeps them. */
   #decide(what: string, why: string, upstream: typeof AUTHENTICATION, auditId: string): void {
     if (!this.deps.trace.wants(LEVEL)) return;
     this.deps.trace.emit({ kind: "decision", what, why, upstream, auditId }, { actor: "apiserver", level: LEVEL });

@@ -18,7 +18,7 @@ export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
 
 const NO_QUERY = new URLSearchParams();
 
-/** From a request to its complete answer; never rejects. */
+/** Handles a request up to its complete response; never rejects. */
 export async function handleRequest(
   deps: RequestHandlerDeps,
   request: IncomingMessage,
@@ -50,7 +50,7 @@ export async function handleRequest(
   }
 }
 
-/** As long as an honest client's is; also in the facts of the trace. */
+/** The client's audit ID, cut to 64 characters, or a new one. The trace records it, too. */
 function auditIdOf(request: IncomingMessage, random: Random): string {
   const sent = request.headers["audit-id"];
   return typeof sent === "string" && sent !== "" ? sent.slice(0, 64) : random.uuid();
@@ -58,11 +58,11 @@ function auditIdOf(request: IncomingMessage, random: Random): string {
 
 async function answerError(deps: RequestHandlerDeps, exchange: Exchange, error: unknown): Promise<void> {
   const { response } = exchange;
-  if (response.destroyed) return; // the client is gone: nobody reads an answer
+  if (response.destroyed) return; // the client has disconnected, so there is no response to write
   const status = asStatusError(error);
   if (!(error instanceof StatusError)) reportBug(deps.trace, exchange, error);
   if (response.headersSent) {
-    response.destroy(); // the client sees a broken answer instead of one that only looks complete
+    response.destroy(); // The client sees a broken response instead of one that looks complete.
     return;
   }
   const isForbidden = status.code === 403 && exchange.refusedByFilter;
@@ -75,7 +75,7 @@ function reportBug(trace: Trace, exchange: Exchange, error: unknown): void {
   trace.emit({ kind: "error", message }, { actor: "apiserver", level: 0 });
 }
 
-/** Mirrors what Go's net/http says to a request that it cannot parse. */
+/** Mirrors the response of Go's net/http to a request that it cannot parse. */
 function refuse(response: ServerResponse): void {
   response.writeHead(400, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
   response.end("400 Bad Request");

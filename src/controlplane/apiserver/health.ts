@@ -3,7 +3,7 @@ import { writeBody, writePageNotFound, writeText } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
 interface ServerCheck extends HealthCheck {
-  /** only /readyz runs it */
+  /** only /readyz runs this check */
   readonly readyOnly?: boolean;
 }
 
@@ -29,10 +29,10 @@ const HOOKS_OF_SERVER = [
 const HOOKS_AFTER_REGISTRATION = ["apiservice-openapi-controller", "apiservice-openapiv3-controller"];
 
 /**
- * The checks of a kube-apiserver v1.25, with their names and in their order, for clients that read them.
- *
- * Differs: `etcd` asks the storage that stands in for etcd and `shutdown` fails while the server closes; the hooks are of
- * parts that do not exist here or are done before the server listens, so they always pass.
+ * The checks of a kube-apiserver v1.25, with the same names and order, for clients that parse them.
+ * Differs: `etcd` checks the storage that replaces etcd, and `shutdown` fails while the server closes. The hooks always
+ * pass:
+ * they belong to parts that do not exist here or that finish before the server listens.
  */
 export function healthChecks(checks: { storage(): Promise<void>; shutdown(): Promise<void> }): ServerCheck[] {
   return [
@@ -67,7 +67,7 @@ export class Health {
     ]);
   }
 
-  /** @returns false when the path belongs to no health endpoint */
+  /** @returns false when the path is not a health endpoint */
   async answer(exchange: Exchange): Promise<boolean> {
     const [, name = "", ...rest] = exchange.info.path.split("/");
     const endpoint = ENDPOINTS.find((one) => one === name);

@@ -8,19 +8,18 @@ const SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:";
 const AUTHENTICATED = "system:authenticated";
 const UNAUTHENTICATED = "system:unauthenticated";
 
-/** Whether a request asks for it at all, which hardly any does. */
+/** Reports whether a request asks for impersonation; most do not. */
 export function isImpersonating(headers: IncomingHttpHeaders): boolean {
   for (const name in headers) if (name.startsWith("impersonate-")) return true;
   return false;
 }
 
 /**
- * The user that a request wants to act as (`kubectl --as`), once the asking user is found to be allowed to.
+ * The user that a request impersonates (`kubectl --as`), after checking that the authenticated user is allowed to.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/filters/impersonation.go (WithImpersonation).
- *
- * @returns undefined when no impersonation is asked for
- * @throws StatusError 403 when the user may not act as that one
+ * @returns undefined when the request does not impersonate
+ * @throws StatusError 403 when the authenticated user is not allowed to impersonate this user
  */
 export async function impersonate(
   headers: IncomingHttpHeaders,
@@ -48,7 +47,7 @@ type Subject = Pick<AuthorizationAttributes, "apiGroup" | "resource" | "subresou
 
 interface Impersonation {
   readonly user: UserInfo;
-  /** each must be allowed */
+  /** each of these must be allowed */
   readonly subjects: readonly Subject[];
 }
 
@@ -132,6 +131,6 @@ function unescapeKey(key: string): string {
   try {
     return decodeURIComponent(key);
   } catch {
-    return key; // as upstream: what cannot be decoded is taken as it is
+    return key; // Like upstream, keeps a value that cannot be decoded.
   }
 }

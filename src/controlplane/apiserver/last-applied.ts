@@ -2,13 +2,13 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { isRecord } from "../../util/records.js";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
-/** The manager whose client also applies in its own way, with the annotation. */
+/** The field manager of `kubectl apply --server-side`, whose client also knows the annotation. */
 const KUBECTL = "kubectl";
 
 /**
- * What kubectl applied by the server is written where `kubectl apply` of old looks for it, so that one may change back
- * and forth between the two. Only for objects that have the annotation already.
- *
+ * Copies a server-side apply into the annotation of client-side `kubectl apply`, so that users can switch between the
+ * two.
+ * Only for objects that already have the annotation.
  * Mirrors k8s.io/apimachinery/pkg/util/managedfields/lastappliedupdater.go (Apply).
  */
 export function syncLastApplied(object: KubeObject, applied: unknown, manager: string): KubeObject {
@@ -19,7 +19,7 @@ export function syncLastApplied(object: KubeObject, applied: unknown, manager: s
   return { ...object, metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: text } } };
 }
 
-/** The annotation does not hold itself. Mirrors buildLastApplied. */
+/** The annotation does not contain itself. Mirrors buildLastApplied. */
 function withoutItself(applied: unknown): unknown {
   if (!isRecord(applied) || !isRecord(applied["metadata"]) || !isRecord(applied["metadata"]["annotations"]))
     return applied;
@@ -27,7 +27,7 @@ function withoutItself(applied: unknown): unknown {
   return { ...applied, metadata: { ...applied["metadata"], annotations } };
 }
 
-/** JSON as Go's encoder writes maps: keys sorted, and nothing in it that HTML could misread. */
+/** Encodes maps as Go's JSON encoder does: keys sorted, HTML characters escaped. */
 function goJson(value: unknown): string {
   const sorted = JSON.stringify(value, (_, inner: unknown) =>
     isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,

@@ -6,12 +6,12 @@ import type { Exchange } from "./exchange.js";
 import { JSON_TYPE } from "./media-types.js";
 import type { ListText } from "./serialize.js";
 
-/** A longer list goes out piece by piece, so that its text is never in memory as a whole, however many ask for it. */
+/** Longer lists are written in pieces, so that memory never holds their whole text once per reader. */
 const PIECE_BYTES = 256 * 1024;
-/** So many pieces wait for the next list. */
+/** The number of buffers kept for the next list. */
 const MAX_FREE_PIECES = 16;
 
-/** Writes lists as compact JSON. The items are those of one moment: that others write meanwhile changes nothing. */
+/** Writes lists as compact JSON. The items belong to one revision; concurrent writes do not change them. */
 export class ListWriter {
   readonly #free: Buffer[] = [];
 
@@ -36,7 +36,7 @@ export class ListWriter {
     }
   }
 
-  /** @returns false when the client is gone, or reads nothing */
+  /** @returns false when the client disconnected or stopped reading */
   async #writeParts(response: ServerResponse, parts: readonly Buffer[], gone: AbortSignal): Promise<boolean> {
     let piece = this.#piece();
     let used = 0;
@@ -51,7 +51,7 @@ export class ListWriter {
         used = 0;
         if (mustWait && !(await drained(response, this.clock, gone))) return false;
         if (gone.aborted) return false;
-        // What was taken without waiting is still on its way, and must not be written over.
+        // Node may still be sending this buffer, so it cannot be reused.
         if (!mustWait) piece = this.#piece();
       }
     }

@@ -1,10 +1,10 @@
 /**
- * What an Accept header asks for.
+ * Negotiates the media type of a response from the Accept header.
  *
- * Mirrors two layers of upstream that answer differently: go-restful, which compares whole media types before the handler
- * runs (`application/*` is nothing it knows), and k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
+ * Mirrors two layers of upstream with different rules: go-restful, which compares whole media types before the handler
+ * runs (it does not understand `application/*`), and k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go
  * (NegotiateMediaTypeOptions), which understands `as=Table` and quality values.
- * Differs: who accepts protobuf and JSON is answered in JSON, whichever comes first; watches are always JSON.
+ * Differs: clients that accept both protobuf and JSON get JSON, regardless of the order; watches are always JSON.
  */
 import { type StatusError, statusError } from "../../apimachinery/errors.js";
 
@@ -12,7 +12,7 @@ export const JSON_TYPE = "application/json";
 export const YAML_TYPE = "application/yaml";
 export const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
 
-/** As what an object is shown. */
+/** The form in which an object is returned. */
 export type Transform = "" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
 
 export interface Representation {
@@ -34,7 +34,7 @@ export const OBJECT_TYPES = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE];
 const WATCH_TYPES = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_TYPE};stream=watch`];
 export const LIST_TYPES = [...OBJECT_TYPES, ...WATCH_TYPES];
 
-/** go-restful's verdict, before a handler runs. @throws StatusError 406 */
+/** go-restful's check, before a handler runs. @throws StatusError 406 */
 export function requireAcceptable(accept: string | undefined, produces: readonly string[]): void {
   if (accept === undefined || accept === "" || accept === "*/*" || accept === JSON_TYPE) return;
   for (const clause of accept.split(",")) {
@@ -50,7 +50,7 @@ export function requireAcceptable(accept: string | undefined, produces: readonly
   );
 }
 
-/** The handler's verdict. @throws StatusError 406 */
+/** The handler's own check. @throws StatusError 406 */
 export function negotiate(accept: string | undefined, kind: "object" | "watch"): Representation {
   const found = negotiateOrUndefined(accept, kind);
   if (found !== undefined) return found;
@@ -63,11 +63,11 @@ function notAcceptable(types: readonly string[]): StatusError {
 
 const PLAIN: Representation = { mediaType: JSON_TYPE, as: "", asVersion: "v1", pretty: false };
 
-/** Accept headers repeat: those of kubectl and of the clients of one process are read once. */
+/** Parsed Accept headers by text: kubectl and the clients of one process repeat the same few. */
 const known = new Map<string, Representation | undefined>();
 const MAX_KNOWN = 64;
 
-/** For errors, which nobody refuses to read: plain JSON when nothing fits. */
+/** Like `negotiate`, for errors: falls back to plain JSON when nothing matches. */
 export function negotiateForError(accept: string | undefined): Representation {
   if (accept === undefined || accept === JSON_TYPE) return PLAIN;
   const plain = parseAccept(accept).filter((clause) => clause.params.get("as") === undefined);
@@ -107,7 +107,7 @@ function mediaTypeOf({ type, subtype }: Clause): Representation["mediaType"] | u
   return subtype === "yaml" ? YAML_TYPE : undefined;
 }
 
-/** Clauses by falling quality, otherwise as sent. Mirrors goautoneg's ParseAccept. */
+/** Clauses by descending quality, otherwise in the order sent. Mirrors goautoneg's ParseAccept. */
 function parseAccept(header: string): Clause[] {
   const clauses: Clause[] = [];
   for (const part of header.split(",")) {
@@ -126,7 +126,7 @@ function parseAccept(header: string): Clause[] {
 }
 
 /**
- * Whether JSON comes indented: asked for, or read by a person.
+ * Reports whether JSON is indented: on request, or for browsers, curl and wget.
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go (isPrettyPrint).
  */
 export function isPretty(query: URLSearchParams, userAgent: string | undefined): boolean {

@@ -1,6 +1,6 @@
 import { memoryUsage } from "node:process";
 
-/** What /metrics counts. Names as upstream's, in the text format of Prometheus. */
+/** The counters behind /metrics, with upstream's names, in the Prometheus text format. */
 export class Metrics {
   readonly #requests = new Map<string, number>();
   #inFlight = 0;
@@ -27,7 +27,7 @@ export class Metrics {
   /** @param objects how many objects are stored, by resource */
   render(objects: ReadonlyMap<string, number>): string {
     const lines = [
-      "# HELP apiserver_current_inflight_requests Requests that are being answered.",
+      "# HELP apiserver_current_inflight_requests Requests in progress.",
       "# TYPE apiserver_current_inflight_requests gauge",
       `apiserver_current_inflight_requests ${this.#inFlight}`,
       "# HELP apiserver_longrunning_requests Open watches.",

@@ -4,11 +4,11 @@ import { commonHeaders, writeBody } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 import { groupVersionName, type Routes } from "./routes.js";
 
-/** Makes the documents. */
+/** Builds the documents. */
 export interface OpenApiSource {
   /** the OpenAPI v3 document of one group-version */
   v3(group: string, version: string): Promise<unknown>;
-  /** the OpenAPI v2 document of all, also as the protobuf message that kubectl asks for */
+  /** the OpenAPI v2 document of all groups, also as the protobuf message that kubectl requests */
   v2(info: {
     readonly title: string;
     readonly version: string;
@@ -25,7 +25,7 @@ const INDEX_PATH = "/openapi/v3";
 const YEAR_MS = 365 * 24 * 3_600_000;
 
 /**
- * /openapi/v3: an index and a document per group-version; /openapi/v2: all in one. Made when first asked for.
+ * /openapi/v3: an index and a document per group-version; /openapi/v2: one document for all. Built on first request.
  *
  * Mirrors k8s.io/kube-openapi/pkg/handler3/handler.go and .../pkg/handler/handler.go.
  */
@@ -43,7 +43,7 @@ export class OpenApi {
     this.#startedAt = new Date(clock.now()).toUTCString();
   }
 
-  /** @returns false when the path is none of OpenAPI's */
+  /** @returns false when the path is not an OpenAPI path */
   async answer(exchange: Exchange): Promise<boolean> {
     const { path } = exchange.info;
     if (path === "/openapi/v2") await this.#sendV2(exchange);
@@ -74,7 +74,7 @@ export class OpenApi {
     const asked = exchange.query.get("hash") ?? "";
     if (asked !== "" && asked !== hash) return redirect(exchange, `${INDEX_PATH}/${name}?hash=${hash}`);
     if (asked !== "") {
-      // What has its hash in its address never changes: kubectl keeps it on disk and does not ask again.
+      // A document whose URL contains its hash never changes: kubectl caches it on disk and does not request it again.
       exchange.cacheControl = "public, immutable";
       exchange.vary = ["Accept"];
     }
@@ -126,7 +126,7 @@ export class OpenApi {
   }
 }
 
-/** The document has changed since its address was learnt. */
+/** The document has changed since the client read its URL from the index. */
 function redirect(exchange: Exchange, location: string): Promise<void> {
   return writeBody(exchange, 301, "", undefined, { headers: ["Location", location] });
 }

@@ -1,5 +1,5 @@
 /**
- * Query parameters of reads and writes, checked as upstream does; how those of lists fit together is the store's to say.
+ * Query parameters of reads and writes, validated like upstream. The store validates combinations of list parameters.
  *
  * Mirrors k8s.io/apimachinery/pkg/apis/meta/v1 (conversion.go) and .../meta/v1/validation/validation.go.
  */
@@ -53,7 +53,7 @@ const DEFAULT_WRITE: WriteOptions = { dryRun: false, fieldValidation: "Warn", fi
 const FIELD_VALIDATIONS = ["", "Ignore", "Strict", "Warn"];
 const MAX_FIELD_MANAGER_LENGTH = 128;
 
-/** @param kind whose options these are, for texts: `CreateOptions` @throws StatusError 422 */
+/** @param kind the options kind, for messages: `CreateOptions` @throws StatusError 422 */
 export function writeOptions(query: URLSearchParams, kind: string, isApply = false): WriteOptions {
   if (query.size === 0 && !isApply) return DEFAULT_WRITE;
   const dryRun = query.getAll("dryRun").filter((one) => one !== "");
@@ -85,7 +85,7 @@ export function writeOptions(query: URLSearchParams, kind: string, isApply = fal
   };
 }
 
-/** Also for what a DELETE's body says. */
+/** Used for the body of a DELETE, too. */
 export function dryRunProblems(dryRun: readonly string[]): FieldError[] {
   if (dryRun.every((one) => one === "All")) return [];
   const value = `[]string{${dryRun.map(quoted).join(", ")}}`;
@@ -109,12 +109,12 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 };
-/** Requests that go on for as long as their client likes. */
+/** Long-running requests, which have no time limit. */
 const LONG_RUNNING_VERBS = ["watch", "proxy"];
 const LONG_RUNNING_SUBRESOURCES = ["attach", "exec", "log", "portforward", "proxy"];
 
 /**
- * How long a request may take: `?timeout=5s` shortens it.
+ * The time limit of a request: `?timeout=5s` shortens it.
  * Mirrors k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go (WithRequestDeadline). @throws StatusError 400
  */
 export function requestTimeoutMs({ verb, subresource }: RequestInfo, query: URLSearchParams): number {

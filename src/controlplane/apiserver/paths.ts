@@ -1,4 +1,4 @@
-/** Everything that is no resource: discovery, health, version, OpenAPI, metrics, the issuer's documents. */
+/** Non-resource paths: discovery, health, version, OpenAPI, metrics, the issuer's documents. */
 import { methodNotAllowed, resourceNotServed } from "../../apimachinery/errors.js";
 import type { AggregatedDiscovery } from "./aggregated-discovery.js";
 import { commonHeaders, writeBody, writePageNotFound, writeValue } from "./answer.js";
@@ -17,11 +17,11 @@ export interface PathDeps {
   readonly openApi: OpenApi;
   readonly version: unknown;
   metrics(): Promise<string>;
-  /** public keys that service account tokens can be checked with; absent: not served */
+  /** public keys that verify service account tokens; absent: not served */
   readonly issuer?: { openIdConfiguration(serverUrl: string): Promise<unknown>; jwks(): Promise<unknown> };
 }
 
-/** Answers a request for a path that names no resource. */
+/** Handles a request for a path that names no resource. */
 export async function answerPath(deps: PathDeps, exchange: Exchange): Promise<void> {
   const { path } = exchange.info;
   if (await deps.health.answer(exchange)) return;
@@ -67,13 +67,13 @@ async function lists(deps: PathDeps, exchange: Exchange): Promise<void> {
   return notFound(deps, exchange);
 }
 
-/** Inside what is served a Status, outside a text. Mirrors k8s.io/apiserver/pkg/server/handler.go (director.ServeHTTP). */
+/** Status below served groups, text elsewhere. Mirrors k8s.io/apiserver/pkg/server/handler.go (director.ServeHTTP). */
 export async function notFound(deps: Pick<PathDeps, "routes">, exchange: Exchange): Promise<void> {
   if (deps.routes.isServed(exchange.info.path)) throw resourceNotServed();
   await writePageNotFound(exchange);
 }
 
-/** @param isRestful some paths are go-restful's and refuse an Accept header with its text, others with the handler's */
+/** @param isRestful some paths belong to go-restful, whose text for a refused Accept header differs from the handler's */
 async function discovery(exchange: Exchange, value: unknown, isRestful: boolean): Promise<void> {
   if (isRestful) requireAcceptable(exchange.accept, OBJECT_TYPES);
   const { mediaType, as } = negotiate(plainOnly(exchange.accept), "object");
@@ -81,7 +81,7 @@ async function discovery(exchange: Exchange, value: unknown, isRestful: boolean)
   await writeValue(exchange, 200, value, { mediaType });
 }
 
-/** @returns whether that was asked for, and answered */
+/** @returns whether the client asked for aggregated discovery and got it */
 async function aggregated(deps: PathDeps, exchange: Exchange, core: boolean): Promise<boolean> {
   const list = deps.aggregated.list(exchange.accept, core);
   if (list === undefined) return false;
@@ -95,14 +95,14 @@ async function aggregated(deps: PathDeps, exchange: Exchange, core: boolean): Pr
   return true;
 }
 
-/** Lists of resources have no tables: clauses that ask for another form are as good as absent. */
+/** Resource lists have no table form, so clauses that ask for another form are ignored. */
 function plainOnly(accept: string | undefined): string | undefined {
   if (accept === undefined || !accept.includes("as=")) return accept;
   const plain = accept.split(",").filter((clause) => !/;\s*as=/.test(clause));
   return plain.length === 0 ? "none/none" : plain.join(",");
 }
 
-/** Always indented: upstream writes it without asking who reads. */
+/** Always indented, like upstream, whichever client asks. */
 async function version(deps: PathDeps, exchange: Exchange): Promise<void> {
   requireGet(exchange);
   requireAcceptable(exchange.accept, [JSON_TYPE]);
@@ -122,7 +122,7 @@ async function keys(deps: PathDeps, exchange: Exchange): Promise<void> {
   await writePublic(exchange, JSON.stringify(await deps.issuer.jwks()), "application/jwk-set+json");
 }
 
-/** The only answers that may be cached: relying parties fetch them often. */
+/** Only these responses are cacheable: relying parties fetch them often. */
 function writePublic(exchange: Exchange, body: string, contentType: string): Promise<void> {
   exchange.cacheControl = "public, max-age=3600";
   return writeBody(exchange, 200, body, contentType);

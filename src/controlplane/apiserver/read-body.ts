@@ -2,19 +2,19 @@ import type { IncomingMessage } from "node:http";
 import { type StatusError, statusError } from "../../apimachinery/errors.js";
 import type { Exchange } from "./exchange.js";
 
-/** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: etcd's own limit times two. */
+/** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: twice etcd's own limit. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 /**
- * The whole body of a request.
- * @throws StatusError 413 when it is longer than the limit, 504 when it takes too long; an Error when the client goes away
+ * Reads the whole body of a request.
+ * @throws StatusError 413 when it exceeds the limit, 504 on timeout; an Error when the client disconnects
  */
 export async function readBody(exchange: Exchange, maxBytes: number = MAX_BODY_BYTES): Promise<Buffer> {
   const { request } = exchange;
   const declared = request.headers["content-length"];
   if (declared === "0" || (declared === undefined && request.headers["transfer-encoding"] === undefined)) return EMPTY;
   if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
-  // Most bodies come with their head, and are here before their end is told.
+  // Most bodies arrive together with their headers.
   const isHere = request.complete || request.readableLength === Number(declared);
   const body = isHere && request.readableLength <= maxBytes ? readNow(request) : await readInTime(exchange, maxBytes);
   exchange.isBodyRead = true;
@@ -39,7 +39,7 @@ async function readInTime({ request, clock, timeoutMs }: Exchange, maxBytes: num
   }
 }
 
-/** @param over nobody waits for the body any more */
+/** @param over aborts when the caller stops waiting for the body */
 function collect(request: IncomingMessage, maxBytes: number, over: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -50,7 +50,7 @@ function collect(request: IncomingMessage, maxBytes: number, over: AbortSignal):
       if (length > maxBytes) reject(tooLarge(maxBytes));
     };
     const end = () => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks, length));
-    const leave = () => reject(new Error("the client went away in the middle of its request"));
+    const leave = () => reject(new Error("the client disconnected during its request"));
     request.on("data", take).once("end", end).once("error", reject).once("aborted", leave);
     over.addEventListener(
       "abort",
@@ -74,14 +74,14 @@ function tookTooLong(): StatusError {
   return statusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {});
 }
 
-/** So much of a body that nobody reads is taken off the wire before the answer, so that its sender gets to read that. */
+/** The server reads up to this much of an unwanted body before it responds, so that the client reads the response. */
 const MAX_DISCARDED_BYTES = 2 * MAX_BODY_BYTES;
 /** Mirrors rstAvoidanceDelay in Go's net/http. */
 const MAX_DISCARDING_MS = 500;
 
 /**
- * Throws the rest of a body away.
- * @returns false when there is too much of it, or it comes too slowly: then the connection cannot be used again
+ * Reads and drops the rest of a body.
+ * @returns false when it is too long or too slow; the connection cannot be used again then
  */
 export function discardBody({ request, clock }: Exchange): Promise<boolean> {
   if (request.destroyed || Number(request.headers["content-length"] ?? 0) > MAX_DISCARDED_BYTES) {
@@ -106,7 +106,7 @@ export function discardBody({ request, clock }: Exchange): Promise<boolean> {
       .once("error", give)
       .once("aborted", give);
     clock.sleep(MAX_DISCARDING_MS, waiting.signal).then(give, () => {
-      // The wait is over before its time: done says why.
+      // The wait was aborted: done has the result.
     });
   });
 }

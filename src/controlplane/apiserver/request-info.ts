@@ -1,5 +1,5 @@
 /**
- * What a request asks for, read off its method and path alone: authorization needs it before anything is looked up.
+ * The attributes of a request, from its method and path alone: authorization needs them before any lookup.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/request/requestinfo.go (NewRequestInfo).
  */
@@ -17,7 +17,7 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** path segments from the resource on: `["nodes", "n1", "status"]` */
+  /** path segments, starting with the resource: `["nodes", "n1", "status"]` */
   readonly parts: readonly string[];
   /** the old `/api/v1/watch/...` form */
   readonly isWatchPath: boolean;
@@ -34,11 +34,11 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** After these, `/namespaces/<name>/<word>` is still about the namespace itself. */
+/** With these, `/namespaces/<name>/<word>` is a subresource of the namespace itself. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
 /**
- * Path and query of a request target, also of one in absolute form (`https://host/path`).
+ * Path and query of a request target, also in absolute form (`https://host/path`).
  * @returns undefined when the path cannot be decoded
  */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } | undefined {
@@ -57,7 +57,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
   return decoded === undefined ? undefined : { path: decoded, query };
 }
 
-/** What is no UTF-8 is a name that nothing has; only a percent sign without its digits makes no path at all. */
+/** Invalid UTF-8 becomes a name that matches nothing; only a percent sign without two digits makes the path invalid. */
 function percentDecoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
@@ -112,11 +112,11 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
   };
 }
 
-/** The namespace, whether it is a prefix of the path, and the segments from the resource on. */
+/** The namespace, whether it is a prefix of the path, and the segments starting with the resource. */
 function namespaceOf(parts: string[]): [namespace: string, inNamespace: boolean, about: string[]] {
   if (parts[0] !== "namespaces" || parts.length < 2) return ["", false, parts];
   const namespace = parts[1] ?? "";
-  // The namespace itself is asked for: it counts as its own namespace.
+  // A request for the namespace itself: the namespace is also its scope.
   if (parts.length === 2 || NAMESPACE_SUBRESOURCES.has(parts[2] ?? "")) return [namespace, false, parts];
   return [namespace, true, parts.slice(2)];
 }
@@ -147,7 +147,7 @@ function splitPath(path: string): string[] {
   return start === end ? [] : path.slice(start, end).split("/");
 }
 
-/** Upstream's reading of a boolean parameter: present and neither `false` nor `0`; also `watch=` and `watch=yes`. */
+/** Upstream's reading of a boolean parameter: true if present (`watch=`, `watch=yes`) and neither `false` nor `0`. */
 export function isTrue(query: URLSearchParams, parameter: string): boolean {
   const value = query.get(parameter);
   if (value === null) return false;
@@ -159,7 +159,7 @@ function isWatch(query: URLSearchParams): boolean {
   return query.size > 0 && isTrue(query, "watch");
 }
 
-/** A list with `fieldSelector=metadata.name=x` counts as a request for x: that is how a node may watch one secret. */
+/** A list with `fieldSelector=metadata.name=x` counts as a request for x, which lets a node watch a single secret. */
 function nameInFieldSelector(query: URLSearchParams): string | undefined {
   const selector = query.size === 0 ? null : query.get("fieldSelector");
   if (selector === null) return undefined;

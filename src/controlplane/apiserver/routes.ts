@@ -3,15 +3,15 @@ import type { ResourceDefinition, SubresourceDefinition } from "../registry/defi
 import type { Registry } from "../registry/registry.js";
 import type { RequestInfo } from "./request-info.js";
 
-/** One resource as paths reach it. */
+/** One resource as it appears in paths. */
 export interface Route {
   readonly definition: ResourceDefinition;
-  /** as `Registry.store` and the special handlers name it: `pods`, `leases.coordination.k8s.io` */
+  /** the name in `Registry.store` and in the special handlers: `pods`, `leases.coordination.k8s.io` */
   readonly qualified: string;
   readonly subresources: ReadonlyMap<string, SubresourceDefinition>;
 }
 
-/** Where a request goes once its path was understood. */
+/** The target of a parsed request path. */
 export interface Target {
   readonly route: Route;
   readonly subresource: SubresourceDefinition | undefined;
@@ -28,7 +28,7 @@ export interface GroupVersion {
   readonly routes: ReadonlyMap<string, Route>;
 }
 
-/** Upstream's order of groups in /apis: by priority of their APIService. Others follow, by name. */
+/** Upstream's order of groups in /apis, by the priority of their APIService. Other groups follow by name. */
 const GROUP_ORDER = [
   "apiregistration.k8s.io",
   "apps",
@@ -51,7 +51,7 @@ const GROUP_ORDER = [
   "flowcontrol.apiserver.k8s.io",
 ];
 
-/** All resource paths, made from the table of resources. Mirrors k8s.io/apiserver/pkg/endpoints/installer.go. */
+/** All resource paths, built from the table of resources. Mirrors k8s.io/apiserver/pkg/endpoints/installer.go. */
 export class Routes {
   readonly #groupVersions = new Map<string, GroupVersion>();
   /** named groups in the order of /apis, with their versions, preferred first */
@@ -77,7 +77,7 @@ export class Routes {
     return [...this.#groupVersions.values()];
   }
 
-  /** @throws StatusError 404 for what is not served, 405 for a method that the path does not take */
+  /** @throws StatusError 404 for a path that is not served, 405 for a method that the path does not support */
   resolve(info: RequestInfo, method: string): Target {
     const route = this.groupVersion(info.apiGroup, info.apiVersion)?.routes.get(info.resource);
     if (route === undefined) throw resourceNotServed();
@@ -95,7 +95,7 @@ export class Routes {
     };
   }
 
-  /** Whether a path that led nowhere lies below something that is served: then the answer is a Status, not a text. */
+  /** Reports whether an unknown path is below a served one: the error is then a Status, not plain text. */
   isServed(path: string): boolean {
     if (path === "/api" || path.startsWith("/api/") || path.startsWith("/version/")) return true;
     const group = /^\/apis\/([^/]+)/.exec(path)?.[1];
@@ -144,7 +144,7 @@ function takesMethod(
   if (info.isWatchPath) return method === "GET" && definition.verbs.includes("watch");
   if (subresource !== undefined) return has(subresource.verbs, SUBRESOURCE_METHODS[method]);
   if (info.parts.length > 1) return has(definition.verbs, OBJECT_METHODS[method]);
-  // Across all namespaces one can only list and watch.
+  // A request across all namespaces can only list and watch.
   if (definition.namespaced && !info.inNamespace && method !== "GET") return false;
   return has(definition.verbs, COLLECTION_METHODS[method]);
 }

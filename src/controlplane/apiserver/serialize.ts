@@ -1,27 +1,27 @@
 /**
- * JSON of objects, made once per object however many readers, lists and watchers ask for it.
+ * Caches the JSON of objects, so that each is encoded once for all readers, lists and watchers.
  *
- * Stored objects never change, so their text can be kept beside them. A list shows its items without kind and apiVersion,
- * everything else shows them first: the text that is kept is that of a list.
+ * Stored objects never change, so their text can be cached. Items of a list omit kind and apiVersion, which come first
+ * everywhere else; the cache holds the text for lists.
  */
 import type { KubeList, KubeObject, WatchEventType } from "../../apimachinery/api/meta.js";
 
 interface CachedText {
-  /** `{"metadata":{...},"spec":{...}}`: all but kind and apiVersion */
+  /** `{"metadata":{...},"spec":{...}}`: all fields but kind and apiVersion */
   readonly item: Buffer;
-  /** whole lines of a watch, by event type: many watchers share one buffer */
+  /** complete lines of a watch by event type: watchers share one buffer */
   lines?: Map<WatchEventType, Buffer>;
 }
 
-/** The text of a list, in parts that are written one after the other. */
+/** The text of a list in parts, to be written in order. */
 export interface ListText {
   readonly parts: readonly Buffer[];
   readonly bytes: number;
 }
 
 /**
- * When texts of so many bytes were made since the last turn, those that nobody asked for in the turn before are forgotten:
- * the present is listed and watched, superseded versions only wait for a watch that resumes.
+ * After this many bytes of new text a turn ends: texts that were not used during the previous turn are dropped.
+ * Current objects are listed and watched often; superseded versions only serve watches that resume.
  */
 const TURN_BYTES = 8 * 1024 * 1024;
 
@@ -29,7 +29,7 @@ const COMMA = Buffer.from(",");
 const LINE_FEED = Buffer.from("\n");
 const END_OF_LIST = Buffer.from("]}\n");
 
-/** An encoder belongs to one server, and what it keeps goes with it. */
+/** Each server has its own instance, which holds the cache. */
 export class Serializer {
   #recent = new WeakMap<KubeObject, CachedText>();
   #older = new WeakMap<KubeObject, CachedText>();
@@ -39,8 +39,8 @@ export class Serializer {
   constructor(readonly turnBytes = TURN_BYTES) {}
 
   /**
-   * Compact, with the line feed at the end.
-   * @param isWritten the answer to a write: if others ask for the object, they do so through a watch or a list
+   * Compact, ending with a line feed.
+   * @param isWritten for the response to a write: the text is not cached, because later readers use a watch or a list
    */
   object(object: KubeObject, isWritten = false): Buffer | string {
     const head = this.#head(object);
@@ -49,7 +49,7 @@ export class Serializer {
     return Buffer.concat([Buffer.from(head), this.#text(object).item.subarray(1), LINE_FEED]);
   }
 
-  /** compact, with the line feed at the end */
+  /** Compact, ending with a line feed. */
   list(list: KubeList): ListText {
     const { kind, apiVersion, metadata } = list;
     const top = Buffer.from(`${JSON.stringify({ kind, apiVersion, metadata }).slice(0, -1)},"items":[`);
@@ -65,7 +65,7 @@ export class Serializer {
     return { parts, bytes: bytes + Math.max(0, list.items.length - 1) };
   }
 
-  /** One line of a watch, with its line feed. */
+  /** One line of a watch, ending with a line feed. */
   event(type: WatchEventType, object: KubeObject): Buffer {
     const cached = this.#text(object);
     cached.lines ??= new Map();
@@ -104,14 +104,14 @@ export class Serializer {
   }
 }
 
-/** Memory of its own: a slice of Node's pool would keep the pool's other slices, long forgotten, in memory. */
+/** A buffer of its own: a slice of Node's pool would keep the whole pool in memory. */
 function unpooled(text: string): Buffer {
   const buffer = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   buffer.write(text);
   return buffer;
 }
 
-/** Most objects have kind and apiVersion first: then their text is made in one go. */
+/** Most objects start with kind and apiVersion and are encoded in one step. */
 function wholeText(object: KubeObject, head: string): string {
   const text = JSON.stringify(object);
   return text.startsWith(head) ? text : `${head}${itemTextAnyway(object).slice(1)}`;

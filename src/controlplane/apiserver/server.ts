@@ -6,7 +6,7 @@ import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 
 /** Where to listen without TLS. */
 export interface PlainListenOptions {
-  /** a loopback address: every client there may do everything */
+  /** a loopback address, because every client there has all rights */
   readonly host: "127.0.0.1";
   readonly port: number;
   readonly timeouts?: Partial<Timeouts>;
@@ -18,37 +18,37 @@ export interface ListenOptions {
   /** PEM; the certificate is for `host` */
   readonly servingCertificatePem: string;
   readonly servingKeyPem: string;
-  /** the CA that the server names to clients */
+  /** the CA that the server names to clients during the handshake */
   readonly clientCaPem: string;
   readonly timeouts?: Partial<Timeouts>;
 }
 
 /** Wall-clock ms, as upstream's server has them. */
 export interface Timeouts {
-  /** for the TLS handshake, and for each request's head */
+  /** for the TLS handshake, and for the headers of each request */
   readonly headersMs: number;
-  /** a request's head and body, where its handler does not read it: those that do have their own, shorter time */
+  /** for headers and body if the handler does not read the body; handlers that do use a shorter limit */
   readonly requestMs: number;
   readonly idleMs: number;
 }
 
 /** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout). */
 const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 90_000, idleMs: 90_000 };
-/** Mirrors DefaultMaxHeaderBytes of Go's net/http, with the slack that it gives. */
+/** Mirrors DefaultMaxHeaderBytes of Go's net/http, with Go's slack. */
 const MAX_HEADER_BYTES = 1024 * 1024 + 4096;
-/** Turns of the event loop in which answers may finish once the server closes. */
+/** Turns of the event loop in which responses can finish while the server closes. */
 const CLOSING_ROUNDS = 100;
 
-/** The API server's socket. */
+/** The API server's listener. */
 export class HttpsFace {
   #closed: Promise<void> | undefined;
 
   private constructor(
     readonly server: Server,
     readonly answering: ReadonlySet<ServerResponse>,
-    /** after the handshake */
+    /** connections after the handshake */
     readonly sockets: ReadonlySet<Socket>,
-    /** the TCP connections below them */
+    /** the underlying TCP connections */
     readonly connections: ReadonlySet<Socket>,
   ) {}
 
@@ -59,7 +59,7 @@ export class HttpsFace {
     return HttpsFace.#listen(server, deps, options);
   }
 
-  /** Listens without TLS and therefore without authentication. */
+  /** Listens without TLS and without authentication. */
   static listenPlain(deps: RequestHandlerDeps, options: PlainListenOptions): Promise<HttpsFace> {
     return HttpsFace.#listen(createServer({ tls: "none", ...limits(options.timeouts) }), deps, options);
   }
@@ -71,7 +71,7 @@ export class HttpsFace {
   ): Promise<HttpsFace> {
     const answering = new Set<ServerResponse>();
     const sockets = openSockets(server, "secureConnection");
-    // Clients that never finish the handshake hold a connection too.
+    // Clients that never finish the handshake occupy a connection too.
     const connections = openSockets(server, "connection");
     server.on("request", (request, response) => {
       answering.add(response);
@@ -80,7 +80,7 @@ export class HttpsFace {
     });
     server.on("upgrade", (request, socket: Socket, head) => answerUpgrade(deps, request, socket, head));
     server.on("clientError", answerBrokenRequest);
-    // An API server makes no tunnels.
+    // The API server does not support CONNECT.
     server.on("connect", (_request, socket: Socket) => answerMethodNotAllowed(socket));
     await listen(server, options.host, options.port);
     return new HttpsFace(server, answering, sockets, connections);
@@ -90,7 +90,7 @@ export class HttpsFace {
     return portOf(this.server);
   }
 
-  /** Accepts no new connections, finishes the answers under way, closes the rest. */
+  /** Stops accepting connections, finishes responses in progress and closes the rest. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -99,7 +99,7 @@ export class HttpsFace {
   async #close(): Promise<void> {
     const ended = new Promise<void>((resolve) => this.server.close(() => resolve()));
     await untilEmpty(this.answering);
-    // TLS may still hold written bytes: the sockets end once they are out.
+    // TLS may still buffer written bytes, so the sockets end only after those are sent.
     for (const socket of this.sockets) socket.destroySoon();
     await untilEmpty(this.sockets);
     this.server.closeAllConnections();
@@ -113,12 +113,12 @@ function limits(timeouts: Partial<Timeouts> | undefined): Omit<ServerOptions, "t
 }
 
 function answerUpgrade(deps: RequestHandlerDeps, request: IncomingMessage, socket: Socket, head: Buffer): void {
-  // Readers and writers of the socket see its errors.
+  // Readers and writers of the socket handle its errors.
   socket.on("error", () => socket.destroy());
   if (hasBody(request)) {
     socket.resume();
     socket.once("finish", () => socket.destroy());
-    // Differs: Node stops reading HTTP here, and no client sends both.
+    // Differs: Node stops parsing HTTP at the upgrade; known clients do not send both.
     endWith(socket, 400, "Bad Request", "text/plain; charset=utf-8", "400 Bad Request: an upgrade with a body");
     return;
   }
@@ -135,7 +135,7 @@ async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
   }
 }
 
-/** The answers to requests that Node's parser refuses, by its error code. Such requests never reach the handler. */
+/** The responses to requests that Node's parser refuses, by error code. Such requests never reach the handler. */
 const REFUSALS: Readonly<Record<string, readonly [code: number, phrase: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout"],
   HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large"],
@@ -147,7 +147,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException & { readonly rawPacket
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
   } else if (error.code === "HPE_INVALID_METHOD" && REQUEST_LINE.test(String(error.rawPacket))) {
-    // No path accepts a method that HTTP does not know.
+    // No path supports a method unknown to HTTP.
     answerMethodNotAllowed(socket);
   } else {
     const [code, phrase] = REFUSALS[error.code ?? ""] ?? [400, "Bad Request"];

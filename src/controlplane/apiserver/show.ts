@@ -8,7 +8,7 @@ import { JSON_TYPE, type Representation } from "./media-types.js";
 import type { Serializer } from "./serialize.js";
 import { includeObjectOf, isAList, notAList, partialListOf, partialOf, tableOf } from "./table.js";
 
-/** Shows objects and lists in the form that was asked for. */
+/** Writes objects and lists in the requested form. */
 export class Presenter {
   readonly #lists: ListWriter;
 
@@ -19,7 +19,7 @@ export class Presenter {
     this.#lists = new ListWriter(clock);
   }
 
-  /** @throws StatusError 406 when the asked form does not fit */
+  /** @throws StatusError 406 when the requested form does not apply */
   async object(
     exchange: Exchange,
     code: number,
@@ -75,12 +75,12 @@ export class Presenter {
   }
 }
 
-/** Most answers: then the text that is kept beside an object will do. */
+/** Most responses: these can use the cached text of the object. */
 function isCompact(exchange: Exchange, { mediaType, pretty }: Representation): boolean {
   return mediaType === JSON_TYPE && !pretty && !exchange.isPretty;
 }
 
-/** `*core.Pod`: what upstream's texts call an object of this kind. */
+/** `*core.Pod`: how upstream's messages name an object of this kind. */
 function goType({ group, kind }: ResourceDefinition): string {
   return `*${group === "" ? "core" : (group.split(".")[0] ?? group)}.${kind}`;
 }

@@ -1,14 +1,14 @@
 import type { KubeObject, Status } from "../../apimachinery/api/meta.js";
 import type { Registry, RequestContext } from "../registry/registry.js";
 
-/** A request that is no plain read or write of a stored object: a review, a binding, an eviction, a token request. */
+/** A request other than a read or write of a stored object: a review, a binding, an eviction, a token request. */
 export interface SpecialRequest {
   readonly context: RequestContext;
   readonly registry: Registry;
   readonly namespace: string | undefined;
   /** undefined for a collection (reviews) */
   readonly name: string | undefined;
-  /** decoded through the schema of the kind that was sent; undefined for GET */
+  /** decoded with the schema of the kind in the body; undefined for GET */
   readonly body: KubeObject | undefined;
   readonly query: URLSearchParams;
 }
@@ -19,6 +19,7 @@ export type SpecialHandler = (
 ) => Promise<{ readonly code: number; readonly body: KubeObject | Status }>;
 
 /**
- * By method, resource and subresource: `POST pods/binding`, `POST tokenreviews.authentication.k8s.io`. A row of the resource table says that the path exists; this says what it does.
+ * By method, resource and subresource: `POST pods/binding`, `POST tokenreviews.authentication.k8s.io`.
+ * The resource table defines the path, this map its behaviour.
  */
 export type SpecialHandlers = ReadonlyMap<string, SpecialHandler>;

@@ -1,5 +1,5 @@
 /**
- * Objects as tables (`kubectl get`) and as bare metadata.
+ * Converts objects to tables (`kubectl get`) and to bare metadata.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/response.go (doTransformObject, asTable, asPartialObjectMetadata).
  */
@@ -32,7 +32,7 @@ export interface TableOptions {
   readonly version: string;
   readonly nowMs: number;
   readonly include: IncludeObject;
-  /** false: later events of a watch repeat no columns */
+  /** false: later events of a watch omit the columns */
   readonly withColumns: boolean;
 }
 
@@ -65,7 +65,7 @@ export function partialOf(object: KubeObject, version: string) {
   return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
 }
 
-/** Unlike the items of other lists, these say what they are. */
+/** Unlike the items of other lists, these have kind and apiVersion. */
 export function partialListOf(list: KubeList, version: string) {
   return {
     kind: "PartialObjectMetadataList",

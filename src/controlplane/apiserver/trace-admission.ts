@@ -5,11 +5,11 @@ import { isRecord } from "../../util/records.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 
 const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/admission/chain.go", func: "chainAdmissionHandler.Admit" };
-/** From which `-v` on a terminal shows what the API server decided about each request. */
+/** The `-v` level from which a terminal shows the API server's decision on each request. */
 const LEVEL = 3;
 const MAX_PATHS = 5;
 
-/** The same plugins, reporting what they change and whom they refuse. */
+/** Wraps admission plugins to report what they change and refuse. */
 export function traceAdmission(plugins: readonly AdmissionPlugin[], trace: Trace): AdmissionPlugin[] {
   return plugins.map((plugin) => tracePlugin(plugin, trace));
 }
@@ -33,7 +33,7 @@ function tracePlugin(plugin: AdmissionPlugin, trace: Trace): AdmissionPlugin {
   const { admit, validate } = plugin;
   const traced: AdmissionPlugin = { name: plugin.name };
   if (plugin.handles !== undefined) traced.handles = plugin.handles.bind(plugin);
-  // Every write passes here: where nobody listens, nothing is wrapped.
+  // Every write passes here, so plugins are not wrapped unless the trace listens.
   if (admit !== undefined) {
     const trail = async (attributes: AdmissionAttributes) => {
       const { object } = attributes;
@@ -65,7 +65,7 @@ function list(paths: readonly string[]): string {
   return paths.length > MAX_PATHS ? `${shown} and ${paths.length - MAX_PATHS} more` : shown;
 }
 
-/** Names of the fields that differ, two levels deep: `spec.tolerations`. Values are nobody's business here. */
+/** Names of the fields that differ, two levels deep: `spec.tolerations`. Values are not reported. */
 function changedPaths(before: KubeObject | undefined, after: KubeObject): string[] {
   const paths: string[] = [];
   for (const [section, value] of Object.entries(after)) {

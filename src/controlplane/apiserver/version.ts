@@ -1,8 +1,8 @@
 import { arch, platform } from "node:os";
 
 /**
- * What /version says. Mirrors k8s.io/apimachinery/pkg/version (Info).
- * Differs: the build metadata after `+` says who answers; there is no commit, no Go and no Go compiler to tell of.
+ * The content of /version. Mirrors k8s.io/apimachinery/pkg/version (Info).
+ * Differs: the build metadata after `+` identifies kubelab; there is no Git commit, Go version or compiler to report.
  */
 export function versionInfo(kubeVersion: string): Record<string, string> {
   const [major = "1", minor = "25"] = kubeVersion.split(".");

@@ -3,16 +3,14 @@ import { badRequest } from "../../apimachinery/errors.js";
 import { MAX_DEPTH } from "../../apimachinery/scheme/json-syntax.js";
 import { messageOf } from "../../util/errors.js";
 
-/** What YAML 1.1 would read as something else than a string: go-yaml puts it in double quotes. */
+/** Strings that YAML 1.1 would read as another type; go-yaml writes them in double quotes. */
 const OTHER_TYPE =
   /^(?:~|null|Null|NULL|y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|<<|=|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])*|0x[0-9a-fA-F_]+|0b[01_]+|[-+]?(?:\.[0-9]+|[0-9][0-9_]*\.[0-9_]*|[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?)?$/;
 
-/** A line is folded at the first space behind this column. Mirrors best_width in go-yaml's emitterc.go. */
+/** A line is folded at the first space after this column. Mirrors best_width in go-yaml's emitterc.go. */
 const BEST_WIDTH = 80;
 
-/**
- * A JSON value as YAML, laid out as sigs.k8s.io/yaml does: keys sorted, lists not indented, long lines folded.
- */
+/** Writes a JSON value as YAML in the layout of sigs.k8s.io/yaml: keys sorted, lists not indented, long lines folded. */
 export function toYaml(value: unknown): string {
   const document = new Document(JSON.parse(JSON.stringify(value)), { version: "1.1", sortMapEntries: true });
   visit(document, {
@@ -23,7 +21,7 @@ export function toYaml(value: unknown): string {
   return foldLines(document.toString({ indentSeq: false, lineWidth: 0, singleQuote: true }));
 }
 
-/** Mirrors yaml_emitter_write_plain_scalar and its relatives in gopkg.in/yaml.v2/emitterc.go: they fold late, not in time. */
+/** Mirrors yaml_emitter_write_*_scalar in gopkg.in/yaml.v2/emitterc.go, which fold after the limit, not before. */
 function foldLines(text: string): string {
   let literalIndent = -1;
   const folded = text.split("\n").map((line) => {
@@ -59,18 +57,18 @@ function styleOf(text: string): Scalar.Type {
   return text.includes("\n") ? Scalar.BLOCK_LITERAL : Scalar.PLAIN;
 }
 
-/** A YAML document as JSON text. @throws StatusError 400 */
+/** Converts a YAML document to JSON text. @throws StatusError 400 */
 export function fromYaml(text: string): string {
   try {
     requireShallow(text);
-    // Aliases that multiply each other would make megabytes out of a few lines.
+    // Nested aliases could expand a few lines to megabytes.
     return JSON.stringify(parse(text, { version: "1.1", maxAliasCount: 100 }) ?? null);
   } catch (error) {
     throw badRequest(`error converting YAML to JSON: ${messageOf(error)}`);
   }
 }
 
-/** The parser keeps a stack of its own; what composes its nodes calls itself for each level. Mirrors max_depth of go-yaml. */
+/** Mirrors max_depth of go-yaml. The parser keeps its own stack, but composing the nodes recurses once per level. */
 function requireShallow(text: string): void {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {

@@ -4,7 +4,7 @@ import type { Exchange } from "../exchange.js";
 import type { Target } from "../routes.js";
 import type { HandlerDeps } from "./deps.js";
 
-/** What answers a request with bytes as they come, if its path is one of those. */
+/** Finds the handler of a streaming request (a log, exec, proxy), if the path names one. */
 export function connecterOf({ connecters }: HandlerDeps, { route, subresource }: Target): Connecter | undefined {
   return subresource === undefined ? undefined : connecters.get(`${route.qualified}/${subresource.name}`);
 }

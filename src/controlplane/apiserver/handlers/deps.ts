@@ -7,7 +7,7 @@ import type { Metrics } from "../metrics.js";
 import type { Presenter } from "../show.js";
 import type { SpecialHandlers } from "../special.js";
 
-/** What the handlers of resource paths work with. */
+/** The dependencies of the handlers of resource paths. */
 export interface HandlerDeps {
   readonly registry: Registry;
   readonly presenter: Presenter;
@@ -16,7 +16,7 @@ export interface HandlerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly counters: Metrics;
-  /** who applied which fields */
+  /** which manager applied which fields */
   readonly appliers: Appliers;
   /** ends every open watch when the server closes */
   readonly closing: AbortSignal;

@@ -12,11 +12,11 @@ import { notImplemented, runSpecial, specialHandler } from "./special.js";
 import { watchObjects } from "./watch.js";
 import { createObject, deleteCollection, deleteObject, updateObject } from "./writes.js";
 
-/** Log may be asked for as text; streams produce whatever they produce. */
+/** Logs are also available as text; streaming subresources set their own type. */
 const ANYTHING = new Set(["exec", "attach", "portforward", "proxy"]);
 const LOG_TYPES = ["text/plain", ...OBJECT_TYPES];
 
-/** Hands a request whose path was understood to what answers it. */
+/** Dispatches a parsed request to its handler. */
 export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { method } = exchange;
   if (method === "PATCH") requirePatchType(exchange);
@@ -28,7 +28,7 @@ export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target):
   if (special !== undefined) return runSpecial(deps, exchange, target, special);
   if (target.route.definition.virtual === true) notImplemented(exchange, target);
   if (target.subresource !== undefined && target.subresource.strategy === undefined) {
-    // status without rules of its own is still another view of the object; connections are not.
+    // A status subresource without rules of its own is another view of the object; a connection is not.
     if (target.subresource.kind !== undefined) notImplemented(exchange, target);
   }
   return plainHandler(exchange, target)(deps, exchange, target);

@@ -19,7 +19,7 @@ const PATCH_TYPES = [
 const STRATEGIC_TYPE = "application/strategic-merge-patch+json";
 const APPLY_TYPE = "application/apply-patch+yaml";
 
-/** go-restful's verdict, before a handler runs. @throws StatusError 415 */
+/** go-restful's check, before a handler runs. @throws StatusError 415 */
 export function requirePatchType(exchange: Exchange): void {
   const type = patchTypeOf(exchange);
   if (type !== undefined && (PATCH_TYPES.includes(type) || type === APPLY_TYPE)) return;
@@ -52,7 +52,7 @@ export async function patchObject(deps: HandlerDeps, exchange: Exchange, target:
 interface Change {
   readonly transform: Transform;
   readonly options?: UpdateOptions;
-  /** told what was stored in the end */
+  /** called with the stored object */
   stored?(object: KubeObject): void;
 }
 
@@ -71,7 +71,7 @@ function patching(
   };
 }
 
-/** Server-side apply: creates what is not there, merges into what is. */
+/** Server-side apply: creates the object if it does not exist, otherwise merges into it. */
 async function applying(
   { appliers }: HandlerDeps,
   exchange: Exchange,
@@ -102,7 +102,7 @@ async function applying(
   };
 }
 
-/** A lost race transforms again: what was said already is not said twice. */
+/** A retry after a lost race runs the transformation again, so duplicate warnings are dropped. */
 function warn(exchange: Exchange, texts: readonly string[]): void {
   for (const text of texts) if (!exchange.warnings.includes(text)) exchange.warnings.push(text);
 }

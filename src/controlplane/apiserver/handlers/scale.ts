@@ -27,10 +27,10 @@ export function isScale({ subresource }: Target): boolean {
 }
 
 /**
- * A workload seen as nothing but how many pods it wants: `kubectl scale`.
+ * The scale subresource (`kubectl scale`): the replica count of a workload.
  *
- * Mirrors pkg/registry/apps/deployment/storage/storage.go (ScaleREST, scaleFromDeployment, scaleUpdatedObjectInfo) and its
- * like for the other workloads.
+ * Mirrors pkg/registry/apps/deployment/storage/storage.go (ScaleREST, scaleFromDeployment, scaleUpdatedObjectInfo), also
+ * for the other workloads.
  */
 export async function scale(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { namespace, name = "", route } = target;
@@ -61,7 +61,7 @@ async function transformOf(exchange: Exchange, definition: ResourceDefinition, n
     if (replicas < 0) {
       throw invalid(SCALE, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
     }
-    // Sent with a version, it is a precondition; without one, the last wins.
+    // A resourceVersion in the request is a precondition; without one, the last write wins.
     const { resourceVersion = "" } = wanted.metadata;
     const metadata = resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion };
     return { ...current, metadata, spec: { ...fields(current.spec), replicas } };

@@ -11,14 +11,14 @@ import type { Target } from "../routes.js";
 import type { SpecialHandler } from "../special.js";
 import type { HandlerDeps } from "./deps.js";
 
-/** The handler of a request that is no plain read or write, if there is one. */
+/** Finds the handler of a request that is not a plain read or write, if there is one. */
 export function specialHandler(deps: HandlerDeps, method: string, target: Target): SpecialHandler | undefined {
   const { qualified } = target.route;
   const path = target.subresource === undefined ? qualified : `${qualified}/${target.subresource.name}`;
   return deps.specials.get(`${method} ${path}`);
 }
 
-/** Runs a review, a binding, an eviction, a token request. */
+/** Handles a review, a binding, an eviction or a token request. */
 export async function runSpecial(
   deps: HandlerDeps,
   exchange: Exchange,
@@ -62,7 +62,7 @@ function kindOf({ route: { definition }, subresource }: Target): KindRef {
   return { group, version, kind, schema: kind, olderVersions };
 }
 
-/** A path of the resource table that nobody serves yet: said so, rather than made up. */
+/** Refuses a path of the resource table that is not implemented yet, instead of inventing a response. */
 export function notImplemented(exchange: Exchange, target: Target): never {
   if (target.subresource === undefined) throw methodNotAllowed();
   const what = `${exchange.method} of ${target.route.qualified}/${target.subresource.name}`;

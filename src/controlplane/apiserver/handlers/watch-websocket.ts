@@ -9,8 +9,9 @@ import type { Exchange, Upgrade } from "../exchange.js";
 import { hijack } from "../proxy/hijack.js";
 
 /**
- * A watch in the messages of a WebSocket, one event each; it ends with a close. A client that does not say where it comes
- * from (Origin) is refused, as golang.org/x/net/websocket's Handler does.
+ * Serves a watch as WebSocket messages, one per event, and ends it with a close frame. Refuses requests without an
+ * Origin,
+ * as golang.org/x/net/websocket's Handler does.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/watch.go (WatchServer.HandleWS).
  */
@@ -38,7 +39,7 @@ export async function sendWatchMessages(
     }
     await messages.close();
   } catch {
-    // Refused, or gone.
+    // The handshake was refused, or the client disconnected.
     socket.destroy();
   }
 }

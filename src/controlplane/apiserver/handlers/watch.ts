@@ -10,9 +10,8 @@ import { includeObjectOf, partialOf, tableOf } from "../table.js";
 import type { HandlerDeps } from "./deps.js";
 
 /**
- * Streams changes, one JSON object per line, until the client goes away, the watch's time is over or the server closes.
- *
- * A client that reads slowly makes the store's queue of this watch fill up, and then the watch ends.
+ * Streams changes, one JSON object per line, until the client disconnects, the watch times out or the server closes.
+ * A client that reads too slowly fills the store's queue for this watch, which ends the watch.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/watch.go (serveWatch, WatchServer.ServeHTTP).
  */
@@ -22,7 +21,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   const timeoutSeconds = options.timeoutSeconds ?? MIN_TIMEOUT_SECONDS * (1 + deps.random.float());
   const encode = encoder(deps, exchange, target, shown);
   const signal = exchange.abortSignal(deps.closing);
-  // A selector that cannot be parsed is an ordinary answer: the store says so before the stream begins.
+  // An invalid selector is an ordinary error: the store rejects it before the stream begins.
   const store = deps.registry.store(target.route.qualified);
   const events = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
   const { response, upgrade } = exchange;
@@ -38,7 +37,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
       if (signal.aborted) break;
     }
   } catch (error) {
-    // Too old, or too slow: with 200 outside, it is told inside the stream.
+    // The status code 200 is already sent, so the stream carries this error (revision too old, reader too slow).
     if (!signal.aborted) response.write(errorLine(error));
   } finally {
     deps.counters.watchEnded();
@@ -46,7 +45,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   }
 }
 
-/** A watch that names no timeout gets 30 to 60 minutes. Mirrors minRequestTimeout in .../handlers/get.go (ListResource). */
+/** The default timeout of a watch: 30 to 60 minutes. Mirrors minRequestTimeout in .../handlers/get.go (ListResource). */
 const MIN_TIMEOUT_SECONDS = 1800;
 
 function begin(exchange: Exchange): void {
@@ -57,7 +56,7 @@ function begin(exchange: Exchange): void {
     "Transfer-Encoding",
     "chunked",
   ]);
-  // Clients wait for the head before they go on, however long the first event takes.
+  // Clients wait for the headers before they continue, even if the first event comes much later.
   exchange.response.flushHeaders();
 }
 

@@ -80,7 +80,7 @@ async function deleteOptions(
 ): Promise<DeleteOptions & { readonly dryRun: boolean }> {
   const { query } = exchange;
   const bytes = await readBody(exchange);
-  // The query counts only where no body was sent.
+  // Query parameters apply only if the request has no body.
   if (bytes.length === 0) {
     const gracePeriodSeconds = integer(query, "gracePeriodSeconds");
     const propagationPolicy = query.get("propagationPolicy") ?? undefined;

@@ -15,7 +15,7 @@ import { proxyPlain, redirectToSlash, unreachable } from "./plain.js";
 import { portForwardPath, streamPath } from "./pod-locations.js";
 import type { proxyUpgrade } from "./upgrade.js";
 
-/** Everything that is answered with what a kubelet says. Mirrors pkg/registry/core/{pod,node}/rest. */
+/** All subresources that proxy to a kubelet. Mirrors pkg/registry/core/{pod,node}/rest. */
 export function createConnecters(deps: ProxyDeps): Connecters {
   return new Map<string, Connecter>([
     ["pods/log", logConnecter(deps)],
@@ -64,7 +64,7 @@ function nodeProxyConnecter(deps: ProxyDeps): Connecter {
   return async ({ exchange, registry, name, subpath, signal }) => {
     const { name: nodeName, port } = splitOf(name, "node");
     const info = await deps.connections.infoFor(registry, nodeName);
-    // Differs: other ports than the kubelet's lead nowhere, as upstream's do when they are of this machine.
+    // Differs: only the kubelet's port is reachable; upstream refuses other ports only on its own machine.
     if (port !== "" && port !== String(info.port)) throw badRequest("address not allowed");
     const target = { info, path: `${subpath === "" ? "/" : subpath}${rawQuery(exchange.request.url)}` };
     if (exchange.upgrade !== undefined) await (await upgradeProxy())(deps, exchange, target, signal);
@@ -75,8 +75,8 @@ function nodeProxyConnecter(deps: ProxyDeps): Connecter {
 
 /**
  * Mirrors ResourceLocation in pkg/registry/core/pod/strategy.go.
- * Differs: a pod's address is not dialled, as an API server in a learner's process has no way into pods' networks: the pod's
- * kubelet leads there, by a port-forward. A pod without a node is answered as upstream answers where nobody listens.
+ * Differs: the API server in a learner's process has no route to the pod network, so it reaches a pod through a
+ * port-forward of its kubelet. For a pod without a node it reports a refused connection.
  */
 function podProxyConnecter(deps: ProxyDeps): Connecter {
   return async ({ exchange, registry, namespace, name: id, subpath, signal }) => {
@@ -98,7 +98,7 @@ function podProxyConnecter(deps: ProxyDeps): Connecter {
   };
 }
 
-/** Loaded when it is first needed: a cluster's start must not wait for code that most clusters never run. */
+/** Loaded on first use: most clusters never need this code, so it must not delay their start. */
 async function upgradeProxy(): Promise<typeof proxyUpgrade> {
   return (await import("./upgrade.js")).proxyUpgrade;
 }

@@ -2,7 +2,7 @@ import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import type { KubeletConnections } from "./kubelet-connection.js";
 
-/** What passes requests on to kubelets works with. */
+/** The dependencies of the handlers that proxy to kubelets. */
 export interface ProxyDeps {
   readonly connections: KubeletConnections;
   readonly clock: Clock;

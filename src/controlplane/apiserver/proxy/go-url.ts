@@ -1,4 +1,4 @@
-/** URLs as Go writes them: the kubelet's access log and the recordings hold them. */
+/** URLs as Go writes them: the kubelet's access log and the recordings contain them. */
 
 /** Mirrors net/url's QueryEscape. */
 function queryEscape(text: string): string {
@@ -7,14 +7,14 @@ function queryEscape(text: string): string {
     .replace(/%20/g, "+");
 }
 
-/** Sorted by name, values in their order, with the question mark; "" for none. Mirrors net/url's Values.Encode. */
+/** Sorted by name, values in their order, with the question mark; "" if empty. Mirrors net/url's Values.Encode. */
 export function encodeQuery(values: readonly (readonly [name: string, value: string])[]): string {
   if (values.length === 0) return "";
   const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return `?${sorted.map(([name, value]) => `${queryEscape(name)}=${queryEscape(value)}`).join("&")}`;
 }
 
-/** Mirrors net.JoinHostPort: an IPv6 address gets its brackets. */
+/** Adds brackets around an IPv6 address. Mirrors net.JoinHostPort. */
 export function joinHostPort(host: string, port: number | string): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -26,7 +26,7 @@ export interface SchemeNamePort {
 }
 
 /**
- * `name`, `name:port` or `scheme:name:port`, as proxy paths have them.
+ * Parses `name`, `name:port` or `scheme:name:port` of a proxy path.
  * Mirrors SplitSchemeNamePort in k8s.io/apimachinery/pkg/util/net/port_split.go. @returns undefined for anything else
  */
 export function splitSchemeNamePort(id: string): SchemeNamePort | undefined {

@@ -2,15 +2,15 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Exchange, Upgrade } from "../exchange.js";
 
-/** What a client may send before it has its answer. */
+/** The limit for bytes that a client sends before it has its response. */
 const MAX_EARLY_BYTES = 64 * 1024;
 
 /**
- * Watches a client that waits for its upgrade: whether it is still there shows only to who reads. What it sends early is
- * kept for the protocol that it asks for.
+ * Reads from a client that waits for its upgrade, because only a read detects a disconnect. Early bytes are kept for the
+ * new protocol.
  *
- * @param gone called when the client has said that it will send no more; that its connection closes is seen elsewhere
- * @returns what was read; nothing is read any more then
+ * @param gone called when the client half-closes; the caller detects a closed connection itself
+ * @returns stops reading and returns the bytes read so far
  */
 export function watchWaiting({ socket, head }: Upgrade, gone: () => void): () => Buffer {
   const early: Buffer[] = [head];
@@ -30,7 +30,7 @@ export function watchWaiting({ socket, head }: Upgrade, gone: () => void): () =>
   };
 }
 
-/** Takes the connection away from HTTP: from now on nothing but bytes goes over it. */
+/** Detaches the connection from HTTP: from now on it carries raw bytes. */
 export function hijack({ response }: Exchange, { socket }: Upgrade): Duplex {
   response.detachSocket(socket as Socket);
   return socket;

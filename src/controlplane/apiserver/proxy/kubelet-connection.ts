@@ -11,24 +11,24 @@ import { fields, items, text } from "../../registry/resources/access.js";
 import { joinHostPort } from "./go-url.js";
 
 export interface KubeletClientOptions {
-  /** kubelets are asked without TLS, as nobody; default false */
+  /** connect to kubelets without TLS and without credentials; default false */
   readonly plainHttp?: boolean;
-  /** who the API server is to a kubelet: made when it is first needed */
+  /** the API server's client certificate for kubelets; created on first use */
   clientCertificate(): Promise<KeyPair>;
-  /** PEM; absent: a kubelet's certificate is not checked, as upstream without `--kubelet-certificate-authority` */
+  /** PEM; absent: kubelet certificates are not verified, like upstream without `--kubelet-certificate-authority` */
   readonly kubeletCaPem?: string;
-  /** further addresses that may be dialled beside those of this machine itself */
+  /** addresses that may be dialled in addition to those of this machine */
   readonly allowKubeletAddresses?: readonly string[];
 }
 
-/** Where a kubelet listens, and why there. */
+/** Where a kubelet listens, and how that address was chosen. */
 export interface KubeletInfo {
   readonly nodeName: string;
   /** `127.0.0.1:10250` */
   readonly address: string;
   readonly host: string;
   readonly port: number;
-  /** false: to be answered as if nobody listened there */
+  /** false: report a refused connection without dialling */
   readonly mayDial: boolean;
   /** `InternalIP` */
   readonly addressType: string;
@@ -37,15 +37,15 @@ export interface KubeletInfo {
 
 /** kubeadm's `--kubelet-preferred-address-types`. */
 const PREFERRED_ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname"];
-/** Mirrors ports.KubeletPort: for nodes that do not say. */
+/** Mirrors ports.KubeletPort: the default for nodes that report no port. */
 const DEFAULT_PORT = 10_250;
 
 /**
  * How the API server reaches kubelets.
  *
  * Mirrors pkg/kubelet/client/kubelet_client.go (NodeConnectionInfoGetter, MakeTransport).
- * Differs: only this machine's own addresses are dialled, unless others are named: a learner's node object must not make
- * this program knock at strangers' doors. Any other address is answered as one where nobody listens.
+ * Differs: it only dials this machine's own addresses and those in `allowKubeletAddresses`, so that a learner's Node
+ * object cannot make it connect to other hosts. For any other address it reports a refused connection.
  */
 export class KubeletConnections {
   #verifying: Promise<TlsSessions> | undefined;
@@ -53,7 +53,7 @@ export class KubeletConnections {
 
   constructor(readonly options: KubeletClientOptions) {}
 
-  /** @throws StatusError 404 without such a node, 500 when it has no address */
+  /** @throws StatusError 404 if the node does not exist, 500 if it has no address */
   async infoFor(registry: Registry, nodeName: string): Promise<KubeletInfo> {
     const node = await registry.store("nodes").get(undefined, nodeName);
     const { type, address } = preferredAddress(node);
@@ -74,7 +74,7 @@ export class KubeletConnections {
     return this.options.plainHttp === true ? "http" : "https";
   }
 
-  /** @param skipVerify for a client that asked for a log with `insecureSkipTLSVerifyBackend` */
+  /** @param skipVerify set when the client requested a log with `insecureSkipTLSVerifyBackend` */
   async requestOptions({ host, port }: KubeletInfo, skipVerify = false): Promise<RequestOptions> {
     const { kubeletCaPem, plainHttp } = this.options;
     if (plainHttp === true) return { host, port, createConnection: connectTcp };
@@ -83,9 +83,9 @@ export class KubeletConnections {
   }
 
   /**
-   * Key and certificate are read once, and each kubelet's TLS session is resumed. Who verifies has sessions of its own, as
-   * who resumes one does not verify again.
-   * @param ca undefined: whoever listens is believed
+   * The key pair is read once, and TLS sessions are resumed per kubelet. Verified connections use separate sessions,
+   * because a resumed session is not verified again.
+   * @param ca undefined: any certificate is accepted
    */
   #sessionsOf(ca: string | undefined): Promise<TlsSessions> {
     if (ca === undefined) {

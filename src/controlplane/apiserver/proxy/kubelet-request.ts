@@ -15,7 +15,7 @@ export interface KubeletRequest {
 }
 
 /**
- * Asks a kubelet over HTTPS, on a connection of its own, as the API server (`kube-apiserver-kubelet-client`).
+ * Sends a request to a kubelet over a new HTTPS connection, as the API server (`kube-apiserver-kubelet-client`).
  *
  * @param signal ends the request; after an upgrade the socket belongs to the caller
  * @throws BackendUnreachable

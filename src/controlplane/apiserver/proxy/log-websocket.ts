@@ -9,9 +9,9 @@ const BASE64 = "base64.binary.k8s.io";
 const SUBPROTOCOLS = ["", "binary.k8s.io", BASE64];
 
 /**
- * A log in the messages of a WebSocket, an empty one first; it ends with a close.
+ * Sends a log as WebSocket messages, starting with an empty one and ending with a close frame.
  *
- * Mirrors k8s.io/apiserver/pkg/util/wsstream/stream.go (Reader). What the client sends is not looked at.
+ * Mirrors k8s.io/apiserver/pkg/util/wsstream/stream.go (Reader). Data from the client is ignored.
  */
 export async function streamLogMessages(
   { clock }: ProxyDeps,
@@ -33,7 +33,7 @@ export async function streamLogMessages(
     await messages.close();
     signal.removeEventListener("abort", leave);
   } catch {
-    // The client is gone, or the kubelet broke off: the client sees no close.
+    // The client disconnected, or the kubelet broke off; the client then sees no close frame.
     socket.destroy();
   } finally {
     log.destroy();

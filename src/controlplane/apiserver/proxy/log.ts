@@ -15,11 +15,11 @@ import { logPath } from "./pod-locations.js";
 import { responseError } from "./refusal.js";
 import { reportAsked } from "./report.js";
 
-/** As the API server calls itself when it asks for itself. */
+/** The API server's user agent for requests of its own. */
 const USER_AGENT = "Go-http-client/1.1";
 
 /**
- * Passes a container's log on from its kubelet, as it comes.
+ * Streams a container's log from its kubelet to the client.
  *
  * Mirrors pkg/registry/core/pod/rest/log.go (Get) and k8s.io/apiserver/pkg/registry/generic/rest/streamer.go.
  */
@@ -31,7 +31,7 @@ export function logConnecter(deps: ProxyDeps): Connecter {
     const pod = await registry.store("pods").get(namespace, name);
     const container = requireContainer(pod, query.get("container") ?? "");
     const nodeName = nodeNameOf(pod);
-    // Nothing has run yet: an empty log.
+    // A pod without a node has not run yet: its log is empty.
     if (nodeName === "") return writeBody(exchange, 204, "", undefined);
     const info = await deps.connections.infoFor(registry, nodeName);
     const answer = await ask(deps, exchange, info, logPath(pod, container, query), signal);
@@ -66,15 +66,15 @@ async function ask(
   }
 }
 
-/** A reader who is slow slows the kubelet down; one who is gone ends the kubelet's answer. */
+/** A slow client slows the kubelet down; a client that disconnects ends the kubelet's response. */
 async function stream(exchange: Exchange, log: IncomingMessage): Promise<void> {
   const { response } = exchange;
   response.writeHead(200, [...commonHeaders(exchange), "Content-Type", "text/plain", "Transfer-Encoding", "chunked"]);
-  // Who follows a silent log shall know that it is there.
+  // The client of a silent log needs the headers to know that the log exists.
   response.flushHeaders();
   try {
     await pipeline(log, response);
   } catch {
-    // Either side broke off; the other one is broken off by then: a log that is cut must not look whole.
+    // One side broke off and the pipeline closed the other, so that a truncated log does not look complete.
   }
 }

@@ -3,7 +3,7 @@ import { badRequest } from "../../../apimachinery/errors.js";
 import { offeredSubprotocols, TUNNEL_PREFIX } from "../../../streaming/websocket/subprotocols.js";
 import type { Exchange, Upgrade } from "../exchange.js";
 
-/** What SPDY protocols a client's WebSocket may carry; empty: it is no tunnel. */
+/** The SPDY protocols that a client's WebSocket can tunnel; empty if it is not a tunnel. */
 export function tunnelledProtocols(request: IncomingMessage): string[] {
   return offeredSubprotocols(request)
     .filter((one) => one.startsWith(TUNNEL_PREFIX) && one.endsWith(".k8s.io"))

@@ -11,7 +11,7 @@ import { reportAsked } from "./report.js";
 import { askTarget, type UpgradeTarget } from "./upgrade.js";
 
 /**
- * Passes a request on to a kubelet, or to a pod by way of it, and the answer back.
+ * Proxies a request to a kubelet, or through it to a pod, and returns the response.
  *
  * Mirrors net/http/httputil's ReverseProxy as k8s.io/apimachinery/pkg/util/proxy/{upgradeaware,transport}.go set it up.
  * Differs: links in HTML pages are not rewritten.
@@ -40,7 +40,7 @@ export async function proxyPlain(
   }
   if (answer.type === "response") return passOn(exchange, answer.response);
   answer.socket.destroy();
-  throw unreachable("an upgrade that nobody asked for");
+  throw unreachable("the backend upgraded a plain request");
 }
 
 /** Mirrors Transport.RoundTrip in k8s.io/apimachinery/pkg/util/proxy/transport.go. */
@@ -55,11 +55,11 @@ async function passOn(exchange: Exchange, answer: IncomingMessage): Promise<void
   try {
     await pipeline(answer, response);
   } catch {
-    // Either side broke off; the other one is broken off by then.
+    // One side broke off, and the pipeline closed the other.
   }
 }
 
-/** A proxied path begins with a slash: without one the client is sent there. Mirrors proxyRedirectsforRootPath. */
+/** Redirects a proxied path without a leading slash. Mirrors proxyRedirectsforRootPath. */
 export function redirectToSlash(exchange: Exchange): void {
   const { response, info, request } = exchange;
   const question = (request.url ?? "").indexOf("?");

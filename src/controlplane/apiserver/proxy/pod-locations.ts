@@ -5,7 +5,7 @@ import { isTrue } from "../request-info.js";
 import { encodeQuery } from "./go-url.js";
 
 /**
- * The paths of a kubelet that an API request stands for. Pure.
+ * The kubelet paths of streaming API requests. Pure.
  *
  * Mirrors pkg/registry/core/pod/strategy.go (LogLocation, streamParams, streamLocation, PortForwardLocation).
  */
@@ -34,7 +34,7 @@ export function streamPath(
   return `/${verb}/${podPath(pod)}/${container}${encodeQuery(parameters)}`;
 }
 
-/** `/portForward/<namespace>/<pod>?port=80,443`: only WebSockets name ports here. @throws StatusError 400 */
+/** `/portForward/<namespace>/<pod>?port=80,443`: only WebSocket clients name ports here. @throws StatusError 400 */
 export function portForwardPath(pod: KubeObject, query: URLSearchParams): string {
   const ports = query.getAll("ports").filter((one) => one !== "");
   for (const port of ports) {
@@ -64,7 +64,7 @@ function podPath({ metadata: { namespace = "", name = "" } }: KubeObject): strin
   return `${namespace}/${name}`;
 }
 
-/** RFC 3339 in whole seconds, as a metav1.Time has them. */
+/** RFC 3339 in whole seconds, like a metav1.Time. */
 function timeOf(text: string): string {
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text);
   const ms = isTime ? Date.parse(text) : Number.NaN;

@@ -20,9 +20,9 @@ export interface PodPlace {
   readonly info: KubeletInfo;
   readonly pod: KubeObject;
   readonly ip: string;
-  /** as it was asked for: a number, or a name that leads nowhere */
+  /** as requested: a number, or a name that cannot be resolved */
   readonly port: string;
-  /** the pod speaks TLS; its certificate is not looked at, as upstream */
+  /** the pod serves TLS; its certificate is not verified, like upstream */
   readonly isTls: boolean;
 }
 
@@ -33,7 +33,7 @@ const PORT_FORWARD_HEADERS = {
   "X-Stream-Protocol-Version": "portforward.k8s.io",
 };
 
-/** Asks a pod over a connection that its kubelet forwards: one for each request. */
+/** Sends requests to a pod over connections that its kubelet forwards, one for each request. */
 export function podWay(deps: ProxyDeps, exchange: Exchange, place: PodPlace): PodWay {
   const { ip, port, isTls } = place;
   const { host } = exchange.request.headers;
@@ -42,14 +42,14 @@ export function podWay(deps: ProxyDeps, exchange: Exchange, place: PodPlace): Po
     async ask(request, signal) {
       const forwarded = await forwardedStream(deps, place, signal);
       const stream = isTls ? connectTls({ socket: forwarded, rejectUnauthorized: false }) : forwarded;
-      // The pod is told the name that the client used. Mirrors UpgradeAwareHandler.ServeHTTP (UseLocationHost).
+      // The pod receives the Host header that the client used. Mirrors UpgradeAwareHandler.ServeHTTP (UseLocationHost).
       const headers = { ...request.headers, Host: host ?? joinHostPort(ip, port) };
       return ask(stream, { ...request, headers }, place, signal);
     },
   };
 }
 
-/** A connection to the pod's port. @throws BackendUnreachable */
+/** Opens a connection to the pod's port. @throws BackendUnreachable */
 async function forwardedStream(deps: ProxyDeps, place: PodPlace, signal: AbortSignal): Promise<Duplex> {
   const { info, pod } = place;
   const port = portNumber(place.port);
@@ -72,7 +72,7 @@ async function forwardedStream(deps: ProxyDeps, place: PodPlace, signal: AbortSi
   }
 }
 
-/** As Go's dialer takes it. @throws BackendUnreachable */
+/** Parses a port like Go's dialer. @throws BackendUnreachable */
 function portNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new BackendUnreachable(`dial tcp: lookup tcp/${text}: unknown port`);
   const port = Number(text);
@@ -80,7 +80,7 @@ function portNumber(text: string): number {
   return port;
 }
 
-/** The runtime tells it with its own idea of the address: the client knows the pod's. */
+/** The runtime's message contains its own address; the client expects the pod's. */
 function problem(why: string, { ip, port }: PodPlace): string {
   return /connection refused/.test(why) ? connectionRefused(joinHostPort(ip, port)) : why;
 }

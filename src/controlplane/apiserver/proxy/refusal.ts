@@ -8,7 +8,7 @@ import { internalErrorStatus } from "../../../streaming/remote-command/status-te
 const MAX_BODY_BYTES = 50_000;
 
 /**
- * A kubelet's refusal of a log as the API server's own.
+ * Converts a kubelet's refusal of a log to the API server's own error.
  *
  * Mirrors k8s.io/apiserver/pkg/registry/generic/rest/response_checker.go (GenericHttpResponseChecker) and
  * NewGenericServerResponse in k8s.io/apimachinery/pkg/api/errors/errors.go.
@@ -54,7 +54,7 @@ function genericReason(code: number, said: string): readonly [reason: string, me
   }
 }
 
-/** What a client is told whose upgrade the kubelet refused. Mirrors NewConnection in httpstream/spdy/roundtripper.go. */
+/** The error for a client whose upgrade the kubelet refused. Mirrors NewConnection in httpstream/spdy/roundtripper.go. */
 export async function refusalStatus(response: IncomingMessage): Promise<Status> {
   const said = await beginningOf(response);
   return parsedStatus(said) ?? internalErrorStatus(`unable to upgrade connection: ${said}`);
@@ -65,7 +65,7 @@ function parsedStatus(text: string): Status | undefined {
     const value = JSON.parse(text) as Partial<Status> | null;
     return value?.kind === "Status" && value.status === "Failure" ? (value as Status) : undefined;
   } catch {
-    return undefined; // no JSON: plain words
+    return undefined; // not JSON: use the text as the message
   }
 }
 

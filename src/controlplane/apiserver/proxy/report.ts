@@ -4,7 +4,7 @@ import type { Trace } from "../../../trace/trace.js";
 import type { Exchange } from "../exchange.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
 
-/** The hops of a stream through the API server, as facts. Plain proxied requests and logs are a level deeper. */
+/** Reports a stream through the API server as facts. Plain proxied requests and logs are one level deeper. */
 
 const STREAM_LEVEL = 1;
 const REQUEST_LEVEL = 2;
@@ -16,8 +16,8 @@ const UPGRADE: Upstream = {
 };
 
 /**
- * Which kubelet is asked what, for whom.
- * @param podUrl of the pod that is asked by way of it
+ * Reports which kubelet the API server contacts, and for which user.
+ * @param podUrl of the pod behind the kubelet, if any
  */
 export function reportAsked(
   trace: Trace,
@@ -37,14 +37,14 @@ export function reportAsked(
   const asked = podUrl === undefined ? `the kubelet: ${method} ${kubelet}` : `the pod: ${method} ${podUrl}`;
   const what = info.mayDial
     ? `ask ${asked}${path}${podUrl === undefined ? "" : ` through a port-forward of ${kubelet}`}`
-    : `do not dial ${info.address}: it is not of this machine`;
+    : `do not dial ${info.address}: it is not an address of this machine`;
   trace.emit(
     { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId },
     { actor: "apiserver", level },
   );
 }
 
-/** What the kubelet agreed to, or why not. */
+/** Reports the protocol that the kubelet accepted, or its refusal. */
 export function reportAnswered(trace: Trace, exchange: Exchange, what: string, why: string): void {
   if (!trace.wants(STREAM_LEVEL)) return;
   trace.emit(
@@ -53,7 +53,7 @@ export function reportAnswered(trace: Trace, exchange: Exchange, what: string, w
   );
 }
 
-/** How a stream ended. */
+/** Reports how a stream ended. */
 export function reportEnded(trace: Trace, exchange: Exchange, outcome: string): void {
   if (!trace.wants(STREAM_LEVEL)) return;
   const { namespace, name, resource, subresource } = exchange.info;

@@ -24,8 +24,8 @@ import type { UpgradeTarget } from "./upgrade.js";
 /**
  * Serves a client's WebSocket (v5), and runs its command at the kubelet over SPDY.
  *
- * Mirrors k8s.io/apiserver/pkg/util/proxy/streamtranslator.go (StreamTranslatorHandler), since 1.30. The client has its 101
- * before the kubelet is asked: what goes wrong there is told as a Status on the error channel.
+ * Mirrors k8s.io/apiserver/pkg/util/proxy/streamtranslator.go (StreamTranslatorHandler), since 1.30. The client gets its
+ * 101 before the kubelet is contacted, so a failure there reaches it as a Status on the error channel.
  */
 export async function translateToSpdy(deps: ProxyDeps, exchange: Exchange, target: UpgradeTarget): Promise<void> {
   const upgrade = requireUpgrade(exchange);
@@ -40,16 +40,16 @@ export async function translateToSpdy(deps: ProxyDeps, exchange: Exchange, targe
   const { clock } = deps;
   const accept = { options, clock, subprotocols: [V5] };
   const accepted = await acceptWebSocketRemoteCommand(request, socket, upgrade.head, accept).catch(() => undefined);
-  // The handshake was refused, and the client knows.
+  // The handshake was refused, and the client has the reason.
   if (accepted === undefined) return;
   await using client = accepted;
-  // A server that closes ends its sockets: the session sees that as a client that is gone.
+  // A server that closes ends its sockets; the session treats that as a disconnected client.
   const status = await run(deps, exchange, target, client, options);
   reportEnded(deps.trace, exchange, statusText(status));
   await client.finish(status);
 }
 
-/** @returns what the client is told in the end */
+/** @returns the final status for the client */
 async function run(
   deps: ProxyDeps,
   exchange: Exchange,
@@ -83,17 +83,17 @@ async function run(
   }
 }
 
-/** Every stream in its direction, until the command has ended or the client is gone. */
+/** Copies every stream in its direction until the command ends or the client disconnects. */
 async function pump(client: RemoteCommandServerSession, kubelet: RemoteCommandClientSession): Promise<Status> {
   const leave = () => void kubelet.close();
   client.signal.addEventListener("abort", leave, { once: true });
   if (client.signal.aborted) leave();
   try {
-    // Neither may end the command: it may well go on without its input.
+    // A failure of these two must not end the command: it can continue without input.
     void copy(client.stdin, kubelet.stdin).catch(() => {});
     void resize(client, kubelet).catch(() => {});
     const outputs = [copy(kubelet.stdout, client.stdout), copy(kubelet.stderr, client.stderr)];
-    // A connection that breaks behind a command's last words breaks its outputs too: the status knows whether it came.
+    // A connection that breaks after the last output breaks the output streams too; `status` decides.
     await Promise.allSettled(outputs);
     return await kubelet.status;
   } finally {
@@ -111,7 +111,7 @@ async function resize(client: RemoteCommandServerSession, kubelet: RemoteCommand
   for await (const size of client.resizes) await kubelet.resize(size);
 }
 
-/** Upstream reads the kubelet's Status as an error, and makes a new one of it: hence the doubled words. */
+/** Upstream reads the kubelet's Status as an error and wraps it in a new one, so the message repeats itself. */
 function translated(status: Status): Status {
   if (status.status === "Success") return status;
   const code = exitCodeOf(status);

@@ -11,10 +11,9 @@ import { requireUpgrade, tunnelledProtocols } from "./offered.js";
 import { agreedText, ask, join, passRefusal, type UpgradeTarget } from "./upgrade.js";
 
 /**
- * Passes a WebSocket that carries SPDY on to a kubelet as SPDY.
+ * Forwards a WebSocket that tunnels SPDY to a kubelet as SPDY.
  *
  * Mirrors k8s.io/apiserver/pkg/util/proxy/streamtunnel.go (TunnelingHandler), since 1.31.
- *
  * @throws StatusError as `proxyUpgrade`
  */
 export async function proxyTunnel(
@@ -36,7 +35,7 @@ export async function proxyTunnel(
     const agreed = `${TUNNEL_PREFIX}${chosen} with the client, ${agreedText(answer.response)} with the kubelet`;
     await join(deps, exchange, { client, head: Buffer.alloc(0) }, answer, agreed, signal);
   } catch (error) {
-    // The handshake was refused, and the client knows.
+    // The handshake was refused, and the client has the reason.
     if (!(error instanceof StreamError)) throw error;
   } finally {
     answer.socket.destroy();

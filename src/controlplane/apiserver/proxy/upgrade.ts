@@ -17,11 +17,11 @@ export interface UpgradeTarget {
   readonly info: KubeletInfo;
   /** path and query at the kubelet, or at the pod */
   readonly path: string;
-  /** the kubelet only leads to a pod, which is asked */
+  /** set when the request goes through the kubelet to a pod */
   readonly pod?: PodWay;
 }
 
-/** How a pod is asked by way of its kubelet. */
+/** A connection to a pod through its kubelet. */
 export interface PodWay {
   /** `http://10.244.0.9:80` */
   readonly url: string;
@@ -40,10 +40,10 @@ export function askTarget(
 }
 
 /**
- * Passes an upgrade on to a kubelet and its answer back, and joins the two connections byte for byte.
+ * Forwards an upgrade to a kubelet, returns its response, and joins the two connections byte for byte.
  *
- * Mirrors k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go (tryUpgrade): a refusal is passed back as it came, which is
- * what lets kubectl try its next protocol.
+ * Mirrors k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go (tryUpgrade): a refusal is returned unchanged, so that
+ * kubectl can try its next protocol.
  *
  * @throws StatusError 400 without an upgrade, 500 when the kubelet cannot be reached or answers with neither
  */
@@ -67,7 +67,7 @@ export async function proxyUpgrade(
 
 /**
  * @param signal the exchange's
- * @returns the kubelet's answer, and what the client sent meanwhile
+ * @returns the kubelet's response, and the bytes that the client sent meanwhile
  * @throws StatusError 500
  */
 export async function ask(
@@ -106,8 +106,8 @@ export async function join(
 }
 
 /**
- * The kubelet's own words, its body to the end, and the end of the connection.
- * @throws StatusError 500 for an answer that is neither an upgrade nor a refusal
+ * Returns the kubelet's response with its whole body, and ends the connection.
+ * @throws StatusError 500 for a response that is neither an upgrade nor a refusal
  */
 export async function passRefusal(
   { trace }: ProxyDeps,
@@ -122,17 +122,17 @@ export async function passRefusal(
   }
   reportAnswered(trace, exchange, `${statusCode} ${statusMessage}`, "the kubelet refuses the upgrade");
   const headers = answerHeaders(response.rawHeaders);
-  // Without a length only the end of the connection ends the body.
+  // Without a Content-Length, only the end of the connection ends the body.
   if (response.headers["content-length"] === undefined) headers.push("Connection", "close");
   exchange.response.statusCode = statusCode;
   const client = hijack(exchange, upgrade);
   client.write(headText(statusCode, statusMessage, headers));
-  // What it still sends is read, or closing would cut the answer off.
+  // Keeps reading from the client, because closing with unread data would truncate the response.
   client.resume();
   try {
     for await (const bytes of response) client.write(bytes);
   } catch {
-    // Cut off: the client sees the end too early, as the API server did.
+    // The kubelet broke off; the client sees a truncated response, too.
   }
   client.end(() => client.destroy());
 }
