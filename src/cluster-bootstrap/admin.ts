@@ -14,7 +14,7 @@ import {
   tokenSecretName,
 } from "./secret.js";
 
-/** The administrator's side of bootstrap tokens: a client that may write Secrets in kube-system. */
+/** The administrator's side of bootstrap tokens: requires a client with write access to Secrets in kube-system. */
 export interface TokenDeps {
   readonly client: KubeClient;
   readonly trace: Trace;
@@ -27,7 +27,7 @@ export interface TokenDeps {
  *
  * Mirrors cmd/kubeadm/app/phases/bootstraptoken/node/token.go (CreateNewTokens).
  *
- * @throws LabError REFUSED when a token of this id exists; as KubeClient.expect
+ * @throws LabError REFUSED when a token with this id exists; errors of KubeClient.expect
  */
 export async function createToken(deps: TokenDeps, settings: TokenSettings): Promise<void> {
   const name = tokenSecretName(settings.token.id);
@@ -37,8 +37,8 @@ export async function createToken(deps: TokenDeps, settings: TokenSettings): Pro
     if (answer.status === 409) {
       throw new LabError(
         "REFUSED",
-        `a token with the id ${settings.token.id} exists already`,
-        `Take another one, or delete it first: kubelab token delete ${settings.token.id}`,
+        `a token with the id ${settings.token.id} already exists`,
+        `Choose another id, or delete the token first: kubelab token delete ${settings.token.id}`,
       );
     }
     if (!isSuccess(answer)) throw refusal(answer, `POST ${SECRETS_PATH}`, identityInWords(deps.client.config));
@@ -55,17 +55,13 @@ export async function listTokens(deps: TokenDeps): Promise<TokenSummary[]> {
   return list.items.map((secret) => summarizeToken(secret, deps.nowMs)).sort((a, b) => a.id.localeCompare(b.id));
 }
 
-/** @throws LabError REFUSED when there is none of this id */
+/** @throws LabError REFUSED when no token has this id */
 export async function deleteToken(deps: TokenDeps, tokenId: string): Promise<void> {
   const name = tokenSecretName(tokenId);
   await deps.trace.step("user", `Delete Secret kube-system/${name}`, {}, async () => {
     const answer = await deps.client.request({ method: "DELETE", path: `${SECRETS_PATH}/${name}` });
     if (answer.status === 404) {
-      throw new LabError(
-        "REFUSED",
-        `there is no token with the id ${tokenId}`,
-        "See which there are: kubelab token list",
-      );
+      throw new LabError("REFUSED", `no token has the id ${tokenId}`, "List the tokens: kubelab token list");
     }
     if (!isSuccess(answer))
       throw refusal(answer, `DELETE ${SECRETS_PATH}/${name}`, identityInWords(deps.client.config));
@@ -86,14 +82,14 @@ interface PolicyRule {
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
 /**
- * Says where a token's rights come from: not from the token but from the ClusterRoleBindings of its groups.
- * Reads the bindings and roles of this very cluster; reports one decision per binding found.
+ * Reports where a token's rights come from: not from the token but from the ClusterRoleBindings of its groups. Reads the
+ * bindings and roles of this cluster; reports one decision per binding.
  */
 export async function explainRights(deps: TokenDeps, groups: readonly string[]): Promise<void> {
   const { client, trace } = deps;
   await trace.step("user", "Where the token's rights come from: the bindings of its groups", {}, async () => {
     const bindings = await client.expect<KubeList>({ method: "GET", path: `${RBAC}/clusterrolebindings` });
-    // What everybody who is authenticated may do (discovery, self reviews) would hide what is special about a token.
+    // The rights of every authenticated user (discovery, self reviews) would hide those of the token.
     const mine = bindings.items.filter((binding) => subjectsOf(binding).some((one) => isGroup(one, groups)));
     for (const binding of mine) {
       const role = (binding["roleRef"] as { readonly name?: string } | undefined)?.name ?? "";
@@ -116,7 +112,7 @@ export async function explainRights(deps: TokenDeps, groups: readonly string[]):
       trace.emit(
         {
           kind: "note",
-          text: `No ClusterRoleBinding names ${groups.join(", ") || "a group of it"}: the token proves who asks, and may do nothing.`,
+          text: `No ClusterRoleBinding names ${groups.join(", ") || "a group of the token"}: the token identifies a user without permissions.`,
         },
         { actor: "apiserver" },
       );

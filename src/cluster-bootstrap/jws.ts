@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /**
- * Signs `content` with a bootstrap token: a JWS without its content (RFC 7515, appendix F). A client that knows the token
- * can verify that cluster-info comes from a server that knows it too.
+ * Signs `content` with a bootstrap token: a JWS without its content (RFC 7515, appendix F). A client that has the token
+ * can verify that cluster-info comes from a server that has it too.
  *
  * Mirrors ComputeDetachedSignature in k8s.io/cluster-bootstrap/token/jws/jws.go.
  *
@@ -14,7 +14,7 @@ export function detachedSignature(content: string, tokenId: string, tokenSecret:
 }
 
 /**
- * Verifies a detached signature: HS256, the key is the token's secret half, the header names the token's id.
+ * Verifies a detached signature: HS256, the key is the secret half of the token, and the header contains the token's id.
  *
  * Mirrors DetachedTokenIsValid in k8s.io/cluster-bootstrap/token/jws/jws.go.
  */

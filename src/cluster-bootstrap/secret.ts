@@ -24,7 +24,7 @@ export function tokenField(secret: KubeObject, key: string): string {
 
 /**
  * When the token expires. Mirrors GetExpiration in k8s.io/cluster-bootstrap/token/util/secrets.
- * @returns Unix ms; undefined: never; NaN for a time that is not RFC 3339
+ * @returns Unix ms; undefined: never; NaN for text that is not an RFC 3339 time
  */
 export function expirationMs(secret: KubeObject): number | undefined {
   const text = tokenField(secret, "expiration");
@@ -32,7 +32,7 @@ export function expirationMs(secret: KubeObject): number | undefined {
   return RFC3339.test(text) ? Date.parse(text) : Number.NaN;
 }
 
-/** Everything that the documented keys of a bootstrap token Secret say. */
+/** The documented fields of a bootstrap token Secret. */
 export interface TokenSettings {
   readonly token: BootstrapToken;
   readonly description?: string;
@@ -65,7 +65,7 @@ export function tokenSecret(settings: TokenSettings): KubeObject {
   };
 }
 
-/** A token as a list shows it: without its secret half. */
+/** A token as shown in a list: without its secret half. */
 export interface TokenSummary {
   readonly id: string;
   /** whole seconds; undefined: it never expires; negative: it has expired */
@@ -74,7 +74,7 @@ export interface TokenSummary {
   readonly usages: readonly string[];
   readonly groups: readonly string[];
   readonly description: string | undefined;
-  /** why the API server does not take this token, in words */
+  /** why the API server does not accept this token */
   readonly invalid: string | undefined;
 }
 
@@ -106,11 +106,11 @@ function whyInvalid(
   expiresMs: number | undefined,
   groups: readonly string[],
 ): string | undefined {
-  if (secret.metadata.name !== tokenSecretName(id)) return "its token-id is not the one in its name";
+  if (secret.metadata.name !== tokenSecretName(id)) return "its token-id differs from the one in its name";
   if (tokenField(secret, "token-secret") === "") return "token-secret is missing";
   if (expiresMs !== undefined && Number.isNaN(expiresMs)) return "its expiration is not an RFC 3339 time";
   const foreign = groups.find((group) => !GROUP_PATTERN.test(group));
-  return foreign === undefined ? undefined : `group ${foreign} is not below system:bootstrappers:`;
+  return foreign === undefined ? undefined : `group ${foreign} does not begin with system:bootstrappers:`;
 }
 
 /** @throws LabError USAGE for a group that the API server would not accept: the whole token would be invalid */
@@ -119,6 +119,6 @@ export function checkGroup(group: string): string {
   throw new LabError(
     "USAGE",
     `group ${JSON.stringify(group)} cannot be given to a bootstrap token`,
-    "Its name must begin with system:bootstrappers: and go on with a-z, 0-9, ':' or '-', ending in a letter or digit.",
+    "Use system:bootstrappers: followed by a-z, 0-9, ':' or '-', ending in a letter or digit.",
   );
 }

@@ -6,14 +6,14 @@ interface Entry<T> {
   readonly expiresMs: number;
 }
 
-/** Caches answers for a while. Concurrent calls with the same key share one question. */
+/** Caches results for a while. Concurrent calls with the same key share one call of `ask`. */
 export class ExpiringCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #asking = new Map<string, Promise<T>>();
 
   /**
-   * @param ttlMs how long an answer is kept; 0: not at all
-   * @param maxEntries the oldest entry is dropped beyond it
+   * @param ttlMs how long a result is kept; 0: not at all
+   * @param maxEntries when exceeded, the oldest entry is dropped
    */
   constructor(
     readonly clock: Clock,
@@ -21,7 +21,7 @@ export class ExpiringCache<T> {
     readonly maxEntries = 8192,
   ) {}
 
-  /** @returns the cached answer, or that of `ask`. @throws what `ask` throws, which is not cached */
+  /** @returns the cached result, or that of `ask`. @throws errors of `ask`, which are not cached */
   async get(key: string, ask: () => Promise<T>): Promise<{ readonly value: T; readonly isRemembered: boolean }> {
     const known = this.#entries.get(key);
     if (known !== undefined && known.expiresMs > this.clock.now()) return { value: known.value, isRemembered: true };

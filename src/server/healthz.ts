@@ -3,7 +3,7 @@ import { messageOf } from "../util/errors.js";
 /** One check behind /healthz, /livez or /readyz. */
 export interface HealthCheck {
   readonly name: string;
-  /** absent: it always passes. Throws the reason when it fails. */
+  /** throws the reason of a failure; absent: the check always passes */
   readonly check?: () => Promise<void> | void;
 }
 

@@ -11,13 +11,13 @@ const ANSWER = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to a
  * because OpenSSL reports it as noise.
  */
 export function answerPlainHttp(server: Server): void {
-  // Added before Node's own listener, which ends the connection.
+  // Runs before Node's own listener, which closes the connection.
   server.prependListener("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     if (error.code === "ERR_SSL_HTTP_REQUEST") tcpBelow(socket)?.end(ANSWER);
   });
 }
 
-/** TLS cannot carry the answer any more. The underlying connection has no public name. */
+/** TLS cannot carry the response any more, and the underlying connection has no public name. */
 function tcpBelow(socket: TLSSocket): Socket | undefined {
   const { _parent: below } = socket as TLSSocket & { readonly _parent?: Socket };
   return below?.writable === true ? below : undefined;

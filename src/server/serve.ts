@@ -6,23 +6,23 @@ import { answerPlainHttp } from "./plain-http-on-tls.js";
 
 /** A serving certificate and its key. */
 export interface ServingPair {
-  /** PEM, the server's own certificate first */
+  /** PEM, starting with the server's own certificate */
   readonly certificatePem: string;
   readonly keyPem: string;
 }
 
 export interface SecureServing {
-  /** undefined: handshakes fail until `useCertificate` brings one */
+  /** undefined: handshakes fail until `useCertificate` provides one */
   readonly pair?: ServingPair;
-  /** the CAs that the server names to clients */
+  /** the CAs that the server names to clients during the handshake */
   readonly clientCaPem?: string;
 }
 
 export interface ServerOptions {
   readonly tls: "none" | SecureServing;
-  /** Wall-clock ms: for the TLS handshake, and for the head of each request */
+  /** Wall-clock ms: for the TLS handshake, and for the headers of each request */
   readonly headersMs: number;
-  /** for a request's head and body; 0: no limit */
+  /** for a request's headers and body; 0: no limit */
   readonly requestMs: number;
   readonly idleMs: number;
   readonly maxHeaderBytes: number;
@@ -33,9 +33,9 @@ const CHECK_INTERVAL_MS = 1000;
 /**
  * An HTTP/1.1 server with Go's limits. Mirrors k8s.io/apiserver/pkg/server/secure_serving.go.
  *
- * Any client certificate passes TLS: each request is authenticated, and answered with 401 if the certificate is bad. The
+ * TLS accepts any client certificate: each request is authenticated, and gets a 401 if the certificate is invalid. The
  * certificate is also known when a client resumes a session, because OpenSSL's tickets carry it.
- * @throws the TLS library's error for a bad pair
+ * @throws the TLS library's error for an invalid pair
  */
 export function createServer({
   tls,
@@ -64,12 +64,12 @@ export function createServer({
           handshakeTimeout: headersMs,
         });
   if (tls !== "none") answerPlainHttp(server as HttpsServer);
-  // Go limits headers by bytes: Node 20 would drop those after the 2,000th, newer versions refuse the request.
+  // Go limits headers by size only: Node 20 would drop headers after the 2,000th, newer versions refuse the request.
   server.maxHeadersCount = 0;
   return server;
 }
 
-/** New connections see this certificate. @throws the TLS library's error for a bad pair */
+/** New connections get this certificate. @throws the TLS library's error for an invalid pair */
 export function useCertificate(server: Server | HttpsServer, pair: ServingPair): void {
   if ("setSecureContext" in server) server.setSecureContext(secureContext(pair));
 }
@@ -109,8 +109,8 @@ export function openSockets(
 }
 
 /**
- * The response to a request for an upgrade. Node passes its bare connection; until the upgrade is accepted the request is
- * answered like any other, and then the connection ends.
+ * The response to an upgrade request. Node passes the bare connection; until the upgrade is accepted this works like any
+ * other response, and then ends the connection.
  */
 export function upgradeResponse(request: IncomingMessage, socket: Socket): ServerResponse {
   const response = new ServerResponse(request);

@@ -11,7 +11,7 @@ const malformed = [
   ["abcde.0123456789abcdef", "5 characters instead of 6"],
   ["ABCDEF.0123456789abcdef", "upper-case"],
   ["abcdef.0123456789abcd.f", "more than one dot"],
-  ["abcd_f.0123456789abcdef", "other characters"],
+  ["abcd_f.0123456789abcdef", "characters other"],
 ] as const;
 for (const [text, why] of malformed) {
   test(`token ${JSON.stringify(text)} is malformed: ${why}`, () => {
@@ -82,7 +82,7 @@ test("the Secret has every documented key, and reads back", () => {
 });
 
 const invalidSecrets = [
-  ["a foreign group", { ...settings, groups: ["system:masters"] }, "not below system:bootstrappers:"],
+  ["a foreign group", { ...settings, groups: ["system:masters"] }, "does not begin with system:bootstrappers:"],
   ["an unreadable expiration", { ...settings, expiration: "tomorrow" }, "not an RFC 3339 time"],
 ] as const;
 for (const [name, bad, why] of invalidSecrets) {

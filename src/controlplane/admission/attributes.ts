@@ -1,11 +1,11 @@
 import type { AdmissionSubject } from "../auth/contracts.js";
 
-/** A POST of a pod; not of one of its subresources. */
+/** A POST of a pod, but not of one of its subresources. */
 export function isNewPod(write: AdmissionSubject): boolean {
   return isPodWrite(write) && write.operation === "CREATE";
 }
 
-/** A write of a pod itself: what plugins that complete pods look at. */
+/** A write of a pod itself, which the plugins with defaults for pods handle. */
 export function isPodWrite({ group, resource, subresource, operation }: AdmissionSubject): boolean {
   const isPod = group === "" && resource === "pods" && subresource === "";
   return isPod && (operation === "CREATE" || operation === "UPDATE");

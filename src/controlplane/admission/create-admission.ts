@@ -13,15 +13,15 @@ export interface AdmissionDeps {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly random: Random;
-  /** the plugins that decide by rights and identities */
+  /** the plugins that depend on permissions and identities */
   readonly auth: AuthAdmission;
 }
 
 /**
- * What is on by default, in upstream's order.
+ * The plugins that are enabled by default, in upstream's order.
  *
- * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: without LimitRanger, ResourceQuota,
- * PodSecurity, the webhooks and the plugins for storage, which need controllers or policies that a lab does not have.
+ * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits LimitRanger, ResourceQuota,
+ * PodSecurity, the webhooks and the storage plugins, which need controllers or policies that a lab does not have.
  */
 export function createAdmission({ registry, clock, random, auth }: AdmissionDeps): AdmissionPlugin[] {
   return [

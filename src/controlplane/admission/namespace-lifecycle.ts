@@ -5,16 +5,16 @@ import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js"
 import type { Registry } from "../registry/registry.js";
 import { fields } from "../registry/resources/access.js";
 
-/** A cluster without these does not work. */
+/** A cluster cannot work without these namespaces. */
 const IMMORTAL_NAMESPACES = ["default", "kube-system", "kube-public"];
 
 const NAMESPACES = { group: "", resource: "namespaces" };
 
 /**
- * Nothing is created in a namespace that is not there or on its way out, and three namespaces never go.
+ * Refuses to create objects in a missing or terminating namespace, and to delete the three essential namespaces.
  *
  * Mirrors k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go (Lifecycle.Admit).
- * Differs: the store is asked, and not a cache that may be late.
+ * Differs: reads the store instead of a cache that can lag behind.
  */
 export class NamespaceLifecycle implements AdmissionPlugin {
   readonly name = "NamespaceLifecycle";
@@ -49,7 +49,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
   }
 }
 
-/** Clients that clean up recognize the cause, and let it pass. */
+/** Clients recognize this cause and ignore the error while they clean up. */
 function terminating(attributes: AdmissionAttributes): StatusError {
   const { namespace } = attributes;
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;

@@ -67,7 +67,7 @@ export class Priority implements AdmissionPlugin {
     }
   }
 
-  /** Of several default classes, the one with the lowest value. */
+  /** Of several default classes, the one with the lowest value wins. */
   async #defaultPriority(): Promise<PodPriority> {
     const { items } = await this.registry.store(STORE).list(undefined);
     const classes = items as readonly Wire<V1PriorityClass>[];

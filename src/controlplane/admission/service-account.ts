@@ -15,7 +15,7 @@ import { isNewPod } from "./attributes.js";
 const DEFAULT_ACCOUNT = "default";
 const VOLUME_PREFIX = "kube-api-access-";
 const MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** An hour and a bit: kubelets recognize the odd number, and warn of pods that keep an old token. */
+/** Slightly more than an hour: kubelets recognize the odd number, and warn about pods that keep an old token. */
 const TOKEN_EXPIRATION_SECONDS = 3607;
 const READABLE_BY_ALL = 0o644;
 
@@ -32,8 +32,7 @@ export interface ServiceAccountDeps {
 /**
  * Gives each pod a service account, and mounts its token at the path that clients read.
  *
- * Mirrors plugin/pkg/admission/serviceaccount/admission.go (Plugin.Admit). Mirror pods are not
- * changed: they are only checked to have neither.
+ * Mirrors plugin/pkg/admission/serviceaccount/admission.go (Plugin.Admit). Only checks that mirror pods have neither.
  */
 export class ServiceAccount implements AdmissionPlugin {
   readonly name = "ServiceAccount";
@@ -84,7 +83,7 @@ export class ServiceAccount implements AdmissionPlugin {
     }
   }
 
-  /** Mirrors mountServiceAccountToken: containers that mount something there already are left alone. */
+  /** Mirrors mountServiceAccountToken: skips containers that already mount something at the path. */
   #mountToken(spec: Draft<V1PodSpec>): void {
     const volumes = spec.volumes ?? [];
     const existing = volumes.find(({ name }) => name.startsWith(VOLUME_PREFIX));

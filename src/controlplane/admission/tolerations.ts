@@ -8,7 +8,7 @@ import { isPodWrite } from "./attributes.js";
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-/** How long a pod stays on a lost node if it does not set its own time. */
+/** How long a pod stays on an unreachable node unless it sets its own time. */
 const DEFAULT_TOLERATION_SECONDS = 300;
 
 /**
@@ -41,7 +41,7 @@ export const defaultTolerationSeconds: AdmissionPlugin = {
   },
 };
 
-/** An empty key or effect stands for all of them. */
+/** An empty key or effect matches all of them. */
 function toleratesNoExecute(tolerations: readonly Wire<V1Toleration>[], taintKey: string): boolean {
   return tolerations.some(
     ({ key = "", effect = "" }) => (key === taintKey || key === "") && (effect === "NoExecute" || effect === ""),
@@ -49,7 +49,7 @@ function toleratesNoExecute(tolerations: readonly Wire<V1Toleration>[], taintKey
 }
 
 /**
- * Keeps pods off a new node until a controller has seen that it is ready.
+ * Keeps pods off a new node until a controller has seen it ready.
  * Mirrors plugin/pkg/admission/nodetaint/admission.go (Plugin.Admit).
  */
 export const taintNodesByCondition: AdmissionPlugin = {

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 
-/** What a connection and a request show of their sender. */
+/** The credentials of a connection and a request. */
 export interface Credentials {
   /** the Authorization header as sent */
   readonly authorization?: string;
@@ -12,16 +12,16 @@ export interface Credentials {
 export type AuthenticationResult =
   | {
       readonly outcome: "authenticated";
-      readonly user: UserInfo /** in words, for the trace: `client certificate CN=…` */;
+      readonly user: UserInfo /** for the trace: `client certificate CN=…` */;
       readonly how: string;
     }
-  /** a credential was shown and it is not good: 401 */
+  /** the request carries an invalid credential: 401 */
   | { readonly outcome: "rejected"; readonly why: string };
 
-/** Never throws for a bad credential; no credential at all is `authenticated` as system:anonymous. */
+/** Never throws for an invalid credential; a request without one is `authenticated` as system:anonymous. */
 export interface Authenticator {
   authenticate(credentials: Credentials): Promise<AuthenticationResult>;
-  /** For TokenReview: undefined user when no authenticator knows the token. */
+  /** For TokenReview: `user` is undefined when no authenticator accepts the token. */
   authenticateToken(
     token: string,
     audiences?: readonly string[],
@@ -42,13 +42,13 @@ export interface AuthorizationAttributes {
   readonly name: string;
   /** for non-resource requests, and always the full URL path */
   readonly path: string;
-  /** of a list or watch, as it was sent, "" for none; absent when the caller cannot say */
+  /** of a list or watch, as sent, "" if absent; undefined when the caller does not know it */
   readonly fieldSelector?: string;
 }
 
 export interface AuthorizationDecision {
   readonly allowed: boolean;
-  /** true: no later authorizer may allow it */
+  /** true: later authorizers are not called */
   readonly denied?: boolean;
   /** for the 403 text and for reviews: `RBAC: allowed by ClusterRoleBinding "x" of ClusterRole "y" to Group "z"` */
   readonly reason: string;
@@ -94,22 +94,22 @@ export interface AdmissionAttributes {
   readonly object: KubeObject | undefined;
   readonly oldObject: KubeObject | undefined;
   readonly dryRun: boolean;
-  /** the request that is admitted, for the trace; undefined for the server's own clients */
+  /** the admitted request, for the trace; undefined for the server's own clients */
   readonly auditId?: string;
   /** the DELETE's options, or the body of a subresource such as eviction or token */
   readonly options?: KubeObject;
 }
 
-/** What is known of a write before its object is. */
+/** The properties of a write that are known before its object is decoded. */
 export type AdmissionSubject = Pick<AdmissionAttributes, "operation" | "group" | "resource" | "subresource">;
 
-/** Rejects by throwing a StatusError (403 mostly). */
+/** Rejects by throwing a StatusError (usually 403). */
 export interface AdmissionPlugin {
   /** upstream's name: `NodeRestriction`, `ServiceAccount`, `CertificateSubjectRestriction`, … */
   readonly name: string;
-  /** Whether such writes are any business of the plugin's, asked once for each kind of them; absent: all are. Mirrors Handles. */
+  /** Reports whether the plugin handles such writes; called once for each kind of write; absent: all. Mirrors Handles. */
   handles?(write: AdmissionSubject): boolean;
-  /** @returns the object to go on with; at once, where nothing has to be waited for */
+  /** @returns the object to continue with; synchronously if the plugin does not wait */
   admit?(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined>;
   validate?(attributes: AdmissionAttributes): Promise<void>;
 }

@@ -24,25 +24,25 @@ import { reviewHandlers } from "./reviews.js";
 const DEFAULT_ISSUER = "https://kubernetes.default.svc";
 
 export interface AuthDeps {
-  /** a getter: the registry needs the admission plugins, which read the registry later */
+  /** a function, because the registry needs the admission plugins, which read the registry later */
   readonly registry: () => Registry;
-  /** client certificates must come from it */
+  /** the CA of client certificates */
   readonly ca: Pick<CertificateAuthority, "certificatePem">;
   readonly clock: Clock;
   readonly random: Random;
-  /** default: the oldest release */
+  /** default: the oldest supported release */
   readonly kubeVersion?: string;
 }
 
 export interface AuthOptions {
   readonly issuer?: string;
-  /** PEM; absent: a key is made when the first service account token is asked for */
+  /** PEM; absent: a key is generated for the first service account token */
   readonly serviceAccountKeyPem?: string;
-  /** of the key that is made; default `ec` */
+  /** of the generated key; default `ec` */
   readonly serviceAccountKeyType?: "ec" | "rsa";
 }
 
-/** Everything that decides who somebody is and what he may do. */
+/** Authentication, authorization and the admission plugins that enforce permissions. */
 export interface Auth {
   readonly authenticator: Authenticator;
   /** system:masters, then Node, then RBAC */
@@ -52,14 +52,14 @@ export interface Auth {
   readonly handlers: SpecialHandlers;
   /** issues service account tokens; OIDC discovery */
   readonly tokens: ServiceAccountTokens;
-  /** Begins to follow roles, bindings and pods. Resolves when what is stored now counts. Call once the registry is there. */
+  /** Follows roles, bindings and pods. Resolves when the stored ones are in force. Requires the registry. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The admission plugins by name, because others stand between them in upstream's order. */
+/** Admission plugins by name, because upstream's order puts others between them. */
 export interface AuthAdmission {
-  /** before all others, as upstream checks it around the storage */
+  /** before all others, because upstream checks it around the storage */
   readonly rbacEscalation: AdmissionPlugin;
   /** after ServiceAccount, before Priority */
   readonly nodeRestriction: AdmissionPlugin;
@@ -68,7 +68,7 @@ export interface AuthAdmission {
   readonly certificateSubjectRestriction: AdmissionPlugin;
 }
 
-/** Builds authentication, authorization and their admission plugins. Reads nothing before `ready` or the first request. */
+/** Builds authentication, authorization and admission plugins. Reads nothing before `ready` or the first request. */
 export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
   const { registry, ca, clock, random, kubeVersion = OLDEST_RELEASE } = deps;
   const issuer = options.issuer ?? DEFAULT_ISSUER;

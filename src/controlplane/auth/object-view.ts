@@ -4,7 +4,7 @@ import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Registry } from "../registry/registry.js";
 
-/** Told of every change of the view: `undefined` previous is a new object, `undefined` next one that is gone. */
+/** Called for every change of the view: a new object has an undefined `previous`, a deleted one an undefined `next`. */
 export type ViewListener = (previous: KubeObject | undefined, next: KubeObject | undefined) => void;
 
 export interface ObjectViewDeps {
@@ -12,19 +12,19 @@ export interface ObjectViewDeps {
   readonly clock: Clock;
 }
 
-/** Between a broken watch and the next list. */
+/** Delay between a broken watch and the next list. */
 const RELIST_DELAY_MS = 1_000;
 
 /**
- * A read-only copy of all objects of one resource in memory, fed by list and watch: what the authorizers decide from.
+ * A read-only copy of all objects of one resource, fed by list and watch, on which the authorizers base their decisions.
  *
  * Mirrors an informer with its indexer. Differs: `catchUp` closes the gap between a write and its watch event, so that
- * nothing is ever refused because of an old picture.
+ * stale data never causes a refusal.
  */
 export class ObjectView {
   readonly #objects = new Map<string, KubeObject>();
   readonly #listener: ViewListener;
-  /** a list of this revision is in the view; events up to it are repeats */
+  /** the view contains a list of this revision; events up to it are repeats */
   #listedRevision = 0;
   #relisting: Promise<string> | undefined;
 
@@ -48,7 +48,7 @@ export class ObjectView {
   /** Follows the store until `signal` aborts (normal end). */
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // A refused or broken watch is listed anew, as reflectors do; anything else is a bug.
+      // After a refused or broken watch, list again as reflectors do; any other error is a bug.
       await this.#listAndWatch(signal).catch((error: unknown) => {
         if (!isAbortError(error) && !(error instanceof StatusError)) throw error;
       });
@@ -68,11 +68,11 @@ export class ObjectView {
     }
   }
 
-  /** Resolves when the view shows every write that was finished before the call. */
+  /** Resolves when the view contains every write that finished before the call. */
   async catchUp(): Promise<void> {
     const revision = Number(await this.deps.registry().resourceVersion());
     if (revision <= this.#listedRevision) return;
-    // Refusals come in bursts (a client without rights looking around): they share one list that is under way.
+    // Refusals come in bursts (a client that probes its rights), so they share the list in progress.
     await this.#relistOnce();
     if (revision > this.#listedRevision) await this.#relist();
   }

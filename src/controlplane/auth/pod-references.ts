@@ -5,7 +5,7 @@ import type { Wire } from "../../apimachinery/wire.js";
 
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 
-/** Names of the objects, in the pod's own namespace, that a pod refers to. */
+/** The names of objects in the pod's namespace that a pod refers to. */
 export interface PodReferences {
   readonly serviceAccount: string | undefined;
   readonly secrets: ReadonlySet<string>;

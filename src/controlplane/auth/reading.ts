@@ -1,7 +1,7 @@
 import { goQuote } from "../../apimachinery/scheme/go-text.js";
 import { isRecord } from "../../util/records.js";
 
-/** Reading fields of objects whose kind is not known here: claims of tokens, bodies of reviews. */
+/** Reads fields of objects of unknown kinds: claims of tokens, bodies of reviews. */
 
 /** @returns "" for a value that is not a string */
 export function textOf(value: unknown): string {
@@ -13,7 +13,7 @@ export function stringsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
 }
 
-/** Walks down named fields: `fieldOf(pod, "spec", "nodeName")`. */
+/** Follows a path of fields: `fieldOf(pod, "spec", "nodeName")`. */
 export function fieldOf(value: unknown, ...path: readonly string[]): unknown {
   let current = value;
   for (const name of path) {

@@ -11,7 +11,7 @@ const AUTHORIZATION = "authorization.k8s.io";
 const AUTHENTICATION = "authentication.k8s.io";
 
 /**
- * Answers questions about rights and identities. Nothing is stored: the answer is the question with a status.
+ * Answers queries about permissions and identities. Nothing is stored: the response is the request with a status.
  *
  * Mirrors pkg/registry/authorization/{subjectaccessreview,selfsubjectaccessreview,localsubjectaccessreview,
  * selfsubjectrulesreview}/rest.go and pkg/registry/authentication/{tokenreview,selfsubjectreview}.
@@ -33,7 +33,7 @@ export function reviewHandlers(authenticator: Authenticator, authorizer: Authori
 
 type Answer = Awaited<ReturnType<SpecialHandler>>;
 
-/** A review has no identity of its own: a time is all that is left of its metadata, and it is empty. */
+/** A review is not stored, so its metadata only has an empty creation time. */
 function answer(request: SpecialRequest, kind: string, group: string, fields: Record<string, unknown>): Answer {
   const { name: _name, ...metadata } = request.body?.metadata ?? {};
   return {
@@ -71,7 +71,7 @@ async function reviewRules(request: SpecialRequest, authorizer: Authorizer): Pro
     request.context.user,
     namespace,
   );
-  // The question is not repeated: upstream answers with a fresh object.
+  // The response omits the spec: upstream returns a new object.
   const status = {
     resourceRules,
     nonResourceRules,
@@ -171,7 +171,7 @@ function goStruct(attributes: unknown): string {
   return `authorization.NonResourceAttributes{Path:${field("path")}, Verb:${field("verb")}}`;
 }
 
-/** A 422 that names no kind, only the group: upstream's reviews pass an empty one. */
+/** A 422 without a kind, only with the group: upstream's reviews pass an empty kind. */
 function invalidReview(problems: readonly FieldError[]): Error {
   const texts = problems.map(({ field, text }) => `${field}: ${text}`);
   const message = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
@@ -188,7 +188,7 @@ function checkNamespace(kind: AccessReviewKind, request: SpecialRequest): void {
   throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace}`);
 }
 
-/** Fields that are "" are absent in answers. */
+/** Omits fields that are "". */
 function withoutEmptyTexts(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const filled = Object.entries(value).filter(([, field]) => field !== "" && field !== null);

@@ -4,14 +4,14 @@ import type { Field, TypeSchema } from "../../apimachinery/scheme/schema.js";
 const FIELD_TEXTS: Readonly<Record<string, string>> = fieldTexts;
 
 /**
- * What a field is for: its own text in the table, or the text for fields of this name, which mostly mean the same in all
- * types. Those texts have a file of their own because only OpenAPI documents need them.
+ * The description of a field: its own text in the table, or the common text for fields of this name, which usually mean
+ * the same in all types. Only OpenAPI documents load the file of common texts.
  */
 export function fieldDescription({ name, description }: Field): string | undefined {
   return description ?? FIELD_TEXTS[name];
 }
 
-/** What a type is: its text in the table, or one made from its name: `DeploymentSpec` is the spec of a Deployment. */
+/** The description of a type: its text in the table, or one derived from its name (`DeploymentSpec`). */
 export function typeDescription({ goName, description, isKind }: TypeSchema): string | undefined {
   if (description !== undefined || isKind) return description ?? `A ${goName}.`;
   const part = PARTS.find(([ending]) => goName.endsWith(ending) && goName.length > ending.length);
@@ -19,9 +19,9 @@ export function typeDescription({ goName, description, isKind }: TypeSchema): st
 }
 
 const PARTS: readonly (readonly [ending: string, text: (of: string) => string])[] = [
-  ["Spec", (of) => `How the ${of} is wanted.`],
-  ["Status", (of) => `How the ${of} is, as its controller saw it last.`],
-  ["Condition", (of) => `One thing that is so or not so about the ${of}, and since when.`],
-  ["PersistentVolumeSource", (of) => `Where a persistent volume of ${of} is.`],
-  ["VolumeSource", (of) => `Where a volume of ${of} is.`],
+  ["Spec", (of) => `The desired state of the ${of}.`],
+  ["Status", (of) => `The most recently observed state of the ${of}.`],
+  ["Condition", (of) => `One aspect of the state of the ${of}, and when it last changed.`],
+  ["PersistentVolumeSource", (of) => `The location of a persistent volume of ${of}.`],
+  ["VolumeSource", (of) => `The location of a volume of ${of}.`],
 ];

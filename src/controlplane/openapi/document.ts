@@ -1,6 +1,6 @@
 import { type Definitions, Definitions as DefinitionsOfGroup, type OpenApiSchema, reference } from "./schemas.js";
 
-/** What a document needs to know of a resource. A `ResourceDefinition` is one. */
+/** The properties of a resource that a document needs. A `ResourceDefinition` is one. */
 export interface OpenApiResource {
   readonly group: string;
   readonly version: string;
@@ -23,12 +23,12 @@ export interface OpenApiDocument extends OpenApiSchema {
 }
 
 /**
- * The OpenAPI v3 document of one group-version: what `kubectl explain` reads, and where kubectl looks whether the server
- * checks fields itself (a PATCH with the parameter fieldValidation).
+ * The OpenAPI v3 document of one group-version. `kubectl explain` reads it, and kubectl detects in it whether the server
+ * validates fields itself (a PATCH with the parameter fieldValidation).
  *
- * Mirrors k8s.io/kube-openapi/pkg/builder3 in form.
- * Differs: no operation ids, no parameters that nobody looks for, answers only of status 200.
- * @param resources all that is served; those of the group-version are picked out
+ * Mirrors the output of k8s.io/kube-openapi/pkg/builder3.
+ * Differs: no operation ids, no parameters that clients ignore, only responses with status 200.
+ * @param resources all served resources; the function selects those of the group-version
  */
 export function openApiDocument(
   group: string,
@@ -87,7 +87,7 @@ function addPaths(paths: Record<string, OpenApiSchema>, resource: OpenApiResourc
     paths[`${root}/${resource.resource}`] = { get: operationOf(resource, OPERATIONS["list"], listName) };
   }
   for (const { name: subresource, verbs: subVerbs, kind } of resource.subresources ?? []) {
-    // Only views of the same object: what takes another kind (binding, token) nobody asks the document for.
+    // Only subresources of the same kind: clients do not need the schemas of others (binding, token).
     if (kind !== undefined && kind !== resource.kind) continue;
     const operations = subVerbs.flatMap((verb) => OPERATIONS[verb] ?? []).filter(({ onItem }) => onItem);
     const methods = operations.map((operation) => [operation.method, operationOf(resource, operation, name)]);

@@ -8,15 +8,15 @@ export type OpenApiSchema = Readonly<Record<string, unknown>>;
 
 const META_V1 = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/** Types that JSON writes as one word; upstream gives each a definition of its own. */
+/** Types that JSON writes as a single value; upstream has a definition for each. */
 const NAMED_SCALARS: Partial<Record<ScalarType, { readonly name: string; readonly schema: OpenApiSchema }>> = {
   time: {
     name: `${META_V1}.Time`,
-    schema: { description: "A moment: RFC 3339, whole seconds.", type: "string", format: "date-time" },
+    schema: { description: "A time: RFC 3339 in whole seconds.", type: "string", format: "date-time" },
   },
   microtime: {
     name: `${META_V1}.MicroTime`,
-    schema: { description: "A moment: RFC 3339 with six decimals.", type: "string", format: "date-time" },
+    schema: { description: "A time: RFC 3339 with six decimals.", type: "string", format: "date-time" },
   },
   quantity: quantityDefinition(),
   resourceQuantity: quantityDefinition(),
@@ -55,11 +55,11 @@ export function reference(name: string): OpenApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Collects the definitions of kinds and of all types that they are made of. */
+/** Collects the definitions of kinds and of all the types they refer to. */
 export class Definitions {
   readonly #schemas = new Map<string, OpenApiSchema>();
 
-  /** In order of their names. */
+  /** Sorted by name. */
   all(): Record<string, OpenApiSchema> {
     return Object.fromEntries([...this.#schemas].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
@@ -69,7 +69,7 @@ export class Definitions {
     const schema = typeSchema(type);
     const name = definitionName(schema);
     if (this.#schemas.has(name)) return name;
-    this.#schemas.set(name, {}); // holds the place, should a type ever contain itself
+    this.#schemas.set(name, {}); // reserves the name, in case a type contains itself
     const fields = jsonFields(type);
     const description = typeDescription(schema);
     const required = fields.filter((field) => field.required).map((field) => field.name);
@@ -133,12 +133,12 @@ export class Definitions {
     const named = NAMED_SCALARS[type.type];
     if (named === undefined) return FORMATS[type.type] ?? { type: "string" };
     this.#schemas.set(named.name, named.schema);
-    // A reference may have no siblings but through allOf.
+    // Fields next to a $ref are only allowed through allOf.
     return { allOf: [reference(named.name)] };
   }
 }
 
-/** kubectl explain shows a field's description and then its type's; equal ones are shown once. */
+/** kubectl explain shows the description of a field and then of its type, and shows equal ones only once. */
 function descriptionOf(field: Field): string | undefined {
   const description = fieldDescription(field);
   const { type } = field;

@@ -3,10 +3,10 @@ import type { OpenApiSchema } from "./schemas.js";
 import type { Swagger } from "./swagger.js";
 
 /**
- * An OpenAPI v2 document as the protobuf message that kubectl asks for.
+ * Encodes an OpenAPI v2 document as the protobuf message that kubectl requests.
  *
- * Mirrors github.com/google/gnostic/openapiv2/OpenAPIv2.proto: the numbers are its fields'. Differs: an object with
- * properties, or with nothing, is sent without its type, which the oldest readers would take for a map.
+ * Mirrors github.com/google/gnostic/openapiv2/OpenAPIv2.proto, with its field numbers. Differs: omits the type of objects
+ * with properties and of empty objects, because the oldest clients would read it as a map.
  */
 export function encodeSwagger({ swagger, info, paths, definitions }: Swagger): Buffer {
   return message((writer) => {
@@ -79,7 +79,7 @@ function schema(value: Schema): Buffer {
   });
 }
 
-/** Extensions are sent as YAML, and JSON is YAML. */
+/** Extensions are sent as YAML; JSON is valid YAML. */
 function extensions(writer: WireWriter, number: number, value: OpenApiSchema): void {
   for (const [name, extension] of Object.entries(value)) {
     if (!name.startsWith("x-")) continue;
@@ -88,7 +88,7 @@ function extensions(writer: WireWriter, number: number, value: OpenApiSchema): v
   }
 }
 
-/** A map as a list of names and values. */
+/** Encodes a map as a list of names and values. */
 function named<T>(number: number, values: Readonly<Record<string, T>>, encode: (value: T) => Buffer): Buffer {
   return message((writer) => {
     for (const [name, value] of Object.entries(values)) writer.bytesField(number, namedValue(name, encode(value)));

@@ -10,11 +10,11 @@ export interface Swagger {
 }
 
 /**
- * The OpenAPI v2 document of all that is served: kubectl up to 1.26 explains and checks by it, and looks there whether a
- * kind takes a dry run.
+ * The OpenAPI v2 document of all resources: kubectl up to 1.26 explains and validates with it, and finds in it which
+ * kinds support dry runs.
  *
- * Mirrors k8s.io/kube-openapi/pkg/builder in form. Differs: made out of the v3 documents, so that the two say the same;
- * paths have the parameters and extensions that clients look for, no bodies and no answers' schemas.
+ * Mirrors the output of k8s.io/kube-openapi/pkg/builder. Differs: derived from the v3 documents, so that both agree;
+ * paths only have the parameters and extensions that clients look for, no bodies and no response schemas.
  */
 export function swaggerDocument(
   resources: readonly OpenApiResource[],
@@ -50,7 +50,7 @@ function operation(value: unknown): OpenApiSchema {
 
 const V3_REFERENCE = "#/components/schemas/";
 
-/** A reference may have a description beside it here, and needs no allOf; a default says nothing to v2's readers. */
+/** In v2 a reference can have a description and needs no allOf; clients of v2 ignore defaults. */
 function schema(value: OpenApiSchema): OpenApiSchema {
   const { allOf, default: _default, properties, items, additionalProperties, ...rest } = value;
   const [reference] = (allOf ?? []) as readonly { readonly $ref: string }[];

@@ -1,19 +1,19 @@
 import { CompactedError, type StorageEvent, type StoredEntry } from "./storage.js";
 
-/** A change, with what an exact read of an older revision needs to undo it. */
+/** A change, with the previous entry, which an exact read of an older revision restores. */
 export interface HistoryRecord extends StorageEvent {
   readonly previousEntry: StoredEntry | undefined;
   readonly atMs: number;
 }
 
 export interface HistoryLimits {
-  /** a watch can always resume within so many of the newest changes. Mirrors defaultLowerBoundCapacity */
+  /** a watch can resume from any of this many newest changes. Mirrors defaultLowerBoundCapacity */
   readonly watchableCount: number;
-  /** … and within changes younger than this. Mirrors eventFreshDuration */
+  /** and from any change younger than this. Mirrors eventFreshDuration */
   readonly watchableMs: number;
-  /** no more records than this are kept, come what may */
+  /** hard limit on the number of records */
   readonly maxCount: number;
-  /** … nor more than the newest that make up so much JSON */
+  /** hard limit on the total JSON size of the records */
   readonly maxBytes: number;
 }
 
@@ -22,18 +22,18 @@ export interface HistoryLimits {
  * they are compacted) in one list.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/watch_cache.go (watchCache.cache, getAllEventsSinceLocked).
- * Differs: upstream's window grows and shrinks by doubling; here its start moves change by change.
+ * Differs: upstream's window grows and shrinks by doubling; this one moves one change at a time.
  */
 export class EventHistory {
-  /** undefined: forgotten */
+  /** undefined: dropped */
   #records: (HistoryRecord | undefined)[] = [];
-  /** of all records that are kept */
+  /** total size of the kept records */
   #bytes = 0;
-  /** index of the oldest record that is kept */
+  /** index of the oldest kept record */
   #head = 0;
-  /** index of the oldest record that a watch may begin with */
+  /** index of the oldest record from which a watch can start */
   #watchHead = 0;
-  /** revision of the newest record that was forgotten; 0: none was */
+  /** revision of the newest dropped record; 0 if there is none */
   #forgotten = 0;
 
   constructor(readonly limits: HistoryLimits) {}
@@ -55,13 +55,13 @@ export class EventHistory {
     this.trim(compactedRevision);
   }
 
-  /** Forgets what neither a watch nor an exact read may still ask for. */
+  /** Drops records that neither a watch nor an exact read can still use. */
   trim(compactedRevision: number): void {
     while (this.#head < this.#watchHead && this.#at(this.#head).revision <= compactedRevision) this.#forgetOldest();
     this.#reclaim();
   }
 
-  /** Forgets all up to `revision`, for watches too. */
+  /** Drops all records up to `revision`, for watches too. */
   forgetThrough(revision: number): void {
     for (;;) {
       const oldest = this.#records[this.#head];
@@ -72,7 +72,7 @@ export class EventHistory {
     this.#reclaim();
   }
 
-  /** @throws CompactedError when a watch may not begin that far back any more */
+  /** @throws CompactedError when the history no longer covers the start of the watch */
   since(afterRevision: number): readonly HistoryRecord[] {
     const lost =
       this.#watchHead > 0 ? (this.#records[this.#watchHead - 1]?.revision ?? this.#forgotten) : this.#forgotten;
@@ -83,7 +83,7 @@ export class EventHistory {
     return this.#newerThan(afterRevision);
   }
 
-  /** For exact reads: changes newest first. @throws CompactedError when some of them were forgotten */
+  /** For exact reads: changes newest first. @throws CompactedError when some of them were dropped */
   undo(toRevision: number): readonly HistoryRecord[] {
     if (toRevision < this.#forgotten) throw new CompactedError(toRevision, this.#forgotten);
     return [...this.#newerThan(toRevision)].reverse();
@@ -113,7 +113,7 @@ export class EventHistory {
     this.#watchHead = Math.max(this.#watchHead, this.#head);
   }
 
-  /** Gives the places of forgotten records back once they are half of the array: constant cost per record. */
+  /** Compacts the array once half of its slots are dropped records: amortized constant cost per record. */
   #reclaim(): void {
     if (this.#head < 64 || this.#head * 2 < this.#records.length) return;
     this.#records = this.#records.slice(this.#head);

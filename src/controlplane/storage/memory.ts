@@ -16,7 +16,7 @@ import {
 import { resourcePrefixOf, WatchHub } from "./watch-hub.js";
 
 export interface MemoryStorageOptions {
-  /** how often revisions older than one interval are compacted, as the API server tells etcd to. Mirrors DefaultCompactInterval */
+  /** how often older revisions are compacted, as the API server requests from etcd. Mirrors DefaultCompactInterval */
   readonly compactionIntervalMs?: number;
   readonly history?: Partial<HistoryLimits>;
   /** default: 10,000 changes, 16 MiB */
@@ -37,10 +37,10 @@ interface WeighedEntry extends StoredEntry {
 }
 
 /**
- * The cluster's state in this process: what etcd and the API server's watch cache are to a real one.
+ * The cluster's state in memory, in place of etcd and the API server's watch cache.
  *
- * Compaction follows the clock without a timer: before each operation, what the API server's compactor would have done
- * by now is done. It takes old revisions from exact reads; watches resume from the newer window that `history` describes.
+ * Compaction needs no timer: each operation first applies the compactions that are due by the clock. They drop old
+ * revisions for exact reads; watches resume from the more recent window in `history`.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/etcd3 (store.go, compact.go) over go.etcd.io/etcd/server/storage/mvcc.
  */
@@ -55,10 +55,10 @@ export class MemoryStorage implements Storage {
   readonly #compactionIntervalMs: number;
   #revision = 1;
   #compactedRevision = 0;
-  /** as `compact` was told: watches do not reach further back either */
+  /** the revision passed to `compact`; watches cannot start before it either */
   #forgottenRevision = 0;
   #nextCompactionMs: number;
-  /** what the next compaction compacts to: the newest revision at the last one */
+  /** the target of the next compaction: the newest revision at the time of the last one */
   #revisionAtLastCompaction = 1;
 
   constructor(deps: { readonly clock: Clock }, options: MemoryStorageOptions = {}) {
@@ -70,7 +70,7 @@ export class MemoryStorage implements Storage {
     this.#nextCompactionMs = this.#clock.now() + this.#compactionIntervalMs;
   }
 
-  /** How many watches are open: 0 when everyone has left. */
+  /** The number of open watches. */
   get watcherCount(): number {
     return this.#hub.size;
   }
@@ -93,7 +93,7 @@ export class MemoryStorage implements Storage {
     return { entries, revision: this.#revision, remainingCount: remaining };
   }
 
-  /** The present with the newer changes undone. */
+  /** The current entries with all newer changes undone. */
   #listAt(prefix: string, atRevision: number, range: ListRange, limit = Number.POSITIVE_INFINITY): ListResult {
     if (atRevision < this.#compactedRevision) throw new CompactedError(atRevision, this.#compactedRevision);
     const past = new Map<string, StoredEntry | undefined>();
@@ -179,7 +179,7 @@ export class MemoryStorage implements Storage {
     const histories = [...this.#historiesOf(prefix)];
     const missed = histories.flatMap((history) => history.since(afterRevision));
     if (histories.length > 1) missed.sort((a, b) => a.revision - b.revision);
-    // Nothing is awaited between reading the history and joining the hub: the two fit without a gap.
+    // No await between reading the history and joining the hub, so that no change is missed.
     const news = this.#hub.subscribe(prefix);
     try {
       for (const event of missed) {
@@ -198,7 +198,7 @@ export class MemoryStorage implements Storage {
     for (const history of this.#histories.values()) history.forgetThrough(this.#forgottenRevision);
   }
 
-  /** As etcd is told to by time: exact reads of older revisions end, watches may still begin in the window that is kept. */
+  /** etcd's periodic compaction: ends exact reads of older revisions; watches can still start within their window. */
   compactReads(revision: number): void {
     this.#compactedRevision = Math.max(this.#compactedRevision, Math.min(revision, this.#revision));
     for (const history of this.#histories.values()) history.trim(this.#compactedRevision);

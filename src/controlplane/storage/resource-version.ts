@@ -2,9 +2,8 @@ import type { KubeObject, ObjectMeta } from "../../apimachinery/api/meta.js";
 import type { Draft } from "../../util/draft.js";
 
 /**
- * Metadata with its fields in the order of Go's struct, in which the API server writes them; absent ones are left out,
- * and so are managedFields, which are not kept here.
- * @param resourceVersion in place of its own: every write sets it, and a copy for that alone would be dear
+ * Metadata with its fields in the order of Go's struct, like the API server's. Omits absent fields and managedFields.
+ * @param resourceVersion replaces the object's own; every write sets it, so this saves a copy
  */
 export function orderedMeta(meta: ObjectMeta, resourceVersion = meta.resourceVersion): ObjectMeta {
   const ordered: Draft<ObjectMeta> = {};
@@ -25,7 +24,7 @@ export function orderedMeta(meta: ObjectMeta, resourceVersion = meta.resourceVer
   return ordered;
 }
 
-/** The object as of a revision. */
+/** The object with the given resourceVersion. */
 export function withResourceVersion(object: KubeObject, revision: number): KubeObject {
   const copy: Draft<KubeObject> = { ...object };
   copy.metadata = orderedMeta(object.metadata, String(revision));

@@ -1,15 +1,15 @@
-/** How many keys a chunk holds before it is cut in two: inserting moves at most so many. */
+/** A chunk with more keys than this is split, so that an insertion moves at most this many. */
 const MAX_CHUNK = 512;
 
-/** Greater than every key with the same beginning: keys are ASCII. */
+/** Greater than every key with the same prefix: keys are ASCII. */
 const AFTER_ALL = "\uffff";
 
 /**
- * Strings in order, cut into chunks: insert, remove and seek cost a binary search and the move of one chunk's tail,
- * however many keys there are. What a B-tree is to etcd, with one level.
+ * A sorted set of strings in chunks: insert, remove and seek cost a binary search and a move within one chunk, for any
+ * number of keys. It replaces etcd's B-tree with a single level.
  */
 export class SortedKeys {
-  /** none is empty, but for the only one of an empty set */
+  /** never empty, except for the single chunk of an empty set */
   readonly #chunks: string[][] = [[]];
   #size = 0;
 
@@ -17,7 +17,7 @@ export class SortedKeys {
     return this.#size;
   }
 
-  /** The caller knows that `key` is not there yet. */
+  /** The caller guarantees that `key` is not in the set. */
   add(key: string): void {
     const chunkIndex = this.#chunkFor(key);
     const chunk = this.#chunks[chunkIndex] as string[];
@@ -37,8 +37,8 @@ export class SortedKeys {
   }
 
   /**
-   * Keys that begin with `prefix` and are greater than `afterKey`, at most `limit` of them.
-   * @returns remaining: how many more there are
+   * Returns at most `limit` keys that begin with `prefix` and are greater than `afterKey`.
+   * @returns remaining: the number of matching keys after those
    */
   range(
     prefix: string,
@@ -53,7 +53,7 @@ export class SortedKeys {
     return { keys: this.#slice(from, count), remaining: total - count };
   }
 
-  /** The chunk that holds `key`, or would. */
+  /** The chunk that contains `key`, or would contain it. */
   #chunkFor(key: string): number {
     let low = 0;
     let high = this.#chunks.length - 1;

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 
-/** How much one watcher may leave unread before it is disconnected. */
+/** How many unread changes one watcher can have before it is disconnected. */
 export interface WatchBacklog {
   readonly changes: number;
   /** of JSON */
@@ -8,38 +8,38 @@ export interface WatchBacklog {
 }
 
 /**
- * The versioned key-value store under the API server, asynchronous and revision-based so that etcd can serve it:
- * one counter of revisions for all keys, compare-and-swap on the modification revision, watch from a revision,
- * compaction. Mirrors what k8s.io/apiserver/pkg/storage/etcd3/store.go asks of etcd.
+ * The versioned key-value store behind the API server, asynchronous and revision-based so that etcd can implement it: one
+ * revision counter for all keys, compare-and-swap on the modification revision, watch from a revision, compaction.
+ * Mirrors the use of etcd in k8s.io/apiserver/pkg/storage/etcd3/store.go.
  *
- * Keys are upstream's: `/registry/<resource>/<namespace>/<name>`, without the namespace for cluster scope; a few resources
- * have older words there (`minions`). Conflict texts quote them.
- * Objects that come out carry their modification revision as metadata.resourceVersion, and are never changed after.
+ * Keys are upstream's: `/registry/<resource>/<namespace>/<name>`, without the namespace for cluster scope; a few
+ * resources have legacy names (`minions`). Conflict messages quote them. Returned objects carry their modification
+ * revision as metadata.resourceVersion, and never change afterwards.
  */
 export interface Storage {
   readonly watchBacklog: WatchBacklog;
   /** The newest revision; 1 on an empty store. */
   currentRevision(): Promise<number>;
   get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }>;
-  /** Entries whose key begins with `prefix`, by key. */
+  /** Entries whose key begins with `prefix`, sorted by key. */
   list(prefix: string, options?: ListRange): Promise<ListResult>;
-  /** @returns undefined when the key exists already */
+  /** @returns undefined when the key already exists */
   create(key: string, object: KubeObject): Promise<StoredEntry | undefined>;
-  /** @returns undefined when the key's modification revision is not `expectedRevision` (any more) */
+  /** @returns undefined when the key's modification revision is not `expectedRevision` */
   update(key: string, object: KubeObject, expectedRevision: number): Promise<StoredEntry | undefined>;
   /**
    * The deletion event carries the last object with the deletion's revision as its resourceVersion.
-   * @returns undefined when the key's modification revision is not `expectedRevision` (any more)
+   * @returns undefined when the key's modification revision is not `expectedRevision`
    */
   delete(key: string, expectedRevision: number): Promise<StoredEntry | undefined>;
   /**
-   * Changes after `afterRevision` to keys that begin with `prefix`, in order of revision, without a gap, until `signal`
+   * Streams all changes after `afterRevision` to keys that begin with `prefix`, in order of revision, until `signal`
    * aborts (normal end).
    * @throws CompactedError when history no longer reaches back that far
-   * @throws SlowWatcherError when the reader fell too far behind
+   * @throws SlowWatcherError when the reader falls too far behind
    */
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent>;
-  /** Forgets history up to and including `revision`: exact reads and watches of older revisions get CompactedError. */
+  /** Drops history up to and including `revision`: exact reads and watches of older revisions get CompactedError. */
   compact(revision: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,9 +52,9 @@ export interface StoredEntry {
 }
 
 export interface ListRange {
-  /** at most so many entries; absent or 0: all */
+  /** maximum number of entries; absent or 0: no limit */
   readonly limit?: number;
-  /** only keys greater than this one */
+  /** only keys after this one */
   readonly afterKey?: string;
   /** as of this revision; absent: now. @throws CompactedError */
   readonly atRevision?: number;
@@ -62,9 +62,9 @@ export interface ListRange {
 
 export interface ListResult {
   readonly entries: readonly StoredEntry[];
-  /** the revision the list is of */
+  /** the revision of this list */
   readonly revision: number;
-  /** how many more keys follow the last entry */
+  /** the number of matching keys after the last entry */
   readonly remainingCount: number;
 }
 
@@ -74,24 +74,24 @@ export interface StorageEvent {
   readonly revision: number;
   /** the new object; for a delete the last one, with the deletion's resourceVersion */
   readonly object: KubeObject;
-  /** what was there before; undefined for a new key */
+  /** the previous object; undefined for a new key */
   readonly previous: KubeObject | undefined;
-  /** about the length of the object's JSON: what keeping the event costs */
+  /** approximate length of the object's JSON: the memory cost of the event */
   readonly bytes: number;
 }
 
-/** History was compacted beyond what was asked for. */
+/** The requested revision was compacted. */
 export class CompactedError extends Error {
   override readonly name = "CompactedError";
   constructor(
     readonly asked: number,
     readonly oldest: number,
   ) {
-    super(`revision ${asked} has been compacted, the oldest kept is ${oldest}`);
+    super(`revision ${asked} has been compacted; the oldest available is ${oldest}`);
   }
 }
 
-/** The watcher did not read fast enough; it must list and watch anew. */
+/** The watcher did not read fast enough; it must list and watch again. */
 export class SlowWatcherError extends Error {
   override readonly name = "SlowWatcherError";
 }

@@ -12,7 +12,7 @@ export interface Subscription {
 }
 
 /**
- * Hands each change to the watchers of its resource, all the same object: a watcher costs a queue entry per change.
+ * Hands each change to the watchers of its resource. They share one object, so a change costs each watcher a queue entry.
  * Slow watchers are disconnected once their backlog is full, so that their unread events cannot fill the memory.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (dispatchEvent) and cache_watcher.go (add).
@@ -23,7 +23,7 @@ export class WatchHub {
 
   constructor(readonly backlog: WatchBacklog) {}
 
-  /** How many watches are open. */
+  /** The number of open watches. */
   get size(): number {
     let size = 0;
     for (const group of this.#byResource.values()) size += group.size;
@@ -42,11 +42,11 @@ export class WatchHub {
       if (!event.key.startsWith(subscriber.prefix)) continue;
       if (subscriber.queue.push(event, event.bytes)) continue;
       group.delete(subscriber);
-      subscriber.queue.fail(new SlowWatcherError("too many changes wait to be read"));
+      subscriber.queue.fail(new SlowWatcherError("the watcher has too many unread changes"));
     }
   }
 
-  /** From this call on no change is missed, whenever the queue is read; until `leave`, which the reader must call. */
+  /** Queues every change from now on, however late the queue is read, until the reader calls `leave`. */
   subscribe(prefix: string): Subscription {
     const { changes, bytes } = this.backlog;
     const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(changes, bytes) };
@@ -67,7 +67,7 @@ export class WatchHub {
   }
 }
 
-/** `/registry/pods/` of every key and prefix that begins so; "" for a shorter prefix, which spans resources. */
+/** `/registry/pods/` for each key and prefix that begins with it; "" for a shorter prefix, which spans resources. */
 export function resourcePrefixOf(key: string): string {
   const resourceStart = key.indexOf("/", 1);
   if (resourceStart < 0) return "";

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 
-/** A browser cannot set headers: it sends its token in this subprotocol. */
+/** Browsers cannot set headers, so they send the token in this subprotocol. */
 const WEBSOCKET_BEARER = "base64url.bearer.authorization.k8s.io.";
 
 /**
  * The token of an Authorization header.
  * Mirrors k8s.io/apiserver/pkg/authentication/request/bearertoken/bearertoken.go (AuthenticateRequest).
- * @returns undefined for another scheme, and when no token follows `Bearer`
+ * @returns undefined for another scheme, and for `Bearer` without a token
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const [scheme, token] = (authorization ?? "").trim().split(" ", 3);
@@ -22,7 +22,7 @@ export function websocketToken({ headers }: IncomingMessage): string | undefined
   return token === "" ? undefined : token;
 }
 
-/** Removes the token from the headers that are passed on. `rawHeaders` alternates names and values. */
+/** Removes the token from the forwarded headers. `rawHeaders` alternates names and values. */
 export function removeToken(request: IncomingMessage): void {
   const kept: string[] = [];
   for (let i = 0; i < request.rawHeaders.length; i += 2) {

@@ -6,7 +6,7 @@ import { decodePem } from "../../pki/pem.js";
 import type { Clock } from "../../util/clock.js";
 import { asAuthenticated, type UserInfo } from "./user.js";
 
-/** More clients than a lab has. */
+/** More certificates than a lab has clients. */
 const MAX_CACHED = 1_024;
 const UNKNOWN_AUTHORITY = "x509: certificate signed by unknown authority";
 
@@ -17,12 +17,12 @@ export type CertificateAuthentication =
 /** The facts about a certificate that do not change with time. */
 interface JudgedCertificate {
   readonly certificate: Certificate | undefined;
-  /** undefined: nobody signed it, or not for clients */
+  /** undefined: not signed by a known CA, or not for clients */
   readonly issuer: Certificate | undefined;
-  /** undefined: a good certificate without a common name, which identifies nobody */
+  /** undefined: a valid certificate without a common name, which identifies no user */
   readonly user: UserInfo | undefined;
   readonly how: string;
-  /** why it is bad at any time: unknown CA, wrong usage, damaged */
+  /** why the certificate is invalid at any time: unknown CA, wrong usage, damaged */
   readonly problem: string | undefined;
 }
 
@@ -30,7 +30,7 @@ interface JudgedCertificate {
  * Identifies users by their client certificate: CN is the user name, each O is a group.
  *
  * Mirrors k8s.io/apiserver/pkg/authentication/request/x509/x509.go (AuthenticateRequest, CommonNameUserConversion).
- * The signature is checked once per certificate; the validity on every request, because connections outlive certificates.
+ * Checks the signature once per certificate, and the validity on every request, because connections outlive certificates.
  */
 export class ClientCertificateAuthenticator {
   readonly #authorities: readonly Certificate[];
@@ -48,7 +48,7 @@ export class ClientCertificateAuthenticator {
       .map(({ der }) => parseCertificate(der));
   }
 
-  /** @returns undefined when the certificate is good and names nobody */
+  /** @returns undefined when the certificate is valid and names no user */
   authenticate(der: Buffer): CertificateAuthentication | undefined {
     const { certificate, issuer, user, how, problem } = this.#judge(der);
     if (certificate === undefined || issuer === undefined) return { outcome: "rejected", why: problem ?? "" };
@@ -84,7 +84,7 @@ function judge(der: Buffer, authorities: readonly Certificate[]): JudgedCertific
     if (!(error instanceof DerError)) throw error;
     return { certificate: undefined, issuer: undefined, user: undefined, how: "", problem: error.message };
   }
-  // Judged at its first second, so that the result does not depend on the time.
+  // Verified at the first second of its validity, so that the result does not depend on the current time.
   const nowMs = certificate.notBeforeMs;
   const problemWith = (issuer: Certificate) =>
     certificateProblem(certificate, { issuer, nowMs, purpose: "client auth" });

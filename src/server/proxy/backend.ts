@@ -5,15 +5,15 @@ export type BackendAnswer =
   | { readonly type: "response"; readonly response: IncomingMessage }
   | { readonly type: "upgrade"; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 
-/** The backend did not answer; the message is in Go's words. */
+/** The backend did not respond; the message is Go's. */
 export class BackendUnreachable extends Error {
   override readonly name = "BackendUnreachable";
 }
 
 /**
- * Sends the rest of a request and waits for the answer.
+ * Sends the rest of a request and waits for the response.
  *
- * @param problem why no answer came, in Go's words
+ * @param problem maps an error to Go's message
  * @param signal ends the request; after an upgrade the socket belongs to the caller
  * @throws BackendUnreachable
  */
@@ -28,7 +28,7 @@ export function answerTo(
     const release = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort, { once: true });
     request.once("close", release);
-    // Stays attached: the answer itself reports what breaks after it began.
+    // Stays attached: once the response has begun, the response itself reports errors.
     request.on("error", (error) => reject(new BackendUnreachable(problem(error), { cause: error })));
     request.once("upgrade", (response, socket, head) => {
       release();
@@ -41,7 +41,7 @@ export function answerTo(
   });
 }
 
-/** The head of an answer on a connection that HTTP does not own any more. @param headers names and values in turn */
+/** Formats a response head for a connection that HTTP no longer owns. @param headers alternates names and values */
 export function headText(statusCode: number, statusText: string, headers: readonly string[]): string {
   let text = `HTTP/1.1 ${statusCode} ${statusText}\r\n`;
   for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;

@@ -1,8 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** Headers that the API server evaluates and does not pass on. Mirrors WithAuthentication and WithImpersonation. */
+/** Headers that the API server evaluates and does not forward. Mirrors WithAuthentication and WithImpersonation. */
 const OURS = /^(authorization|host|impersonate-.*)$/i;
-/** About one connection only. Mirrors hopHeaders of net/http/httputil. */
+/** Headers that concern a single connection. Mirrors hopHeaders of net/http/httputil. */
 const HOP_BY_HOP = new Set([
   "connection",
   "proxy-connection",
@@ -27,7 +27,7 @@ export function streamHeaders(request: Forwarded): Record<string, string | strin
   );
 }
 
-/** The same without the headers that are the API server's own. Mirrors AppendForwardedForHeader in util/net/http.go. */
+/** The same without the headers that the API server evaluates. Mirrors AppendForwardedForHeader in util/net/http.go. */
 export function upgradeHeaders(request: Forwarded): OutgoingHttpHeaders {
   return withForwardedFor(
     collect(request.rawHeaders, (name) => !OURS.test(name)),
@@ -35,13 +35,13 @@ export function upgradeHeaders(request: Forwarded): OutgoingHttpHeaders {
   );
 }
 
-/** The headers of a plain request that a reverse proxy passes on. Mirrors net/http/httputil's ReverseProxy. */
+/** The headers of a plain request that a reverse proxy forwards. Mirrors net/http/httputil's ReverseProxy. */
 export function forwardedHeaders(request: Forwarded): OutgoingHttpHeaders {
   const isForwarded = (name: string) => !OURS.test(name) && !HOP_BY_HOP.has(name.toLowerCase());
   return withForwardedFor(collect(request.rawHeaders, isForwarded), request);
 }
 
-/** The headers of an answer that a reverse proxy passes on: names and values in turn. The proxy itself answers CORS. */
+/** The headers of a response that a reverse proxy forwards: names and values in turn. The proxy itself handles CORS. */
 export function answerHeaders(rawHeaders: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -72,13 +72,13 @@ function withForwardedFor(
   const { remoteAddress } = socket;
   if (remoteAddress === undefined) return headers;
   const before = headers["X-Forwarded-For"];
-  // Go tells an IPv4 client of a socket for both apart.
+  // Go reports the IPv4 address of a client on a dual-stack socket.
   const client = remoteAddress.replace(/^::ffff:/, "");
   const list = before === undefined ? [client] : [...(Array.isArray(before) ? before : [before]), client];
   return { ...headers, "X-Forwarded-For": list.join(", ") };
 }
 
-/** As Go's clients, and those of Node, write nearly all of them. */
+/** The spelling that nearly all Go and Node clients use. */
 const CANONICAL = /^[A-Z][a-z\d]*(-[A-Z\d][a-z\d]*)*$/;
 
 /** `sec-websocket-key` as Go writes it: `Sec-Websocket-Key`. Mirrors net/textproto's CanonicalMIMEHeaderKey. */

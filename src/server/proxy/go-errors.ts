@@ -1,4 +1,4 @@
-/** What went wrong on the way to a kubelet, in the words of Go's standard library, which clients are used to. */
+/** Connection errors to a kubelet in the words of Go's standard library, which clients expect. */
 
 interface SystemError {
   readonly code?: string;
@@ -23,7 +23,7 @@ const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
   INVALID_PURPOSE: "x509: certificate specifies an incompatible key usage",
 };
 
-/** What the other side told about our own certificate. */
+/** TLS alerts of the peer about our own certificate. */
 const ALERTS: readonly (readonly [RegExp, string])[] = [
   [/BAD_CERTIFICATE/, "remote error: tls: bad certificate"],
   [/UNKNOWN_CA/, "remote error: tls: unknown certificate authority"],
@@ -33,7 +33,7 @@ const ALERTS: readonly (readonly [RegExp, string])[] = [
   [/HANDSHAKE_FAILURE/, "remote error: tls: handshake failure"],
 ];
 
-/** The same where only the number of the alert is told. */
+/** The same alerts, if only their number is known. */
 const ALERT_NUMBERS: Readonly<Record<string, string>> = {
   "40": "remote error: tls: handshake failure",
   "42": "remote error: tls: bad certificate",
@@ -61,7 +61,7 @@ export function goConnectError(error: SystemError, address: string): string {
       return `dial tcp ${address}: i/o timeout`;
     case "ENOTFOUND":
       return `dial tcp: lookup ${hostOf(address)}: no such host`;
-    // Go says which of its reads found the end; most often it is that of the answer's first line.
+    // Go's message depends on which read hit the end; most often it is the first line of the response.
     case "ECONNRESET":
       return message.includes("hang up") ? "EOF" : `read tcp ${address}: read: connection reset by peer`;
     case "EPIPE":
@@ -87,7 +87,7 @@ export function connectionRefused(address: string): string {
   return `dial tcp ${address}: connect: connection refused`;
 }
 
-/** The names that the certificate has, as Go lists them. */
+/** Compares the host with the names in the certificate; the message lists them like Go. */
 function nameProblem({ cert }: SystemError, address: string): string {
   const host = hostOf(address);
   const names = (cert?.subjectaltname ?? "").split(", ").flatMap((one) => /^(DNS|IP Address):(.+)$/.exec(one) ?? []);

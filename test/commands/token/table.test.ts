@@ -26,7 +26,7 @@ const wide: readonly [string, Partial<TokenSummary>][] = [
   ["kubeadm's group", {}],
   ["a group of 200 characters", { groups: [`system:bootstrappers:${"x".repeat(180)}`] }],
   ["a long description of two lines", { description: `one\n${"word ".repeat(40)}` }],
-  ["a long problem", { invalid: `group ${"x".repeat(99)} is not below system:bootstrappers:` }],
+  ["a long problem", { invalid: `group ${"x".repeat(99)} does not begin with system:bootstrappers:` }],
 ];
 for (const [what, fields] of wide) {
   test(`${what}: no line is wider than 80 columns`, () => {

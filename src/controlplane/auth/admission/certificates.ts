@@ -13,7 +13,7 @@ const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
 const MASTERS_GROUP = "system:masters";
 
 /**
- * Approving or denying a request needs the right to `approve` for its signer.
+ * Requires permission to `approve` for the signer when a client approves or denies a request.
  * Mirrors plugin/pkg/admission/certificates/approval/admission.go (Validate).
  */
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
@@ -30,7 +30,7 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
 }
 
 /**
- * Setting a certificate or a condition through /status needs the right to `sign` for the signer.
+ * Requires permission to `sign` for the signer when a client sets a certificate or a condition through /status.
  * Mirrors plugin/pkg/admission/certificates/signing/admission.go (Validate).
  */
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {

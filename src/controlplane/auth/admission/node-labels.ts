@@ -1,4 +1,4 @@
-/** Labels that a kubelet may set on its own node although they are below kubernetes.io. Mirrors k8s.io/kubelet/pkg/apis/well_known_labels.go. */
+/** Reserved labels that a kubelet can set on its node. Mirrors k8s.io/kubelet/pkg/apis/well_known_labels.go. */
 const KUBELET_LABELS: ReadonlySet<string> = new Set([
   "kubernetes.io/hostname",
   "kubernetes.io/arch",
@@ -19,7 +19,7 @@ const RESTRICTED_NAMESPACE = "node-restriction.kubernetes.io";
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The labels among those that changed which a node may not touch, sorted.
+ * The changed labels that a node is not allowed to modify, sorted.
  * Mirrors plugin/pkg/admission/noderestriction/admission.go (getModifiedLabels, getForbiddenLabels).
  */
 export function forbiddenLabelChanges(labels: Labels = {}, oldLabels: Labels = {}): string[] {

@@ -14,10 +14,10 @@ import { admissionForbidden, admittedName } from "./refuse.js";
 const NODE_LEASE_NAMESPACE = "kube-node-lease";
 
 /**
- * Keeps a kubelet to its own node, its own lease and CSINode, the pods bound to it, and mirror pods.
+ * Restricts a kubelet to its own node, lease and CSINode, to the pods bound to it, and to mirror pods.
  *
  * Mirrors plugin/pkg/admission/noderestriction/admission.go (Admit).
- * Differs: pods and nodes are read from the store, where upstream asks a cache that may lag behind.
+ * Differs: reads pods and nodes from the store; upstream reads a cache that can lag behind.
  */
 export class NodeRestriction implements AdmissionPlugin {
   readonly name = "NodeRestriction";
@@ -87,7 +87,7 @@ export class NodeRestriction implements AdmissionPlugin {
     }
   }
 
-  /** The node that the named pod is bound to. @throws StatusError when there is no such pod */
+  /** The node that the named pod is bound to. @throws StatusError when the pod does not exist */
   async #boundTo(attributes: AdmissionAttributes): Promise<string> {
     const pod = await this.#get("pods", attributes.namespace, admittedName(attributes));
     return boundNode(pod);
@@ -134,7 +134,7 @@ export class NodeRestriction implements AdmissionPlugin {
     }
   }
 
-  /** @throws StatusError with the resource in the singular, as upstream's listers say it */
+  /** @throws StatusError that names the resource in the singular, like upstream's listers */
   async #get(resource: "pods" | "nodes", namespace: string | undefined, name: string): Promise<KubeObject> {
     try {
       return await this.registry().store(resource).get(namespace, name);
@@ -155,7 +155,7 @@ function unexpected(attributes: AdmissionAttributes, operation: string): StatusE
   return admissionForbidden(attributes, `unexpected operation ${operation}`);
 }
 
-/** Exactly one owner, the node, as a controller that does not block its own deletion. */
+/** Requires exactly one owner: the node, as a controller that does not block its own deletion. */
 function mirrorPodOwnerProblem(owners: readonly OwnerReference[], nodeName: string): string | undefined {
   const node = goQuote(nodeName);
   const [owner] = owners;
@@ -170,7 +170,7 @@ function mirrorPodOwnerProblem(owners: readonly OwnerReference[], nodeName: stri
   return undefined;
 }
 
-/** The kind of API objects that the pod refers to, as the refusal names it. */
+/** The kind of API object that the pod refers to, as named in the refusal. */
 function referencedKind(pod: Wire<V1Pod>): string | undefined {
   const { serviceAccount, secrets, configMaps } = podReferences(pod);
   if (serviceAccount !== undefined) return "a service account";
@@ -223,7 +223,7 @@ function checkNode(nodeName: string, attributes: AdmissionAttributes): void {
   if (labels.length > 0) throw refuse(`is not allowed to modify labels: ${labels.join(", ")}`);
 }
 
-/** Mirrors admitPVCStatus. Differs: the refusal does not show what changed. */
+/** Mirrors admitPVCStatus. Differs: the message does not show what changed. */
 function checkClaimStatus(nodeName: string, attributes: AdmissionAttributes): void {
   const { operation, object, oldObject } = attributes;
   if (operation !== "UPDATE") throw unexpected(attributes, goQuote(operation));

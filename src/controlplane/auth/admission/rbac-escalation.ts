@@ -11,7 +11,7 @@ import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contra
 import { quoteList } from "../reading.js";
 
 export interface EscalationDeps {
-  /** answers `escalate` and `bind` */
+  /** authorizes the verbs `escalate` and `bind` */
   readonly authorizer: Authorizer;
   readonly rbac: RbacAuthorizer;
 }
@@ -22,11 +22,11 @@ const FULL_AUTHORITY: readonly PolicyRule[] = [
 ];
 
 /**
- * Nobody grants what he does not hold: a role needs all of its rules (or the verb `escalate`), a binding all rules of its
- * role (or the verb `bind`).
+ * Users can only grant permissions that they hold: a role requires all of its rules (or the verb `escalate`), a binding
+ * all rules of its role (or the verb `bind`).
  *
  * Mirrors pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased/storage.go.
- * Differs: upstream wraps the storage; here it is an admission step, with the same answers.
+ * Differs: upstream wraps the storage; here it is an admission plugin with the same results.
  */
 export function rbacEscalationCheck(deps: EscalationDeps): AdmissionPlugin {
   return {
@@ -93,7 +93,7 @@ async function mayUseVerb(
   return (await authorizer.authorize({ user, verb, isResourceRequest: true, ...target })).allowed;
 }
 
-/** Mirrors pkg/registry/rbac/validation/rule.go (ConfirmNoEscalation). @returns why not, or undefined */
+/** Mirrors pkg/registry/rbac/validation/rule.go (ConfirmNoEscalation). @returns the reason of a refusal, or undefined */
 async function escalationProblem(
   { rbac }: EscalationDeps,
   user: UserInfo,

@@ -7,7 +7,7 @@ export function admissionForbidden(attributes: AdmissionAttributes, why: string)
   return forbidden({ group, resource }, admittedName(attributes), why);
 }
 
-/** The name of what is admitted; at creation it stands in the object only, maybe just the beginning of it. */
+/** The name of the admitted object. On creation only the object contains it, possibly just its generateName. */
 export function admittedName({ name, object }: AdmissionAttributes): string {
   if (name !== "") return name;
   return object?.metadata.name || object?.metadata.generateName || "Unknown";

@@ -24,7 +24,7 @@ export interface BootstrapTokenDeps {
 }
 
 /**
- * Knows bootstrap tokens by their secret in kube-system. Whatever is wrong with the secret, the token is simply unknown.
+ * Authenticates bootstrap tokens by their secret in kube-system. A token with an invalid secret is reported as unknown.
  *
  * Mirrors plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go (AuthenticateToken).
  */
@@ -36,11 +36,12 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
     const [, id, tokenSecret] = TOKEN_PATTERN.exec(token) ?? [];
     if (id === undefined || tokenSecret === undefined || common.length === 0) return { outcome: "unknown" };
     const secret = await this.#secret(id);
-    if (secret === undefined) return unknown(id, "there is no such token");
+    if (secret === undefined) return unknown(id, "the token does not exist");
     const groups = bootstrapGroups(secret);
     const problem = tokenProblem(secret, id, tokenSecret, this.deps.clock.now());
     if (problem !== undefined) return unknown(id, problem);
-    if (groups === undefined) return unknown(id, "its auth-extra-groups are not all below system:bootstrappers:");
+    if (groups === undefined)
+      return unknown(id, "one of its auth-extra-groups does not begin with system:bootstrappers:");
     const user = asAuthenticated({ username: `system:bootstrap:${id}`, groups });
     return { outcome: "authenticated", user, audiences: common, how: `bootstrap token ${id}` };
   }
@@ -59,12 +60,13 @@ function unknown(id: string, problem: string): TokenResult {
   return { outcome: "unknown", why: `bootstrap token ${id}: ${problem}` };
 }
 
-/** @returns why the secret does not make this token good, or undefined */
+/** @returns why the secret does not make this token valid, or undefined */
 function tokenProblem(secret: KubeObject, id: string, tokenSecret: string, nowMs: number): string | undefined {
   if (secret.metadata.deletionTimestamp !== undefined) return "its secret is being deleted";
   if (secret["type"] !== TOKEN_SECRET_TYPE) return `its secret is not of type ${TOKEN_SECRET_TYPE}`;
-  if (!isEqualInConstantTime(tokenField(secret, "token-secret"), tokenSecret)) return "the part after the dot is wrong";
-  if (tokenField(secret, "token-id") !== id) return "its secret holds another token-id";
+  if (!isEqualInConstantTime(tokenField(secret, "token-secret"), tokenSecret))
+    return "the secret half of the token is wrong";
+  if (tokenField(secret, "token-id") !== id) return "its secret has a different token-id";
   const expiresAtMs = expirationMs(secret);
   if (Number.isNaN(expiresAtMs)) return "its expiration is not an RFC 3339 time";
   if (expiresAtMs !== undefined && nowMs > expiresAtMs) return `it expired at ${tokenField(secret, "expiration")}`;
@@ -73,7 +75,7 @@ function tokenProblem(secret: KubeObject, id: string, tokenSecret: string, nowMs
   return undefined;
 }
 
-/** Mirrors k8s.io/cluster-bootstrap/token/util/helpers.go (GetGroups). @returns undefined when one is not allowed */
+/** Mirrors k8s.io/cluster-bootstrap/token/util/helpers.go (GetGroups). @returns undefined when a group is not allowed */
 function bootstrapGroups(secret: KubeObject): string[] | undefined {
   const groups = new Set([BOOTSTRAP_GROUP]);
   const extra = tokenField(secret, "auth-extra-groups");
@@ -86,7 +88,7 @@ function bootstrapGroups(secret: KubeObject): string[] | undefined {
   return [...groups].sort();
 }
 
-/** Only the length can be learned from how long this takes, and all token secrets have the same. */
+/** The duration only reveals the length, which is the same for all token secrets. */
 function isEqualInConstantTime(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:
 import { generatePrivateKey, parsePrivateKey, publicKeyDer } from "../../../pki/keys.js";
 import { isRecord } from "../../../util/records.js";
 
-/** Signs and checks the JSON Web Tokens of service accounts. Mirrors pkg/serviceaccount/jwt.go. */
+/** Signs and verifies the JSON Web Tokens of service accounts. Mirrors pkg/serviceaccount/jwt.go. */
 export interface SigningKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
@@ -13,11 +13,11 @@ export interface SigningKey {
 
 /**
  * A key that signs tokens.
- * @param source PEM of an EC P-256 or RSA key; or which kind is to be made: to find an RSA key takes up to a second and more
+ * @param source PEM of an EC P-256 or RSA key, or the type of a key to generate; an RSA key can take more than a second
  */
 export async function makeSigningKey(source: { readonly pem: string } | "ec" | "rsa"): Promise<SigningKey> {
   const privateKey = typeof source === "string" ? await generatePrivateKey(source) : parsePrivateKey(source.pem);
-  if (privateKey === undefined) throw new Error("the key for service account tokens is not readable");
+  if (privateKey === undefined) throw new Error("cannot parse the key for service account tokens");
   return {
     privateKey,
     publicKey: createPublicKey(privateKey),
@@ -26,7 +26,7 @@ export async function makeSigningKey(source: { readonly pem: string } | "ec" | "
   };
 }
 
-/** A token taken apart; nothing in it is to be trusted before its signature is checked. */
+/** A parsed token. Its contents are not trusted until its signature is verified. */
 export interface Jwt {
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export interface Jwt {
   readonly signature: Buffer;
 }
 
-/** @returns undefined for what is no compact JWT */
+/** @returns undefined for text that is not a compact JWT */
 export function parseJwt(token: string): Jwt | undefined {
   const [header, claims, signature, rest] = token.split(".");
   if (header === undefined || claims === undefined || signature === undefined || rest !== undefined) return undefined;
@@ -51,7 +51,7 @@ export function signJwt(claims: Readonly<Record<string, unknown>>, key: SigningK
   return `${signed}.${signature.toString("base64url")}`;
 }
 
-/** The algorithm is the key's own: what the header says only has to agree. @returns why it is bad, or undefined */
+/** The key determines the algorithm; the header only has to agree. @returns why the signature is bad, or undefined */
 export function jwtSignatureProblem({ header, signed, signature }: Jwt, key: SigningKey): string | undefined {
   if (header["kid"] !== key.keyId) return "invalid signature, no keys found";
   const isGood =
@@ -69,6 +69,6 @@ function decodeJson(part: string): Readonly<Record<string, unknown>> | undefined
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // Not JSON: no token of ours.
+    return undefined; // Not JSON, so not one of our tokens.
   }
 }

@@ -13,11 +13,11 @@ export interface RequestAuthenticatorDeps {
 }
 
 /**
- * Finds out who sent a request: client certificate, then bearer token, then nobody.
+ * Authenticates a request by client certificate, then by bearer token, then as anonymous.
  *
- * Mirrors k8s.io/apiserver/pkg/authentication/request/union/union.go under pkg/kubeapiserver/authenticator/config.go:
- * the first good credential wins, also beside a bad one; a bad one alone is a refusal, and only a request without any
- * credential is anonymous.
+ * Mirrors k8s.io/apiserver/pkg/authentication/request/union/union.go under pkg/kubeapiserver/authenticator/config.go: the
+ * first valid credential wins, even if another one is invalid; if all are invalid the request is refused, and only a
+ * request without credentials is anonymous.
  */
 export class RequestAuthenticator implements Authenticator {
   constructor(readonly deps: RequestAuthenticatorDeps) {}
@@ -46,7 +46,7 @@ export class RequestAuthenticator implements Authenticator {
     const wanted = audiences.length === 0 ? this.deps.apiAudiences : audiences;
     const result = await this.deps.tokens.authenticateToken(token, wanted);
     if (result.outcome === "authenticated") return { user: result.user, audiences: result.audiences };
-    // What a bootstrap token lacks is not told to those who guess.
+    // The reason why a bootstrap token is invalid would help an attacker, so it is not returned.
     return { error: result.outcome === "rejected" ? `[${INVALID_BEARER_TOKEN}, ${result.why}]` : INVALID_BEARER_TOKEN };
   }
 }

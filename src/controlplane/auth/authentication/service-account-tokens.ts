@@ -11,10 +11,10 @@ import { fieldOf, quoteList, stringsOf, textOf } from "../reading.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
-/** What a kubelet asks for; such tokens are issued for a year, with `warnafter` where they should have ended. */
+/** The lifetime that kubelets request; such tokens last a year and carry `warnafter` at the requested expiry. */
 const WARN_ONLY_EXPIRATION_SECONDS = 3_607;
 const EXTENDED_EXPIRATION_SECONDS = 365 * 24 * 3_600;
-/** how wrong clocks may be, and how long a token outlives the deletion of what it is bound to */
+/** tolerated clock skew, and how long a token outlives the deletion of the object it is bound to */
 const LEEWAY_SECONDS = 60;
 
 export interface ServiceAccountTokenDeps {
@@ -23,20 +23,19 @@ export interface ServiceAccountTokenDeps {
   readonly issuer: string;
   readonly apiAudiences: readonly string[];
   readonly random: Random;
-  /** `1.25`: which claims a token has */
+  /** `1.25`: determines the claims of a token */
   readonly kubeVersion: string;
-  /** PEM, EC P-256 or RSA; absent: one is made when the first token is asked for */
+  /** PEM, EC P-256 or RSA; absent: a key is generated for the first token */
   readonly privateKeyPem?: string;
   /**
-   * Which one is made; default EC, which is there at once. Differs: kubeadm makes an RSA key, and whoever asked for the
-   * first token would wait for it.
+   * The type of the generated key. Differs: the default is EC; generating kubeadm's RSA key would delay the first token.
    */
   readonly keyType?: "ec" | "rsa";
 }
 
 export interface IssueOptions {
   readonly serviceAccount: KubeObject;
-  /** the token dies with this pod (or secret) */
+  /** the pod (or secret) that the token is bound to */
   readonly pod?: KubeObject;
   readonly secret?: KubeObject;
   /** empty: the API server itself */
@@ -45,9 +44,9 @@ export interface IssueOptions {
 }
 
 /**
- * Issues service account tokens (JWT) and knows users by them.
+ * Issues service account tokens (JWT) and authenticates them.
  *
- * Mirrors pkg/serviceaccount/jwt.go, claims.go, openidmetadata.go, and the extension of pod-bound tokens in
+ * Mirrors pkg/serviceaccount/jwt.go, claims.go, openidmetadata.go, and the extended expiry of pod-bound tokens in
  * pkg/registry/core/serviceaccount/storage/token.go (Create).
  */
 export class ServiceAccountTokens implements TokenAuthenticator {
@@ -55,7 +54,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   constructor(readonly deps: ServiceAccountTokenDeps) {}
 
-  /** @returns the token, and when the one who asked should think it ends */
+  /** @returns the token, and the expiry that the client sees */
   async issue(options: IssueOptions): Promise<{ readonly token: string; readonly expirationTimestamp: string }> {
     const { serviceAccount, pod, secret, expirationSeconds } = options;
     const audiences = options.audiences.length === 0 ? this.deps.apiAudiences : options.audiences;
@@ -89,7 +88,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     return factFor(name, this.deps.kubeVersion);
   }
 
-  /** The node that the pod runs on, as far as it is known. */
+  /** The node that the pod runs on, with the fields that are known. */
   async #nodeClaim(pod: KubeObject): Promise<object> {
     const name = textOf(fieldOf(pod["spec"], "nodeName"));
     if (name === "" || !this.#hasFact("serviceAccountTokenPodNodeInfo")) return {};
@@ -139,12 +138,12 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   }
 
   async #signatureProblem(jwt: Jwt): Promise<string | undefined> {
-    // Nothing was signed before the key was made, and making one for a stranger's token is not worth it.
+    // No token was signed before the key exists, and a foreign token is no reason to generate one.
     const hasKey = this.#key !== undefined || this.deps.privateKeyPem !== undefined;
     return hasKey ? jwtSignatureProblem(jwt, await this.#signingKey()) : "invalid signature, no keys found";
   }
 
-  /** A token dies with its account, and with its pod or secret. */
+  /** A token becomes invalid with its account, and with its pod or secret. */
   async #boundObjectProblem(claims: Readonly<Record<string, unknown>>): Promise<string | undefined> {
     const bound = claims["kubernetes.io"];
     const namespace = textOf(fieldOf(bound, "namespace"));

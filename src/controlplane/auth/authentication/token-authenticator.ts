@@ -8,18 +8,18 @@ export type TokenResult =
       /** `bootstrap token abcdef` */
       readonly how: string;
     }
-  /** not one of mine, or not a good one: another authenticator may know it. `why` is for the trace, never for the client */
+  /** not a valid token of this authenticator; another one may accept it. `why` is for the trace, never for the client */
   | { readonly outcome: "unknown"; readonly why?: string }
-  /** surely mine, and bad */
+  /** a token of this authenticator, but invalid */
   | { readonly outcome: "rejected"; readonly why: string };
 
-/** Knows users by what follows `Authorization: Bearer`. */
+/** Authenticates users by the token after `Authorization: Bearer`. */
 export interface TokenAuthenticator {
-  /** @param audiences whom the caller wants the token to be meant for, never empty */
+  /** @param audiences for which the caller needs the token, never empty */
   authenticateToken(token: string, audiences: readonly string[]): Promise<TokenResult>;
 }
 
-/** What both lists hold, in the order of the first. */
+/** The elements of both lists, in the order of the first. */
 export function commonAudiences(held: readonly string[], wanted: readonly string[]): readonly string[] {
   return held.filter((audience) => wanted.includes(audience));
 }

@@ -7,10 +7,10 @@ import type { TokenAuthenticator, TokenResult } from "./token-authenticator.js";
 const MAX_CACHED = 4_096;
 
 /**
- * Caches good tokens for a while (ten seconds): a token may outlive its secret or its expiry by that much.
+ * Caches valid tokens for ten seconds, so a token can outlive its secret or its expiry by that much.
  *
- * Mirrors k8s.io/apiserver/pkg/authentication/token/cache/cached_token_authenticator.go. Like in kube-apiserver, refusals are
- * not cached. The cache holds keyed hashes of tokens only.
+ * Mirrors k8s.io/apiserver/pkg/authentication/token/cache/cached_token_authenticator.go. As in kube-apiserver, refusals
+ * are not cached. Holds only keyed hashes of tokens.
  */
 export class TokenCache implements TokenAuthenticator {
   readonly #results: ExpiringCache<TokenResult>;
@@ -18,7 +18,7 @@ export class TokenCache implements TokenAuthenticator {
 
   constructor(
     readonly authenticators: readonly TokenAuthenticator[],
-    /** how long a good token stays good without another look, ms */
+    /** how long a valid token is not checked again, ms */
     successTtlMs: number,
     clock: Clock,
     random: Random,
@@ -38,7 +38,7 @@ export class TokenCache implements TokenAuthenticator {
     return (await this.#results.get(key, () => this.#askAll(token, audiences))).value;
   }
 
-  /** The first authenticator that knows the token decides; a refusal by one does not stop the next. */
+  /** The first authenticator that accepts the token decides; a refusal by one does not stop the next. */
   async #askAll(token: string, audiences: readonly string[]): Promise<TokenResult> {
     let refusal: TokenResult = { outcome: "unknown" };
     for (const authenticator of this.authenticators) {

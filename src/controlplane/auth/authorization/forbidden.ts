@@ -3,11 +3,11 @@ import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { AuthorizationAttributes } from "../contracts.js";
 
 /**
- * The 403 for a request that nobody allowed, in the API server's words.
+ * The 403 for a request that no authorizer allowed, with the API server's message.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go (Forbidden, forbiddenMessage).
  *
- * @param reason what the authorizers said, "" mostly
+ * @param reason of the authorizers, usually ""
  */
 export function forbiddenRequest(attributes: AuthorizationAttributes, reason: string): StatusError {
   const message = reason === "" ? forbiddenMessage(attributes) : `${forbiddenMessage(attributes)}: ${reason}`;

@@ -16,16 +16,16 @@ function refused(reason: string): AuthorizationDecision {
 }
 
 export interface NodeAuthorizerOptions {
-  /** a node reads itself and its own pods only; before, all nodes and all pods */
+  /** true: a node reads only itself and its own pods; earlier releases allow all nodes and pods */
   readonly withSelectors: boolean;
 }
 
 /**
- * What kubelets may do: secrets, config maps, claims and service account tokens of their own pods, their own lease and
- * CSINode, and for the rest the rules of the cluster role `system:node`.
+ * Authorizes kubelets: secrets, config maps, claims and service account tokens of their own pods, their own lease and
+ * CSINode, and otherwise the rules of the cluster role `system:node`.
  *
- * Mirrors plugin/pkg/auth/authorizer/node/node_authorizer.go. A node that asks for a list of one name
- * (`fieldSelector=metadata.name=x`) is asking for x: the caller puts that name into the attributes.
+ * Mirrors plugin/pkg/auth/authorizer/node/node_authorizer.go. When a node requests a list with a single name
+ * (`fieldSelector=metadata.name=x`), the caller puts that name into the attributes.
  */
 export class NodeAuthorizer implements Authorizer {
   constructor(
@@ -68,7 +68,7 @@ export class NodeAuthorizer implements Authorizer {
     }
   }
 
-  /** A node's rights depend on its pods: they cannot be listed. */
+  /** A node's permissions depend on its pods, so they cannot be listed. */
   async rulesFor(user: UserInfo): ReturnType<Authorizer["rulesFor"]> {
     const nothing = { resourceRules: [], nonResourceRules: [] };
     if (nodeNameOf(user) === undefined) return { ...nothing, incomplete: false };
@@ -133,7 +133,7 @@ function selectsNode(fieldSelector: string, nodeName: string): boolean {
   return terms.includes(`spec.nodeName=${nodeName}`) || terms.includes(`spec.nodeName==${nodeName}`);
 }
 
-/** Mirrors authorizeNode, in force since v1.32: by name, so that a kubelet may ask for its node before it exists. */
+/** Mirrors authorizeNode, in force since v1.32: by name, so that a kubelet can read its node before the node exists. */
 function authorizeNodeRead(
   nodeName: string,
   { verb, subresource, name }: AuthorizationAttributes,
@@ -151,7 +151,7 @@ function authorizeLease(nodeName: string, { verb, namespace, name }: Authorizati
   if (namespace !== NODE_LEASE_NAMESPACE) {
     return refused(`can only access leases in the "${NODE_LEASE_NAMESPACE}" system namespace`);
   }
-  // The name of an object to create is not known here: NodeRestriction looks at it.
+  // The name of an object to create is not known here; NodeRestriction checks it.
   if (verb !== "create" && name !== nodeName) {
     return refused("can only access node lease with the same name as the requesting node");
   }

@@ -6,23 +6,23 @@ import type { Registry } from "../../registry/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 import { isMirrorPod, podReferences } from "../pod-references.js";
 
-/** What pods refer to by name. */
+/** The kinds of objects that pods refer to by name. */
 type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount" | "pod";
 
-/** What a node may reach: its pods, what they refer to, through their claims (pv), or because it is attached to it (va). */
+/** What a node can reach: its pods, what they refer to, volumes through their claims (pv), and its attachments (va). */
 export type ReachableKind = ReferredKind | "pv" | "va";
 
 /**
  * Which nodes reach which objects through a pod that is bound to them.
  *
- * Mirrors plugin/pkg/auth/authorizer/node/graph.go. Differs: nearly every path is one step long (object <- pod <- node),
- * so a count per object and node takes the place of the graph; volumes and attachments are looked up when they are asked
- * for, and the secrets that volume drivers name are not reachable.
+ * Mirrors plugin/pkg/auth/authorizer/node/graph.go. Differs: nearly every path has a single step (object <- pod <- node),
+ * so a count per object and node replaces the graph; volumes and attachments are looked up on each request, and the
+ * secrets that volume drivers name are not reachable.
  */
 export class NodeGraph {
   readonly pods: ObjectView;
   readonly #registry: () => Registry;
-  /** object -> node name -> number of its pods that refer to the object */
+  /** object -> node name -> the number of its pods that refer to the object */
   readonly #reach = new Map<string, Map<string, number>>();
 
   constructor(deps: ObjectViewDeps) {
@@ -33,7 +33,7 @@ export class NodeGraph {
     });
   }
 
-  /** Answers false only after the view has caught up with the store. */
+  /** Returns false only after the view has caught up with the store. */
   async reaches(nodeName: string, kind: ReachableKind, namespace: string, name: string): Promise<boolean> {
     if (kind === "va") {
       const attachment = (await this.#get("volumeattachments.storage.k8s.io", name)) as

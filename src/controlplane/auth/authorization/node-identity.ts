@@ -4,7 +4,7 @@ const NODES_GROUP = "system:nodes";
 const NODE_USER_PREFIX = "system:node:";
 
 /**
- * Whose kubelet a user is: the node's name ("" for a nameless one), or undefined for everybody else.
+ * The node name of a kubelet's user ("" if it has no name), or undefined for other users.
  * Mirrors pkg/auth/nodeidentifier/default.go (NodeIdentity).
  */
 export function nodeNameOf(user: UserInfo): string | undefined {

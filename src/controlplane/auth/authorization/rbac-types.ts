@@ -10,7 +10,7 @@ import type { Wire } from "../../../apimachinery/wire.js";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** A rule whose absent lists are empty. */
+/** A rule with empty lists for the absent ones. */
 export type PolicyRule = Required<Wire<V1PolicyRule>>;
 
 export type Subject = Required<Pick<Wire<RbacV1Subject>, "kind" | "name" | "namespace">>;

@@ -29,7 +29,7 @@ export interface Grant {
   readonly missingRole?: string;
 }
 
-/** What one user may do, gathered once per state of the stored objects. */
+/** The permissions of one user, computed once per state of the stored objects. */
 interface UserGrants {
   readonly generation: number;
   readonly cluster: readonly Grant[];
@@ -37,11 +37,11 @@ interface UserGrants {
 }
 
 /**
- * Authorizes from the stored roles and bindings.
+ * Authorizes with the stored roles and bindings.
  *
  * Mirrors plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go (VisitRulesFor).
- * Differs: bindings are tried oldest first, where upstream takes the order of a hash map; a refusal is only given after
- * the view has caught up with the store, so a binding counts from the moment its creation was answered.
+ * Differs: tries bindings oldest first, upstream in the order of a hash map; waits until the view has caught up with the
+ * store before it refuses, so that a binding is in force once the client has the response to its creation.
  */
 export class RbacAuthorizer implements Authorizer {
   readonly #clusterRoles: ObjectView;
@@ -50,7 +50,7 @@ export class RbacAuthorizer implements Authorizer {
   readonly #roleBindings: ObjectView;
   #generation = 0;
   #rules = new WeakMap<KubeObject, readonly PolicyRule[]>();
-  /** users are shared objects: authenticators hand out the same one for the same credential */
+  /** users are shared objects: authenticators return the same one for the same credential */
   readonly #grants = new WeakMap<UserInfo, UserGrants>();
 
   constructor(deps: ObjectViewDeps) {
@@ -111,7 +111,7 @@ export class RbacAuthorizer implements Authorizer {
     return { resourceRules, nonResourceRules, incomplete: false, ...evaluationError };
   }
 
-  /** All rules that a user holds in a namespace ("" for cluster scope), and the roles that could not be found. */
+  /** All rules that a user holds in a namespace ("" for cluster scope), and the roles that were not found. */
   async policyRulesFor(user: UserInfo, namespace: string): Promise<{ rules: PolicyRule[]; missing: string[] }> {
     await this.catchUp();
     const grants = this.#grantsOf(user, namespace).flat();
@@ -121,7 +121,7 @@ export class RbacAuthorizer implements Authorizer {
     };
   }
 
-  /** The rules behind a binding's roleRef; undefined when there is no such role. */
+  /** The rules behind a binding's roleRef; undefined when the role does not exist. */
   roleRules(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     const role =
       roleRef.kind === "Role"
@@ -171,7 +171,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** `clusterrole.rbac.authorization.k8s.io "x" not found`: the kind in lower case, as upstream's listers say it. */
+/** `clusterrole.rbac.authorization.k8s.io "x" not found`: the kind in lower case, like upstream's listers. */
 function roleNotFound(roleRef: RoleRef): string {
   return `${roleRef.kind.toLowerCase()}.${RBAC_GROUP} ${goQuote(roleRef.name)} not found`;
 }
@@ -204,7 +204,7 @@ function describeBinding(binding: KubeObject, subject: Subject, namespace: strin
   return `${kind} of ${roleRef.kind} ${goQuote(roleRef.name)} to ${subject.kind} ${goQuote(subjectName)}`;
 }
 
-/** Go's errors of a list: one as it is, several in brackets. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate). */
+/** One error as it is, several in brackets. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate). */
 function aggregate(messages: readonly string[]): string {
   const distinct = [...new Set(messages)];
   return distinct.length === 1 ? (distinct[0] ?? "") : `[${distinct.join(", ")}]`;

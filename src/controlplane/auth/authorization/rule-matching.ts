@@ -29,7 +29,7 @@ function apiGroupMatches({ apiGroups }: PolicyRule, apiGroup: string): boolean {
   return apiGroups.includes("*") || apiGroups.includes(apiGroup);
 }
 
-/** `pods/log` and a star before the slash match a subresource; `pods` alone does not, and nothing like `pods/*` exists. */
+/** Only `pods/log` or a star before the slash matches a subresource; `pods/*` has no special meaning. */
 function resourceMatches({ resources }: PolicyRule, resource: string, subresource: string): boolean {
   if (resources.includes("*")) return true;
   if (subresource === "") return resources.includes(resource);
@@ -50,7 +50,7 @@ function urlCovers(url: string, path: string): boolean {
 }
 
 /**
- * Which parts of `wanted` the owner does not hold, one verb of one resource (or path) each.
+ * The parts of `wanted` that the owner does not hold, each with one verb and one resource (or path).
  * Mirrors k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go (Covers, BreakdownRule).
  */
 export function uncovered(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
@@ -93,7 +93,7 @@ function ruleCovers(owner: PolicyRule, part: PolicyRule): boolean {
   );
 }
 
-/** One rule per resource again, with the verbs collected. Mirrors pkg/registry/rbac/validation/policy_compact.go (CompactRules). */
+/** Merges the verbs into one rule per resource. Mirrors pkg/registry/rbac/validation/policy_compact.go (CompactRules). */
 export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const compacted: PolicyRule[] = [];
   const verbsByResource = new Map<string, { readonly rule: PolicyRule; readonly verbs: string[] }>();

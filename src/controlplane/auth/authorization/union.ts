@@ -1,12 +1,12 @@
 import type { UserInfo } from "../../../server/authentication/user.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
 
-/** Members may do everything, before any other authorizer is asked. */
+/** Members have all rights; no other authorizer is called for them. */
 export const PRIVILEGED_GROUP = "system:masters";
 
 /**
- * Asks the authorizers in order: the first that allows or denies has decided; the reasons of those without an opinion are
- * collected. system:masters are not asked about.
+ * Calls the authorizers in order: the first that allows or denies decides; the reasons of those without an opinion are
+ * collected. Members of system:masters are always allowed.
  *
  * Mirrors k8s.io/apiserver/pkg/authorization/union/union.go and authorizerfactory (NewPrivilegedGroups).
  */

@@ -2,8 +2,8 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { RBAC_GROUP } from "../authorization/rbac-types.js";
 
 /**
- * A rule in one line: verbs, API groups, resources, and after `=` resource names; lists with commas, `core` for the group "".
- * Or, for paths: the verb, the word `path`, and the URLs.
+ * A rule in one line: verbs, API groups, resources, and after `=` resource names. Lists are separated by commas; `core`
+ * is the group "". Rules for paths consist of the verb, the word `path`, and the URLs.
  *
  *     get,list,watch core pods,services
  *     approve certificates.k8s.io signers =kubernetes.io/kubelet-serving
@@ -11,7 +11,7 @@ import { RBAC_GROUP } from "../authorization/rbac-types.js";
  */
 export type RuleLine = string;
 
-/** A role and its rules. The lists are in the order in which the API server shows them: sorted. */
+/** A role and its rules. The lists are sorted, like those of the API server. */
 export type RoleRow = readonly [name: string, ...rules: RuleLine[]];
 
 const DEFAULTS_METADATA = {
@@ -41,10 +41,10 @@ export function parseRule(line: RuleLine): SeedRule {
 export interface RoleOptions {
   /** absent: a ClusterRole */
   readonly namespace?: string;
-  /** labels beside those of the defaults, for aggregation */
+  /** labels in addition to the default ones, for aggregation */
   readonly labels?: Readonly<Record<string, string>>;
   readonly aggregationRule?: unknown;
-  /** made by kubeadm: without the marks of the API server's own defaults */
+  /** created by kubeadm, so without the labels and annotations of the API server's own defaults */
   readonly isKubeadm?: boolean;
 }
 

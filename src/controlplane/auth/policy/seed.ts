@@ -9,24 +9,24 @@ export interface RbacSeedOptions {
   /** `1.25` */
   readonly kubeVersion: string;
   /**
-   * Also create what `kubeadm init` adds for `kubeadm join`: tokens may read nodes, and anonymous users may read
+   * Also create what `kubeadm init` adds for `kubeadm join`: tokens can read nodes, and anonymous users can read
    * cluster-info. Default true; false for the recorded cluster.
    */
   readonly withKubeadmJoin?: boolean;
 }
 
-/** The rules that the Node authorizer applies to every kubelet. No binding refers to the role itself. */
+/** The rules that the Node authorizer applies to every kubelet. No binding refers to this role. */
 export function nodeRules(): PolicyRule[] {
   return rulesOf(role(["system:node", ...policy.clusterRoles["system:node"]]));
 }
 
 /**
- * Every role and binding of a new cluster, in the order of creation: bindings are tried oldest first.
+ * Every role and binding of a new cluster in order of creation, because bindings are tried oldest first.
  *
  * Mirrors plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_policy.go, namespace_policy.go) and
  * cmd/kubeadm/app/phases/bootstraptoken/node (AllowBootstrapTokensToPostCSRs and its neighbours).
- * Differs: roles of parts that are not here (kube-dns, heapster, volume provisioning) stay, so that lists look right;
- * `admin`, `edit` and `view` hold their aggregated rules from the start; no controller aggregates later ones.
+ * Differs: keeps roles of missing components (kube-dns, heapster, volume provisioning), so that lists match upstream's;
+ * `admin`, `edit` and `view` contain their aggregated rules from the start; no controller aggregates later ones.
  */
 export function rbacSeed({ kubeVersion, withKubeadmJoin = true }: RbacSeedOptions): KubeObject[] {
   const controllerRoles = Object.entries(policy.controllerRoles);
@@ -81,7 +81,7 @@ function aggregationLabel(to: string): string {
   return `rbac.authorization.k8s.io/aggregate-to-${to}`;
 }
 
-/** @param partOf the role that this one is aggregated into in turn */
+/** @param partOf the role into which this one is aggregated */
 function aggregated(name: string, rules: readonly RuleLine[], partOf?: string): KubeObject {
   return role([name, ...rules], {
     ...(partOf === undefined ? {} : { labels: { [aggregationLabel(partOf)]: "true" } }),
