@@ -1,9 +1,9 @@
 import type { Clock } from "../util/clock.js";
 
 export interface BackoffOptions {
-  /** the first wait, ms */
+  /** the first wait in ms */
   readonly initialMs: number;
-  /** no wait is longer, ms */
+  /** the longest wait in ms */
   readonly maxMs: number;
 }
 
@@ -13,10 +13,9 @@ interface Entry {
 }
 
 /**
- * How long to leave something alone after it failed: twice as long each time, forgotten after a quiet time of twice the
- * longest wait.
+ * Waits that double with each failure, by ID. An ID is forgotten after a quiet time of twice the longest wait.
  *
- * Mirrors k8s.io/client-go/util/flowcontrol/backoff.go (Backoff). No jitter, as the kubelet's two have none.
+ * Mirrors k8s.io/client-go/util/flowcontrol/backoff.go (Backoff). No jitter, as in both backoffs of the kubelet.
  */
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
@@ -26,12 +25,12 @@ export class Backoff {
     readonly options: BackoffOptions,
   ) {}
 
-  /** The wait that holds for `id`, ms; 0: none. Mirrors Get. */
+  /** The current wait for `id` in ms; 0 without a failure. Mirrors Get. */
   get(id: string): number {
     return this.#entries.get(id)?.backoffMs ?? 0;
   }
 
-  /** Something failed at `eventTimeMs` (Unix ms): the next wait is twice as long. Mirrors Next. */
+  /** Records a failure at `eventTimeMs` (Unix ms): doubles the wait. Mirrors Next. */
   next(id: string, eventTimeMs: number): void {
     const nowMs = this.clock.now();
     const entry = this.#entries.get(id);
@@ -43,14 +42,14 @@ export class Backoff {
     entry.lastUpdateMs = nowMs;
   }
 
-  /** Is the wait that began at `eventTimeMs` (Unix ms) not over yet? Mirrors IsInBackOffSince. */
+  /** Reports whether the wait that began at `eventTimeMs` (Unix ms) still runs. Mirrors IsInBackOffSince. */
   isInBackOffSince(id: string, eventTimeMs: number): boolean {
     const entry = this.#entries.get(id);
     if (entry === undefined || this.#hasExpired(eventTimeMs, entry.lastUpdateMs)) return false;
     return this.clock.now() - eventTimeMs < entry.backoffMs;
   }
 
-  /** Is the wait since the last failure not over yet? Mirrors IsInBackOffSinceUpdate. */
+  /** Reports whether the wait since the last failure still runs. Mirrors IsInBackOffSinceUpdate. */
   isInBackOffSinceUpdate(id: string, eventTimeMs: number): boolean {
     const entry = this.#entries.get(id);
     if (entry === undefined || this.#hasExpired(eventTimeMs, entry.lastUpdateMs)) return false;
@@ -61,7 +60,7 @@ export class Backoff {
     this.#entries.delete(id);
   }
 
-  /** Forgets what has been quiet for twice the longest wait. Mirrors GC. */
+  /** Forgets IDs that have been quiet for twice the longest wait. Mirrors GC. */
   gc(): void {
     const nowMs = this.clock.now();
     for (const [id, { lastUpdateMs }] of this.#entries) {

@@ -6,8 +6,8 @@ const BASE_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 
 /**
- * Keys that want to be looked at. A key waits at most once however often it is added; one that is added while it is being
- * handled is handled once more afterwards.
+ * A queue of keys to process. A key is queued at most once however often it is added; a key that is added while it is
+ * processed is processed once more afterwards.
  *
  * Mirrors k8s.io/client-go/util/workqueue (Type, delayingType, ItemExponentialFailureRateLimiter).
  * Differs: one worker, so that the order is the same in every run; no overall 10/s bucket of retries.
@@ -29,7 +29,7 @@ export class WorkQueue {
     this.#waker.wake();
   }
 
-  /** The earlier moment wins when the key waits already. */
+  /** The earlier time wins if the key waits already. */
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key);
     else this.#addAt(key, this.#clock.now() + delayMs);
@@ -42,19 +42,19 @@ export class WorkQueue {
     this.#waker.wake();
   }
 
-  /** After a failure: 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
+  /** Adds a key again after a failure: in 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
   addRateLimited(key: string): void {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     this.addAfter(key, Math.min(BASE_DELAY_MS * 2 ** failures, MAX_DELAY_MS));
   }
 
-  /** The key worked out: its next failure starts at 5 ms again. */
+  /** The key succeeded: its next failure starts at 5 ms again. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Takes a key out that waits for its moment. */
+  /** Removes a key that waits for its time. */
   cancel(key: string): void {
     this.#delayed.delete(key);
     this.#ready.delete(key);

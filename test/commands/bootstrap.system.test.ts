@@ -159,7 +159,7 @@ describe("tokens that the embedded cluster does not take: 401 explained, exit 4"
     assert.equal(code, 4, stderr);
     assert.match(
       stderr.replace(/\s+/g, " "),
-      /does not know who is asking \(token abcdef\.\*\*\*\*\): 401.*unknown, has expired/,
+      /does not accept the credential \(token abcdef\.\*\*\*\*\): 401.*unknown, has expired/,
     );
     assert.doesNotMatch(stderr, /0123456789abcdef/);
   });
@@ -223,7 +223,7 @@ describe("approval", () => {
     const args = ["bootstrap", "--dir", dir, "--approve", "manual", "--timeout", "20s", "--speed", "100"];
     const { code, stderr } = await runInProcess(args);
     assert.equal(code, 1, stderr);
-    assert.match(stderr.replace(/\s+/g, " "), /nobody approved CSR .* within 20 s/);
+    assert.match(stderr.replace(/\s+/g, " "), /CSR .* was not approved within 20 s/);
     // A long path is broken over lines.
     assert.match(stderr.replace(/\s+/g, ""), /kubectl--kubeconfig\S+kubelab-admin\.configcertificateapprove/);
     assert.match(stderr.replace(/\s+/g, " "), /wait by watch.*--timeout = 20 s/);

@@ -4,7 +4,7 @@ import { LabError } from "../../util/errors.js";
 import { keyOf } from "./key.js";
 import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
 
-/** The wait after a refusal, because the right may still be granted: the longest of client-go's reflector. */
+/** The wait after a 403: the right may still be granted. It is the longest wait of client-go's reflector. */
 const REFUSED_RETRY_MS = 30_000;
 
 export interface InformerDeps extends ReflectDeps {
@@ -13,7 +13,7 @@ export interface InformerDeps extends ReflectDeps {
 
 export interface InformerOptions<T> extends ReflectOptions {
   readonly onChanged?: (object: T) => void;
-  /** a sentence for the hint of a refusal: what waits for these objects */
+  /** a sentence for the hint of a refusal: what is waiting for these objects */
   readonly waiting?: string;
 }
 
@@ -75,7 +75,7 @@ export class Informer<T extends KubeObject = KubeObject> {
         case "init":
           break;
         case "initDone":
-          // Only the whole list shows which objects are gone.
+          // Only a complete list shows which objects are gone.
           this.#store = new Map(event.objects.map((object) => [keyOf(object), object]));
           this.#hasSynced = true;
           this.#resolveSynced();

@@ -4,7 +4,9 @@ import { LabError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import type { KubeClient, KubeRequest } from "../rest/client.js";
 
-/** What a reflected collection goes through. A fresh list is not a change: its objects come between `init` and `initDone`. */
+/**
+ * The events of a reflected collection. A fresh list is not a change: its objects are between `init` and `initDone`.
+ */
 export type ReflectEvent<T extends KubeObject = KubeObject> =
   | { readonly type: "init" }
   | { readonly type: "initDone"; readonly objects: readonly T[] }
@@ -23,25 +25,24 @@ export interface ReflectDeps {
   readonly random: Random;
 }
 
-/** client-go's reflector: 800 ms to 30 s, doubling, forgotten after two quiet minutes, with up to twice as much by chance. */
+/** client-go's reflector: 800 ms doubling to 30 s, plus up to 100 % jitter, reset after two quiet minutes. */
 const INITIAL_BACKOFF_MS = 800;
 const MAX_BACKOFF_MS = 30_000;
 const BACKOFF_RESET_MS = 120_000;
-/** A watch ends by itself after 5 to 10 minutes and is resumed where it ended. */
+/** A watch ends by itself after 5 to 10 minutes and is resumed from there. */
 const MIN_WATCH_TIMEOUT_MS = 300_000;
 const SHORT_WATCH_MS = 1_000;
-/** From etcd, a list of ten thousand objects is too much for one answer. */
+/** A list of ten thousand objects is too large for one response from etcd. */
 const PAGE_SIZE = 500;
 
 /**
  * Lists a collection and then watches it until `signal` aborts (a normal end).
  *
- * An ended watch is resumed from the last resourceVersion seen, a watch that is too old (410) begins again with a list,
- * a server that cannot be reached is tried again with backoff. A connection that breaks ends a watch like the server's
- * own end.
+ * Resumes an ended watch from the last resourceVersion seen. Lists again when that version is too old (410). Retries
+ * with backoff while the server is unreachable. A connection that breaks ends a watch like the server's own end.
  *
  * Mirrors k8s.io/client-go/tools/cache/reflector.go (ListAndWatch, watchHandler).
- * Differs: hands out events, keeps no store; 401 and 403 end it, as no learner wants to wait for a right to appear.
+ * Differs: yields events and keeps no store; 401 and 403 end it, because a learner should see them at once.
  *
  * @yields for each list `init`, one `applied` per object, `initDone` with all of them; then changes
  * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_NOT_TRUSTED
@@ -56,7 +57,7 @@ export async function* reflect<T extends KubeObject = KubeObject>(
   while (!signal.aborted) {
     let startMs: number | undefined;
     let events = 0;
-    // A watch that told something, or lasted, is resumed at once, however it ended.
+    // A watch that delivered an event or lasted a while is resumed at once, whatever ended it.
     const wasShort = () => startMs === undefined || (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS);
     try {
       if (resourceVersion === undefined) {
@@ -79,13 +80,14 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         if (event.type === "ADDED" || event.type === "MODIFIED") yield { type: "applied", object: event.object };
         if (event.type === "DELETED") yield { type: "deleted", object: event.object };
       }
-      // A server that ends every watch at once, or says "too old" to every version, would be asked without a pause.
+      // Without this pause, a server that ends every watch at once or answers "too old" would get requests without a
+      // pause.
       if (wasShort()) await backoff.wait(signal);
     } catch (error) {
       if (signal.aborted) return;
       if (!isWorthRetrying(error)) throw error;
       if (isUnreachable(error) && !wasShort()) continue;
-      // A server that answers "too old" with a status instead of an event: begin again.
+      // The server answered "too old" with a status instead of an event: list again.
       if (error instanceof LabError && /: 410 /.test(error.message)) resourceVersion = undefined;
       await backoff.wait(signal).catch(ignoreAbort(signal));
     }
@@ -138,7 +140,7 @@ function isWorthRetrying(error: unknown): boolean {
   return isUnreachable(error) || (error instanceof LabError && error.code === "REFUSED");
 }
 
-/** Nothing is at the address, or the connection broke. */
+/** Nothing listens at the address, or the connection broke. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof LabError && error.code === "CLUSTER_UNREACHABLE";
 }
@@ -150,7 +152,7 @@ function ignoreAbort(signal: AbortSignal) {
 }
 
 /**
- * The pauses of a reflector that is refused, cut off or without a server, ms on the clock.
+ * The pauses of a reflector after a refusal, a lost connection or an unreachable server, in ms.
  * Mirrors k8s.io/apimachinery/pkg/util/wait (exponentialBackoffManagerImpl) with the reflector's numbers.
  */
 export class ReflectorBackoff {

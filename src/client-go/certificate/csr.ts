@@ -15,11 +15,11 @@ import { CSRS, collectionPath, objectPath } from "../rest/paths.js";
 export interface RequestOptions {
   readonly key: KeyObject;
   readonly subject: DistinguishedName;
-  /** of a server's certificate: the names and addresses it is called at */
+  /** SANs of a server's certificate: its names and addresses */
   readonly sans?: SubjectAltNames | undefined;
   readonly usages: readonly string[];
   readonly signerName: string;
-  /** undefined: the server makes one up from `csr-`, as the certificate manager of upstream has it */
+  /** undefined: the server generates a name that begins with `csr-`, as for upstream's certificate manager */
   readonly name?: string;
   readonly expirationSeconds?: number | undefined;
   /** Unix ms */
@@ -28,15 +28,15 @@ export interface RequestOptions {
 
 export type RequestResult =
   | { readonly outcome: "created" | "reused"; readonly csr: CertificateSigningRequest }
-  /** there is a request of this name that is of no use */
+  /** a request with this name exists but is unusable */
   | { readonly outcome: "unusable"; readonly name: string; readonly why: string };
 
 /**
  * Sends a CertificateSigningRequest, or finds the one of the same name that an earlier run sent.
  *
  * Mirrors k8s.io/client-go/util/certificate/csr/csr.go (RequestCertificate, ensureCompatible).
- * Differs: an existing request that was denied, has failed or brought a certificate that has expired is reported as
- * unusable, so that the caller can make another; upstream stops until somebody deletes it.
+ * Differs: reports an existing request as unusable if it was denied, failed, or has an expired certificate, so that the
+ * caller can make another; upstream stops until it is deleted.
  *
  * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED
  */
@@ -93,7 +93,7 @@ function whyUnusable(existing: CertificateSigningRequest, options: RequestOption
   }
 }
 
-/** PEM; undefined while none was issued */
+/** PEM; undefined until it is issued */
 export function issuedCertificate(csr: CertificateSigningRequest): string | undefined {
   return isIssued(csr) ? base64Text(csr.status?.certificate ?? "") : undefined;
 }

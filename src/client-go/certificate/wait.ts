@@ -18,7 +18,7 @@ export interface WaitDeps extends Ctx {
 export interface WaitOptions {
   /** ms on the clock; the kubelet waits an hour for its first certificate, a quarter of one for later ones */
   readonly timeoutMs: number;
-  /** what to do next, in the words of whoever waits; the default fits everybody */
+  /** what to do next, in the caller's words; the defaults are general */
   readonly hints?: WaitHints;
 }
 
@@ -52,7 +52,7 @@ export async function waitForCertificate(
   using limit = new ChildAbort(signal);
   const timer = deps.clock.sleep(options.timeoutMs, limit.signal).then(
     () => limit.abort(timedOut(name, options.timeoutMs, hints)),
-    () => {}, // The wait has ended before its time.
+    () => {}, // The wait ended before the timeout.
   );
   try {
     const certificatePem = await watchUntilIssued(deps, csr, told, hints, limit.signal);
@@ -76,7 +76,7 @@ async function watchUntilIssued(
       throw new LabError(
         "REFUSED",
         `CSR ${csr.metadata.name} was deleted before a certificate was issued`,
-        hints.deleted ?? "Make a new request: an object that is gone cannot be waited for.",
+        hints.deleted ?? "Make a new request: a deleted object gets no certificate.",
       );
     }
     const certificatePem = decide(seen, csr, deps.trace, told, hints);
@@ -85,7 +85,7 @@ async function watchUntilIssued(
   return undefined;
 }
 
-/** Each version of the request from the one we have on; list-and-watch when the first watch does not get that far. */
+/** Yields each version of the request after the known one. Falls back to list-and-watch if the first watch breaks. */
 async function* versions(
   deps: WaitDeps,
   csr: CertificateSigningRequest,
@@ -101,7 +101,7 @@ async function* versions(
       if (event.type === "ADDED" || event.type === "MODIFIED") yield event.object;
     }
   } catch (error) {
-    // A watch that breaks begins again below; a server that says no ends it.
+    // Continue below after a broken watch; a refusal ends the wait.
     if (!(error instanceof LabError) || error.code !== "CLUSTER_UNREACHABLE") throw error;
   }
   const reflectDeps: ReflectDeps = deps;
@@ -112,7 +112,7 @@ async function* versions(
   }
 }
 
-/** What a version of the request means for who waits. Reports a condition when it is first seen. */
+/** Decides what a version of the request means for the caller. Reports a condition when it is first seen. */
 function decide(
   seen: CertificateSigningRequest,
   ours: CertificateSigningRequest,
@@ -170,7 +170,7 @@ function failed(name: string, condition: { readonly reason?: string; readonly me
 function timedOut(name: string, timeoutMs: number, hints: WaitHints): LabError {
   return new LabError(
     "TIMED_OUT",
-    `nobody approved CSR ${name} within ${durationText(timeoutMs)}`,
+    `CSR ${name} was not approved within ${durationText(timeoutMs)}`,
     hints.timedOut?.(name) ?? `Approve it: kubelab csr approve ${name}`,
   );
 }

@@ -97,7 +97,7 @@ function credentialsOf({ clientCertificatePem, clientKeyPem }: RestConfig): Part
   return { certData: base64(clientCertificatePem), keyData: base64(clientKeyPem) };
 }
 
-/** A plugin's standard input is empty, as with kubectl outside a terminal: client-node's would stay open without an end. */
+/** A plugin's standard input is empty, as with kubectl outside a terminal. client-node would leave it open forever. */
 async function newKubeConfig(): Promise<KubeConfig> {
   const [{ KubeConfig }, { ExecAuth }] = await Promise.all([
     import("@kubernetes/client-node/dist/config.js"),

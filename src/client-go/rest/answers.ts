@@ -29,7 +29,7 @@ export function refusal(response: KubeResponse, request: string, identity: strin
   const [code, hint] = explanation(response, message, identity);
   const text =
     response.status === 401
-      ? `the API server does not know who is asking (${identity}): 401 ${message}`
+      ? `the API server does not accept the credential (${identity}): 401 ${message}`
       : `${request} was refused: ${response.status} ${message}`;
   return new LabError(code, text, hint);
 }
@@ -55,14 +55,14 @@ function explanation(
   if (status === 403 && !NOT_AUTHORIZED.test(message)) {
     return [
       "FORBIDDEN",
-      "The authorizer had let it pass: what was written is refused, by admission. The server's message says what must differ.",
+      "The authorizer allowed the request; the object was refused by admission. The server's message names the reason.",
     ];
   }
   if (status === 403) {
     return ["FORBIDDEN", `Ask what ${identity} may do: kubectl auth can-i --list, and look at the RBAC bindings.`];
   }
   if (status === 404 && !isStatus(body)) {
-    return ["REFUSED", "An API server would have answered with a Status: check the server's address, its path too."];
+    return ["REFUSED", "An API server answers with a Status: check the server's address and path."];
   }
-  return ["REFUSED", "The server's message says what it did not like; -v 4 shows what was sent."];
+  return ["REFUSED", "The server's message names the fault; -v 4 shows what was sent."];
 }

@@ -6,7 +6,7 @@ import type { KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
  * Certificates and keys are PEM; the base64 of a kubeconfig is decoded when it is loaded.
  */
 export interface RestConfig {
-  /** `https://host:port`, maybe with a path, without a trailing slash */
+  /** `https://host:port`, optionally with a path, without a trailing slash */
   readonly server: string;
   readonly caPem?: string;
   /** the name that the serving certificate must have, if not the host of `server` */

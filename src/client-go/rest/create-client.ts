@@ -116,7 +116,7 @@ class TracedClient implements KubeClient {
     }
   }
 
-  /** The timeout covers the response's head only: a watch may then be silent for long. */
+  /** The timeout covers the response's head only: a watch can then be silent for a long time. */
   async #openWatch(request: KubeRequest): Promise<IncomingMessage> {
     const report = this.#begin(request);
     const wait = this.#waitFor(request);

@@ -74,7 +74,7 @@ export class HttpTransport {
       const { method, headers } = exchange;
       const agent = exchange.isWatch === true ? this.#watchAgent : this.#agent;
       const request = httpsRequest({ ...this.#options, agent, method, path: this.#basePath + exchange.path, headers });
-      // Until the response has ended: an abort also ends a body that is still arriving, such as a watch.
+      // Stays registered until the response has ended, because an abort also ends a body that is still arriving, such as a watch.
       const onAbort = () => request.destroy(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
       request.once("close", () => signal.removeEventListener("abort", onAbort));

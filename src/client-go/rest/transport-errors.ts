@@ -150,7 +150,7 @@ const NOT_TLS = new Set([
 
 function altNames(error: Error): string {
   const names = (error as { cert?: { subjectaltname?: unknown } }).cert?.subjectaltname;
-  return typeof names === "string" && names !== "" ? names : "none at all";
+  return typeof names === "string" && names !== "" ? names : "no names";
 }
 
 function clockSkew(code: string, server: string, nowMs: number): Explanation {
