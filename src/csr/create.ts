@@ -16,12 +16,12 @@ import { writeFileAtomic } from "../util/files.js";
 import { keyFromFile, type RequestFiles } from "./files.js";
 
 export interface RequestPlan {
-  /** undefined: the server makes one up from `csr-` */
+  /** undefined: the server generates a name that begins with `csr-` */
   readonly name?: string;
   readonly subject: DistinguishedName;
   readonly sans: SubjectAltNames;
   readonly signerName: string;
-  /** undefined: what this signer's requests usually have */
+  /** undefined: the usual usages of this signer's requests */
   readonly usages?: readonly string[];
   readonly keyType?: KeyType;
   readonly expirationSeconds?: number;
@@ -31,9 +31,9 @@ export interface PreparedRequest {
   readonly key: KeyObject;
   /** PKCS#10, PEM */
   readonly requestPem: string;
-  /** as it is sent */
+  /** the object to send */
   readonly object: CertificateSigningRequest;
-  /** where the request is, for what is said; not there in a dry run */
+  /** path of the request, for messages; a placeholder in a dry run */
   readonly requestPath: string;
 }
 
@@ -42,9 +42,9 @@ interface LocalDeps {
 }
 
 /**
- * Does on this machine what comes before the cluster is asked: key, PKCS#10, base64, the object. Each step names the
- * openssl command that does the same.
- * @param files undefined: nothing is written, and the key is gone with this process
+ * Does the local steps before the cluster is involved: key, PKCS#10, base64, the object. Each step names the openssl
+ * command that does the same.
+ * @param files undefined: nothing is written, and the key is lost when this process ends
  * @throws LabError BAD_FILE
  */
 export async function prepareRequest(
@@ -59,7 +59,7 @@ export async function prepareRequest(
   );
   const requestPem = await trace.step(
     "user",
-    "Write the certificate request (PKCS#10): who I want to be, signed with the key",
+    "Write the certificate request (PKCS#10): the identity I want, signed with the key",
     { upstream: { file: "staging/src/k8s.io/client-go/util/cert/csr.go", func: "MakeCSRFromTemplate" } },
     async () => {
       const pem = createCertificateRequest(key, plan);
@@ -82,7 +82,7 @@ async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFi
   const { key, isReused } = await keyFromFile(files.key, type);
   const kind = publicKeyFacts(publicKeyDer(key)).text;
   trace.emit(
-    { kind: "state", subject: files.key, what: kind, to: isReused ? "there already, used again" : "written (0600)" },
+    { kind: "state", subject: files.key, what: kind, to: isReused ? "exists already, reused" : "written (0600)" },
     { actor: "user" },
   );
   const command = key.asymmetricKeyType === "rsa" ? "genrsa 2048" : "ecparam -genkey -name prime256v1 -noout";
@@ -90,7 +90,7 @@ async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFi
   return key;
 }
 
-/** Says which command line does the same. */
+/** Reports the command line that does the same. */
 export function byHand(trace: Trace, command: string): void {
   trace.emit({ kind: "note", text: `by hand: ${command}` }, { actor: "user" });
 }
@@ -109,7 +109,7 @@ function opensslRequest({ subject, sans }: RequestPlan, files: RequestFiles | un
   return `openssl req -new -key ${key} -subj ${names}${extension} -out ${request}`;
 }
 
-/** A signer's usual usages; an RSA key can also encipher, and says so. */
+/** A signer's usual usages, plus key encipherment for an RSA key. */
 function usualUsages(signerName: string, key: KeyObject): readonly string[] {
   const [first = "", ...rest] = findSigner(signerName)?.typicalUsages ?? [];
   return key.asymmetricKeyType === "rsa" ? [first, "key encipherment", ...rest] : [first, ...rest];
@@ -118,7 +118,7 @@ function usualUsages(signerName: string, key: KeyObject): readonly string[] {
 function unknownUsages(signerName: string): LabError {
   return new LabError(
     "USAGE",
-    `nobody here knows which usages ${signerName} wants`,
+    `the usual usages of ${signerName} are unknown`,
     "Name them, for example: --usages 'digital signature,client auth'",
   );
 }
@@ -138,11 +138,11 @@ function csrObject(plan: RequestPlan, requestPem: string, usages: readonly strin
   };
 }
 
-/** Says before the cluster does what the signer will say. */
+/** Reports what the signer will decide, before the request is sent. */
 export function explainSigner(trace: Trace, csr: CertificateSigningRequest): void {
   const signer = findSigner(csr.spec.signerName);
   if (signer === undefined) {
-    const text = `${csr.spec.signerName} is no signer of the cluster's own CA: somebody else must sign this.`;
+    const text = `${csr.spec.signerName} is not a signer of the cluster's own CA: another signer must issue this certificate.`;
     trace.emit({ kind: "note", text }, { actor: "user" });
     return;
   }
@@ -152,17 +152,17 @@ export function explainSigner(trace: Trace, csr: CertificateSigningRequest): voi
   const outcomes = [...atCreation, ...evaluateSigner(signer, question)];
   const isGood = outcomes.every((one) => one.ok);
   const what = !atCreation.every((one) => one.ok)
-    ? "the API server's admission will refuse this: no such object can be made"
+    ? "the API server's admission will refuse to create this object"
     : isGood
       ? `${signer.name} would sign this once it is approved`
-      : `${signer.name} would refuse this, also when it is approved`;
+      : `${signer.name} would refuse this even after it is approved`;
   trace.emit({ kind: "decision", what, why: outcomesText(outcomes), upstream: signer.upstream }, { actor: "user" });
   if (isGood) trace.emit({ kind: "note", text: `Approved: ${signer.approval}.` }, { actor: "user" });
 }
 
 /**
- * Sends the object, or finds the one of the same name that asks for the same key and signer.
- * @throws LabError REFUSED when the name is taken by another request; as KubeClient.expect
+ * Sends the object, or finds an existing one with the same name, key and signer.
+ * @throws LabError REFUSED when another request has the name; as KubeClient.expect
  */
 export async function submitRequest(
   deps: { readonly client: KubeClient; readonly trace: Trace },
@@ -172,7 +172,7 @@ export async function submitRequest(
   const { client, trace } = deps;
   const path = collectionPath(CSRS);
   const { name } = prepared.object.metadata;
-  return trace.step("user", "Send it: the API server adds who is asking, and stores it", {}, async () => {
+  return trace.step("user", "Send it: the API server adds the requester and stores it", {}, async () => {
     byHand(trace, kubectlCreate(prepared));
     const body = prepared.object;
     const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
@@ -186,19 +186,19 @@ export async function submitRequest(
       signal,
     });
     if (isSameRequest(existing, prepared)) {
-      const text = `CSR ${name} is there already, for the same key and signer: going on with it.`;
+      const text = `CSR ${name} exists already, for the same key and signer: continuing with it.`;
       trace.emit({ kind: "note", text }, { actor: "user" });
       return existing;
     }
     throw new LabError(
       "REFUSED",
-      `CSR ${name} exists already, and it asks for something else`,
-      `Take another --name, or look at it: kubelab csr inspect ${name}`,
+      `CSR ${name} exists already, for another key or signer`,
+      `Choose another --name, or inspect it: kubelab csr inspect ${name}`,
     );
   });
 }
 
-/** The object as one would type it, the request put in by the shell. */
+/** The object as a person would type it; the shell inserts the request. */
 function kubectlCreate({ object, requestPath }: PreparedRequest): string {
   const { metadata, spec } = object;
   const { expirationSeconds, usages = [] } = spec;

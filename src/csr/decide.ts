@@ -15,18 +15,18 @@ export interface Decision {
 
 export interface DecisionResult {
   readonly csr: CertificateSigningRequest;
-  /** false: it had been decided so before */
+  /** false: the same decision existed before */
   readonly isNew: boolean;
 }
 
-/** How often a lost race is run again; kubectl gives up after ten. */
+/** Attempts while others write at the same time; kubectl gives up after ten. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Approves or denies, through the subresource that exists for this alone.
+ * Approves or denies a request through its `approval` subresource.
  *
  * Mirrors k8s.io/kubectl/pkg/cmd/certificates/certificates.go (modifyCertificateCondition).
- * @throws LabError REFUSED when the opposite was decided before, which is final, or when there is no such object
+ * @throws LabError REFUSED when the opposite was decided before, which is final, or when the object does not exist
  */
 export async function decide(
   deps: { readonly client: KubeClient; readonly trace: Trace },
@@ -58,14 +58,14 @@ export async function decide(
         trace.emit({ kind: "state", subject: `CSR ${name}`, what: "condition", to }, { actor: "apiserver" });
         return { csr: answer.body, isNew: true };
       }
-      // Somebody wrote in between: decide about what it is now.
+      // Another client wrote in between: decide about the new version.
       if (answer.status === 409 && attempt < MAX_ATTEMPTS) continue;
       throw refusal(answer, `PUT ${path}`, identityInWords(client.config));
     }
   });
 }
 
-/** @throws LabError REFUSED when there is none */
+/** @throws LabError REFUSED when it does not exist */
 export async function getCsr(
   client: KubeClient,
   name: string,
@@ -75,7 +75,7 @@ export async function getCsr(
   const answer = await client.request<CertificateSigningRequest>({ method: "GET", path, signal });
   if (isSuccess(answer)) return answer.body;
   if (answer.status === 404) {
-    throw new LabError("REFUSED", `there is no CSR ${name}`, "See which there are: kubectl get csr");
+    throw new LabError("REFUSED", `there is no CSR ${name}`, "List them: kubectl get csr");
   }
   throw refusal(answer, `GET ${path}`, identityInWords(client.config));
 }

@@ -10,11 +10,11 @@ import { byHand } from "./create.js";
 import { type RequestFiles, readKeyFile, writeCertificate } from "./files.js";
 
 /**
- * Waits for a request's certificate and writes it beside its key.
+ * Waits for a request's certificate and writes it next to its key.
  *
- * The key is compared with the request before anything is waited for.
+ * Compares the key with the request before it waits.
  * @returns PEM
- * @throws LabError BAD_FILE when the key is another one; CSR_DENIED, CSR_FAILED, TIMED_OUT
+ * @throws LabError BAD_FILE when the key is not the request's; CSR_DENIED, CSR_FAILED, TIMED_OUT
  */
 export async function fetchCertificate(
   deps: WaitDeps,
@@ -31,7 +31,7 @@ export async function fetchCertificate(
       throw new LabError(
         "BAD_FILE",
         `the key ${files.key} is not the one that CSR ${name} was made with`,
-        "Name the file of its key: its folder with --out-dir, the beginning of its name with --prefix.",
+        "Name the key file: its folder with --out-dir, the beginning of its name with --prefix.",
       );
     }
   }
@@ -58,7 +58,7 @@ export async function fetchCertificate(
       { actor: "user" },
     );
     if (key === undefined) {
-      const text = `There is no ${files.key}: the certificate is of use only where its key is.`;
+      const text = `There is no ${files.key}: the certificate is useless without its key.`;
       deps.trace.emit({ kind: "note", text }, { actor: "user" });
     }
   });

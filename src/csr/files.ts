@@ -24,15 +24,15 @@ export function requestFiles(folder: string, prefix: string): RequestFiles {
 
 export interface LocalKey {
   readonly key: KeyObject;
-  /** true: it was there already */
+  /** true: the file existed already */
   readonly isReused: boolean;
 }
 
 /**
- * The key of this file, or a new one written to it (0600): before anything is sent, so that no certificate is ever issued
- * for a key that is lost.
- * @param type undefined: any kind will do, a new one is ECDSA P-256
- * @throws LabError BAD_FILE when the file holds something else, or a key of another kind than asked for
+ * Reads the key from this file, or writes a new one to it (0600). This happens before anything is sent, so that no
+ * certificate is issued for a lost key.
+ * @param type undefined: an existing key of any type is accepted, a new one is ECDSA P-256
+ * @throws LabError BAD_FILE when the file contains something else, or a key of another type
  */
 export async function keyFromFile(path: string, type: KeyType | undefined): Promise<LocalKey> {
   const existing = await readKeyFile(path);
@@ -51,7 +51,7 @@ export async function keyFromFile(path: string, type: KeyType | undefined): Prom
   return { key: existing, isReused: true };
 }
 
-/** @returns undefined when there is no such file. @throws LabError BAD_FILE when it holds no readable key */
+/** @returns undefined when there is no such file. @throws LabError BAD_FILE when it contains no readable key */
 export async function readKeyFile(path: string): Promise<KeyObject | undefined> {
   const pem = await readIfThere(path);
   if (pem === undefined) return undefined;
@@ -65,8 +65,8 @@ export async function readKeyFile(path: string): Promise<KeyObject | undefined> 
 }
 
 /**
- * Writes the certificate beside its key.
- * @throws LabError BAD_FILE when the key is there and is not its key: nothing is written then
+ * Writes the certificate next to its key.
+ * @throws LabError BAD_FILE, without writing, when the key file contains another key
  */
 export async function writeCertificate(files: RequestFiles, certificatePem: string): Promise<void> {
   const keyPem = await readIfThere(files.key);
@@ -74,7 +74,7 @@ export async function writeCertificate(files: RequestFiles, certificatePem: stri
     throw new LabError(
       "BAD_FILE",
       `the key ${files.key} does not belong to the issued certificate`,
-      "Name the key that the request was made with: its folder with --out-dir, its name's beginning with --prefix.",
+      "Name the key that the request was made with: its folder with --out-dir, the beginning of its name with --prefix.",
     );
   }
   await writeFileAtomic(files.certificate, certificatePem);

@@ -21,9 +21,9 @@ export interface SignerVerdict {
   readonly isAsked: boolean;
   readonly accepts: boolean;
   readonly outcomes: readonly RuleOutcome[];
-  /** that the rules were evaluated with */
+  /** the usages that the rules were evaluated with */
   readonly usages: readonly string[];
-  /** assumed: the typical usages of this signer's requests */
+  /** where `usages` comes from; assumed: the typical usages of this signer's requests */
   readonly usagesFrom: "object" | "flag" | "assumed";
 }
 
@@ -34,18 +34,18 @@ export interface Inspection {
   readonly walk: DerWalk;
   /** label and value, in the order to show them */
   readonly facts: readonly (readonly [string, string])[];
-  /** why it cannot be read to its end */
+  /** why the DER could not be read to its end */
   readonly broken?: string;
-  /** of a request only */
+  /** empty for a certificate */
   readonly verdicts: readonly SignerVerdict[];
 }
 
 export interface InspectOptions {
   /** Unix ms */
   readonly nowMs: number;
-  /** for a request outside an object */
+  /** for a request that is not inside an object */
   readonly usages?: readonly string[];
-  /** a certificate is verified against it */
+  /** the CA to verify a certificate against */
   readonly ca?: Certificate;
 }
 
@@ -163,5 +163,5 @@ function sansText(sans: SubjectAltNames): string {
     ...email.map((one) => `email:${one}`),
     ...uri.map((one) => `URI:${one}`),
   ];
-  return parts.length === 0 ? "none but the subject" : parts.join(", ");
+  return parts.length === 0 ? "only the subject" : parts.join(", ");
 }

@@ -4,8 +4,8 @@ import type { Inspection, SignerVerdict } from "./inspect.js";
 
 /**
  * The inspection as text: facts, the DER field by field, and each signer's verdict rule by rule.
- * Names in requests are anybody's words: control characters lose their power.
- * @param width columns; 80 is the least that is readable
+ * Anyone can put text into a request, so control characters are made harmless.
+ * @param width columns; 80 is the readable minimum
  */
 export function inspectionText(inspection: Inspection, width: number): string {
   const { title, kind, facts, walk, verdicts } = inspection;
@@ -54,11 +54,11 @@ function verdictLines(verdict: SignerVerdict, width: number): string[] {
   const answer = accepts ? "yes" : "NO";
   const usages =
     verdict.usagesFrom === "assumed"
-      ? `asked with the usages it usually has: ${verdict.usages.join(", ")} (a request alone holds none; see --usages)`
+      ? `evaluated with its usual usages: ${verdict.usages.join(", ")} (a bare request names none; see --usages)`
       : undefined;
   const lines = [
     "",
-    ...hanging("", 0, `${signerName}: ${answer}${isAsked ? " (the object asks this one)" : ""}`, width),
+    ...hanging("", 0, `${signerName}: ${answer}${isAsked ? " (the object's signerName)" : ""}`, width),
   ];
   for (const text of [verdict.purpose, `approved: ${verdict.approval}`, usages]) {
     if (text !== undefined) lines.push(...hanging("  ", 2, text, width));

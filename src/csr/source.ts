@@ -15,11 +15,11 @@ export interface InspectSource {
   readonly der: Buffer;
   /** the object around a request, when there is one */
   readonly csr?: CertificateSigningRequest;
-  /** what is wrong with what is around the DER */
+  /** what is wrong with the file around the DER */
   readonly problem?: string;
 }
 
-/** @returns undefined when there is no such file: then it may be an object's name */
+/** @returns undefined when the file does not exist: the argument may be an object's name */
 export async function readSourceFile(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
@@ -30,8 +30,8 @@ export async function readSourceFile(path: string): Promise<Buffer | undefined> 
 }
 
 /**
- * Finds the request or certificate in a file: PEM (other blocks are skipped), plain DER, base64 of PEM as it stands in an
- * object, or a CertificateSigningRequest as YAML or JSON.
+ * Finds the request or certificate in a file: PEM (other blocks are skipped), plain DER, base64 of PEM as in an object,
+ * or a CertificateSigningRequest as YAML or JSON.
  * @throws LabError BAD_FILE
  */
 export async function sourceFromFile(bytes: Buffer, title: string): Promise<InspectSource> {
@@ -54,7 +54,7 @@ export async function sourceFromFile(bytes: Buffer, title: string): Promise<Insp
   throw new LabError(
     "BAD_FILE",
     `${title} holds neither a certificate request nor a certificate`,
-    "Expected is a PEM block CERTIFICATE REQUEST or CERTIFICATE, or a CertificateSigningRequest as YAML.",
+    "Pass a PEM block CERTIFICATE REQUEST or CERTIFICATE, or a CertificateSigningRequest as YAML.",
   );
 }
 
@@ -65,7 +65,7 @@ export function sourceFromObject(csr: CertificateSigningRequest): InspectSource 
   if (block === undefined) {
     throw new LabError(
       "BAD_FILE",
-      `spec.request of ${title} is no base64 of a PEM block CERTIFICATE REQUEST`,
+      `spec.request of ${title} is not the base64 of a PEM block CERTIFICATE REQUEST`,
       "Make it with: base64 -w0 kubelet.csr",
     );
   }
@@ -82,13 +82,13 @@ function isRequest(der: Buffer): boolean {
   }
 }
 
-/** SEQUENCE { SEQUENCE { [0] version …: only a certificate has this tag there. */
+/** Only a certificate has the tag [0] there: SEQUENCE { SEQUENCE { [0] version … */
 function beginsAsCertificate(der: Buffer): boolean {
   const [, signed, version] = walkDer(der).rows;
   return signed?.tag === "SEQUENCE" && version?.tag === "[0]";
 }
 
-/** A PEM block without its last line. */
+/** A PEM block without its END line. */
 function cutOffBlock(text: string): Omit<InspectSource, "title"> | undefined {
   const begin = /-----BEGIN ((?:NEW )?CERTIFICATE REQUEST|CERTIFICATE)-----\s/.exec(text);
   if (begin === null || text.includes("-----END ")) return undefined;
@@ -103,7 +103,7 @@ async function parseObject(text: string): Promise<CertificateSigningRequest | un
   try {
     value = parse(text);
   } catch {
-    return undefined; // Not YAML either: the caller says what was expected.
+    return undefined; // Not YAML either: the caller reports what was expected.
   }
   if (typeof value !== "object" || value === null) return undefined;
   const { kind, metadata, spec } = value as {

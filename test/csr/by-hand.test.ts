@@ -122,7 +122,7 @@ describe("sending it", () => {
     const other = await prepareRequest(deps, plan, undefined);
     await assert.rejects(submitRequest(deps, other, forever), {
       code: "REFUSED",
-      message: /exists already, and it asks/,
+      message: /exists already, for another key/,
     });
   });
 

@@ -63,7 +63,7 @@ describe("what can be inspected", () => {
     [
       "an object without a request",
       "kind: CertificateSigningRequest\nspec: {request: aGVsbG8=, signerName: a.b/c}",
-      /no base64 of a PEM block/,
+      /not the base64 of a PEM block/,
     ],
   ] as const) {
     test(`${what} is not`, async () => {
