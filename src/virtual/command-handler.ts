@@ -14,23 +14,23 @@ import {
 } from "./handler.js";
 import { failed, type HandlerOutcome, readOutcome, readProgress, SUCCEEDED } from "./outcome.js";
 
-/** Where a command says what it has to say beside its output: JSON, one object a line. */
+/** The file descriptor on which a command reports progress and results: JSON, one object per line. */
 const SAYINGS_FD = 3;
-/** A line that gets longer is none of ours. */
+/** A longer line is dropped. */
 const MAX_LINE = 64 * 1024;
-/** Pieces of output that wait to be written; then the pipe is not read on. */
+/** Reading from the pipes pauses while more pieces of output than this wait to be written. */
 const MAX_WAITING = 16;
 
 /**
- * A handler that is a shell command: the pod comes on its standard input as JSON, its output is the log, its exit code the
- * result; lines on file descriptor 3 say more: `{"progress": 0.4, "message": "..."}`, `{"result": {"reason": ...}}`.
+ * A handler that is a shell command. It gets the pod as JSON on stdin; its output is the log, its exit code the result.
+ * It reports more on descriptor 3: `{"progress": 0.4, "message": "..."}`, `{"result": {"reason": ...}}`.
  */
 export class CommandHandler implements PodHandler {
   readonly description: string;
 
   /**
-   * @param env what every command finds, beside what its pod's first container brings
-   * @param notes for the next kubelet, if this one is killed; default: none
+   * @param env of every command, in addition to that of its pod's first container
+   * @param notes of running commands, for the next kubelet if this one is killed; default: no notes
    */
   constructor(
     readonly command: string,
@@ -58,7 +58,7 @@ export class CommandHandler implements PodHandler {
 
 type CommandEnd = { readonly code: number | null; readonly signal: string | null } | { readonly error: string };
 
-/** One process group, and what it says. */
+/** One process group and its output. */
 class RunningCommand {
   readonly events = new AsyncQueue<HandlerEvent>();
   readonly #child: ChildProcess;
@@ -74,7 +74,7 @@ class RunningCommand {
     this.#child = spawn("/bin/sh", ["-c", command], {
       env: { ...env, ...task.containers[0]?.env, ...own },
       stdio: ["pipe", "pipe", "pipe", "pipe"],
-      // A group of its own, so that what the shell has started ends with it.
+      // A new process group, so that a signal also reaches the shell's children.
       detached: true,
     });
     const { pid } = this.#child;
@@ -88,11 +88,11 @@ class RunningCommand {
       this.#heard(chunk.toString());
       this.#mayPause();
     });
-    // Whoever does not read its pod need not.
+    // A command does not have to read its pod.
     stdin?.on("error", () => undefined);
     (stdin as Writable | null)?.end(JSON.stringify(task));
     this.#child.on("error", (error) => this.#over({ error: error.message }));
-    // As in a container: what it has left in the background ends with it, and holds up nothing.
+    // As in a container: background processes are killed with the command and do not delay its end.
     this.#child.on("exit", () => {
       this.signal("SIGKILL");
       forget?.();
@@ -111,7 +111,7 @@ class RunningCommand {
     if (this.events.size > MAX_WAITING) for (const one of this.#outputs) one.pause();
   }
 
-  /** One event has been dealt with. */
+  /** One event was consumed. */
   taken(): void {
     if (this.events.size === 0) for (const one of this.#outputs) one.resume();
   }
@@ -153,7 +153,7 @@ class RunningCommand {
     try {
       sendSignal(-pid, name);
     } catch {
-      // Nothing of the group is left.
+      // The process group is empty.
     }
   }
 

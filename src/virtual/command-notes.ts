@@ -3,26 +3,27 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { killGroup, markOf, markOfNow } from "../util/processes.js";
 
-/** In the node's folder: an empty file `<pid>-<when it began>` for each command that works. */
+/** In the node's folder: an empty file `<pid>-<start time>` for each running command. */
 const NOTES = "commands";
 
 /**
- * Which commands work for a node's pods. They outlive a kubelet that is killed, as containers do; unlike these they cannot
- * be adopted, as who reads their output is gone: the next kubelet ends them before it begins the work anew.
+ * Notes which commands run for a node's pods. Commands outlive a kubelet that is killed, as containers do. Unlike
+ * containers they cannot be adopted, because the reader of their output is gone: the next kubelet kills them and starts
+ * again.
  *
- * Only where the system tells one process from the next of its number (Linux).
+ * Works only where the system distinguishes a process from a later one with the same PID (Linux).
  */
 export class CommandNotes {
   readonly #folder: string;
 
-  /** @param nodeFolder is there */
+  /** @param nodeFolder must exist */
   constructor(nodeFolder: string) {
     this.#folder = join(nodeFolder, NOTES);
   }
 
   /**
-   * Notes a group of processes by its first one. At once: the kubelet may be killed the moment after.
-   * @returns what takes the note away
+   * Notes a process group by its leader. Synchronous, because the kubelet may be killed right after.
+   * @returns a function that removes the note
    */
   begun(pid: number): () => void {
     const mark = markOfNow(pid);
@@ -31,20 +32,20 @@ export class CommandNotes {
     try {
       mkdirSync(this.#folder, { mode: 0o700 });
     } catch {
-      // Mostly it is there. If it cannot be made, the next line fails too.
+      // The folder usually exists. If it cannot be created, the next line fails too.
     }
     try {
       writeFileSync(path, "");
     } catch {
-      // A disk that is full: the work goes on, and is forgotten if the kubelet is killed.
+      // The disk is full: the command runs on, but is forgotten if the kubelet is killed.
     }
     return () => rmSync(path, { force: true });
   }
 }
 
 /**
- * Ends the commands that a kubelet has left which was killed. Whoever has the number of one of them by now is let be.
- * @returns process IDs of those that were running
+ * Kills the commands that a killed kubelet left behind, but no later process that got one of their PIDs.
+ * @returns PIDs of those that were running
  */
 export async function endLeftCommands(nodeFolder: string): Promise<readonly number[]> {
   const folder = join(nodeFolder, NOTES);

@@ -10,8 +10,8 @@ const MODE = 0o640;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 /**
- * The log of a virtual pod in the format of the CRI (`2026-01-01T00:00:00.000Z stdout F text`). What is written is in the
- * file when `write` returns.
+ * Writes the log of a virtual pod in the format of the CRI (`2026-01-01T00:00:00.000Z stdout F text`). Complete lines
+ * are in the file when `write` returns.
  */
 export class HandlerLog {
   #fd: number | undefined;
@@ -42,7 +42,7 @@ export class HandlerLog {
     this.#append(Buffer.concat(out));
   }
 
-  /** What has no line feed is a part without an end. Safe to call twice. */
+  /** Writes what is left without a line feed as a partial line. Safe to call twice. */
   close(): void {
     for (const stream of ["stdout", "stderr"] as const) {
       const rest = this.#open[stream];
@@ -70,7 +70,7 @@ export class HandlerLog {
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
     } catch {
-      // A disk that is full, a folder that is gone: the handler goes on without its log.
+      // The disk is full or the folder is gone: the handler continues without its log.
       closeSync(this.#fd);
       this.#fd = undefined;
     }

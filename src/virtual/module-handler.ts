@@ -18,13 +18,13 @@ import {
 import { failed, type HandlerOutcome, readOutcome, readProgress } from "./outcome.js";
 import { WORKER_CODE } from "./worker-code.js";
 
-/** What a thread may have said without its being taken; then it waits. */
+/** A thread pauses while more than this many bytes of its messages are unread. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** What a progress counts for among them, as the thread has it. */
+/** How many of these bytes a progress message counts for; the thread uses the same number. */
 const PROGRESS_WEIGHT = 1024;
-/** Of a thread's JavaScript: one that needs more ends, and its pod fails. */
+/** Heap of a thread: a thread that needs more ends, and its pod fails. */
 const MAX_HEAP_MB = 256;
-/** A module that is not loaded by then will not be. */
+/** A module that takes longer to load is refused. */
 const LOAD_TIMEOUT_MS = 10_000;
 
 type Message =
@@ -39,9 +39,7 @@ type Message =
 
 const EXPECTED = "Write it as `export default async function ({ pod, signal, log, progress }) { ... }`.";
 
-/**
- * A handler that is a function of an ES module, called in a thread of its own for each pod.
- */
+/** A handler that is a function of an ES module, called in a separate thread for each pod. */
 export class ModuleHandler implements PodHandler {
   /** @param path absolute @param description as the learner wrote it */
   constructor(
@@ -50,7 +48,7 @@ export class ModuleHandler implements PodHandler {
   ) {}
 
   /**
-   * Loads the module once, to see that there is a function in it.
+   * Loads the module once, to check that it exports a function.
    * @throws LabError BAD_FILE
    */
   async check(clock: Clock, signal: AbortSignal): Promise<void> {
@@ -82,7 +80,7 @@ export class ModuleHandler implements PodHandler {
 
   async #fileProblem(): Promise<string | undefined> {
     try {
-      return (await stat(this.path)).isFile() ? undefined : "it is no file";
+      return (await stat(this.path)).isFile() ? undefined : "it is not a file";
     } catch (error) {
       return describeFileError(error);
     }
@@ -93,7 +91,7 @@ export class ModuleHandler implements PodHandler {
     using given = new ChildAbort(signal);
     try {
       const late = clock.sleep(LOAD_TIMEOUT_MS, given.signal).then(() => {
-        return `it has not been loaded after ${LOAD_TIMEOUT_MS / 1000} s`;
+        return `it did not load within ${LOAD_TIMEOUT_MS / 1000} s`;
       });
       return await Promise.race([late, loaded(thread)]);
     } finally {
@@ -116,7 +114,7 @@ function outcomeOf(message: Exclude<Message, { readonly kind: "log" | "progress"
     case "returned":
       return readOutcome(message.value);
     case "unreadable":
-      return failed("HandlerResultInvalid", `what the handler returned cannot be read: ${message.text}`);
+      return failed("HandlerResultInvalid", `the handler's return value cannot be read: ${message.text}`);
     case "thrown":
       return message.isAbort
         ? failed("Cancelled", `the handler stopped: ${message.text}`, CANCELLED_EXIT_CODE)
@@ -132,7 +130,7 @@ function outcomeOf(message: Exclude<Message, { readonly kind: "log" | "progress"
   }
 }
 
-/** One thread, and what it says. */
+/** One thread and its messages. */
 class Thread {
   readonly messages = new AsyncQueue<Message>();
   readonly #worker: Worker;
@@ -165,7 +163,7 @@ class Thread {
     this.#worker.postMessage(why);
   }
 
-  /** So much of the log is written: the thread may go on. */
+  /** This much of the log is written: the thread can continue. */
   taken(byteCount: number): void {
     const counter = new Int32Array(this.#waiting);
     Atomics.sub(counter, 0, byteCount);

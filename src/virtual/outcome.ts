@@ -1,26 +1,26 @@
 import { inspect } from "node:util";
 
-/** How a handler's work ended: what becomes of the pod. */
+/** How a handler's work ended. It decides the pod's phase. */
 export interface HandlerOutcome {
   readonly phase: "Succeeded" | "Failed";
   /** one word: `Completed`, or why it failed */
   readonly reason: string;
   readonly message: string;
-  /** of the pod's containers */
+  /** exit code of the pod's containers */
   readonly exitCode: number;
 }
 
-/** What a handler says of its work while it is under way. */
+/** What a running handler reports. */
 export interface HandlerProgress {
   /** 0 to 100 */
   readonly percent?: number;
   readonly message?: string;
 }
 
-/** Of a container's last words: MaxContainerTerminationMessageLength in pkg/kubelet/container/runtime.go. */
+/** MaxContainerTerminationMessageLength in pkg/kubelet/container/runtime.go. */
 const MAX_MESSAGE_BYTES = 4096;
 const MAX_SHOWN = 200;
-/** As Kubernetes words reasons; anything else would not be one. */
+/** The format of Kubernetes' reasons. */
 const REASON = /^[A-Za-z][A-Za-z0-9_.:-]{0,127}$/;
 
 export const SUCCEEDED: HandlerOutcome = { phase: "Succeeded", reason: "Completed", message: "", exitCode: 0 };
@@ -31,8 +31,8 @@ export function failed(reason: string, message: string, exitCode = 1): HandlerOu
 }
 
 /**
- * Makes the end of a pod out of what a handler returned: nothing or a text is success, an object says more
- * (`{ phase: "Failed", reason, message }`). Anything else fails the pod, and says what was expected. Pure.
+ * Turns a handler's return value into the outcome of its pod. Nothing or a text is success; an object has details
+ * (`{ phase: "Failed", reason, message }`); any other value fails the pod with a message about what was expected. Pure.
  */
 export function readOutcome(value: unknown): HandlerOutcome {
   if (value === undefined || value === null) return SUCCEEDED;
@@ -47,7 +47,7 @@ export function readOutcome(value: unknown): HandlerOutcome {
     : { ...SUCCEEDED, reason: reason ?? SUCCEEDED.reason, message: cut(message) };
 }
 
-/** A fraction from 0 to 1, a text, or both; undefined: it is neither. Pure. */
+/** A fraction from 0 to 1, a text, or both; undefined for any other value. Pure. */
 export function readProgress(value: unknown, text?: unknown): HandlerProgress | undefined {
   if (typeof value === "object" && value !== null) {
     const { fraction, message } = value as Readonly<Record<string, unknown>>;

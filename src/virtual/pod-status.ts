@@ -5,18 +5,18 @@ import { progressText } from "./outcome.js";
 import type { VirtualPod } from "./virtual-pod.js";
 
 /**
- * Brings a handler's progress and result into the status of its pod: what it says while it works is the status's message,
- * its end is the pod's, whatever the restart policy says: a function is called once.
+ * Puts a handler's progress and result into its pod's status: progress becomes the status's message, the end of the
+ * handler ends the pod. The restart policy is ignored, because a function is called once.
  *
  * Mirrors what PodSyncHandlers do in generateAPIPodStatus in pkg/kubelet/kubelet_pods.go. Pure.
- * @param status what the containers alone would show
+ * @param status the status as generated from the containers alone
  */
 export function withWork(status: V1PodStatus, work: VirtualPod | undefined): V1PodStatus {
   if (work === undefined) return status;
   const { outcome, progress } = work;
   if (outcome === undefined) {
     if (progress === undefined || status.phase !== "Running") return status;
-    // No reason: kubectl would show it in place of Running.
+    // No reason: kubectl would show it instead of Running.
     return { ...status, message: progressText(progress) };
   }
   const { phase, reason, message } = outcome;

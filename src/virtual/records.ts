@@ -4,7 +4,7 @@ import { RpcError } from "../cri/status.js";
 import type { HandlerLog } from "./log-file.js";
 import type { VirtualPod } from "./virtual-pod.js";
 
-/** A pod as the kubelet asked for it. */
+/** A pod as the kubelet requested it. */
 export interface VirtualSandbox {
   readonly sandboxId: string;
   readonly config: PodSandboxConfig;
@@ -12,11 +12,11 @@ export interface VirtualSandbox {
   readonly createdAt: bigint;
   isReady: boolean;
   readonly containers: Map<string, VirtualContainer>;
-  /** undefined: not all of its containers have been started */
+  /** undefined until all of its containers have been started */
   work: VirtualPod | undefined;
 }
 
-/** A name of a pod's spec with a state: the work is the whole pod's. Times in ns since 1970; 0: not yet. */
+/** A container of a virtual pod: only a state, since the work is the pod's. Times in ns since 1970; 0: not yet. */
 export interface VirtualContainer {
   readonly containerId: string;
   readonly sandbox: VirtualSandbox;
@@ -32,7 +32,7 @@ export interface VirtualContainer {
   log: HandlerLog | undefined;
 }
 
-/** What the runtime holds, by ID. */
+/** The runtime's sandboxes and containers, by ID. */
 export class Records {
   readonly sandboxes = new Map<string, VirtualSandbox>();
   readonly containers = new Map<string, VirtualContainer>();
@@ -49,7 +49,7 @@ export class Records {
     return found;
   }
 
-  /** The newest of the pod. */
+  /** The pod's newest sandbox. */
   sandboxOfPod(podUid: string): VirtualSandbox | undefined {
     return [...this.sandboxes.values()].filter(({ config }) => config.metadata?.uid === podUid).at(-1);
   }

@@ -9,16 +9,16 @@ import { defined } from "../util/defined.js";
 import { hasLabels, type VirtualContainer, type VirtualSandbox } from "./records.js";
 import type { VirtualPods } from "./virtual-pods.js";
 
-/** What `Version` says, and what is in front of container IDs. */
+/** The runtime's name in `Version`, and the prefix of container IDs. */
 const RUNTIME_NAME = "kubelab-handler";
 const STATES = {
   created: ContainerState.CONTAINER_CREATED,
   running: ContainerState.CONTAINER_RUNNING,
   exited: ContainerState.CONTAINER_EXITED,
 } as const;
-const NO_STREAMS = "a virtual pod is a function that is called, not a process: nothing can be run beside it";
+const NO_STREAMS = "a virtual pod is a function call, not a process: no other command can run in it";
 
-/** The Container Runtime Interface of virtual pods: what the kubelet asks for becomes calls of the handler. */
+/** The Container Runtime Interface of virtual pods: turns the kubelet's requests into calls of the handler. */
 export function virtualRuntimeCalls(pods: VirtualPods, version: string): CriHandlers {
   return {
     runtime: { ...itself(version), ...sandboxCalls(pods), ...containerCalls(pods) },
@@ -132,7 +132,7 @@ function containerCalls(pods: VirtualPods) {
   } satisfies Handlers<typeof RUNTIME_SERVICE>;
 }
 
-/** Every image is there: nobody looks into it. */
+/** Every image counts as pulled, because the handler does not use it. */
 function imageCalls() {
   return {
     listImages: () => ({ images: [] }),

@@ -16,9 +16,9 @@ export interface VirtualPodOptions {
   readonly podText: string;
   readonly task: HandlerTask;
   readonly log: HandlerLog;
-  /** undefined: as long as it takes, or as the pod's activeDeadlineSeconds say */
+  /** undefined: no limit except the pod's activeDeadlineSeconds */
   readonly timeoutMs: number | undefined;
-  /** told when there is something new to show of it, and when it has ended */
+  /** called on progress and at the end */
   readonly onChanged: () => void;
 }
 
@@ -26,9 +26,9 @@ const TIMED_OUT_EXIT_CODE = 124;
 const DEFAULT_GRACE_SECONDS = 30;
 
 /**
- * One pod's work: a call of the handler, from its start to its end.
+ * One pod's work: one call of the handler.
  *
- * It ends when the handler does. Asked to stop, the handler has its grace; then it is abandoned, whatever it does.
+ * Ends when the handler ends. A handler that is asked to stop gets a grace period; then it is abandoned.
  */
 export class VirtualPod {
   #progress: HandlerProgress | undefined;
@@ -49,12 +49,12 @@ export class VirtualPod {
     return this.#progress;
   }
 
-  /** undefined: it is at work */
+  /** undefined while the handler runs */
   get outcome(): HandlerOutcome | undefined {
     return this.#outcome;
   }
 
-  /** Asks the handler to stop, and abandons it after its grace. Safe to call again, also with a shorter grace. */
+  /** Asks the handler to stop, and abandons it after the grace period. Safe to call again, also with a shorter one. */
   async stop(why: string, graceMs: number): Promise<void> {
     if (!this.#abort.signal.aborted) {
       this.#say(`ask the handler of ${this.options.podText} to stop`, why);
@@ -63,7 +63,7 @@ export class VirtualPod {
     if (graceMs > 0) await Promise.race([this.ended, this.#after(graceMs)]);
     if (this.#outcome === undefined) {
       const what = `abandon the handler of ${this.options.podText}`;
-      this.#say(what, `it has not stopped within its ${graceMs / 1000} s of grace`);
+      this.#say(what, `it did not stop within its grace period of ${graceMs / 1000} s`);
       this.#kill.abort();
     }
     await this.ended;
@@ -73,7 +73,7 @@ export class VirtualPod {
     try {
       await this.deps.clock.sleep(ms, this.#over.signal);
     } catch {
-      // The handler came to its end first.
+      // The handler ended first.
     }
   }
 
@@ -82,7 +82,7 @@ export class VirtualPod {
     const { task, log, timeoutMs, podText, onChanged } = this.options;
     this.#say(`call the handler for ${podText}`, `all of its containers have been started: ${handler.description}`);
     const timeLimit = timeoutMs === undefined ? undefined : this.#limit(timeoutMs);
-    let outcome: HandlerOutcome = failed("Abandoned", "the handler was not heard to its end", ABANDONED_EXIT_CODE);
+    let outcome: HandlerOutcome = failed("Abandoned", "the handler reported no result", ABANDONED_EXIT_CODE);
     try {
       for await (const event of handler.run(task, { abort: this.#abort.signal, kill: this.#kill.signal })) {
         if (event.kind === "log") log.write(event.stream, event.bytes);
@@ -90,7 +90,7 @@ export class VirtualPod {
         else outcome = event.outcome;
       }
     } catch (error) {
-      // A handler that cannot even be called: no thread, no process.
+      // The handler could not be called: no thread or process started.
       outcome = failed("HandlerError", messageOf(error));
     }
     this.#over.abort();
@@ -106,7 +106,7 @@ export class VirtualPod {
     return outcome;
   }
 
-  /** @returns the end that the pod gets when its time was over */
+  /** @returns the pod's outcome if its time is over */
   async #limit(timeoutMs: number): Promise<HandlerOutcome | undefined> {
     try {
       await this.deps.clock.sleep(timeoutMs, this.#over.signal);
@@ -115,9 +115,9 @@ export class VirtualPod {
     }
     if (this.#abort.signal.aborted) return undefined;
     const { pod } = this.options.task;
-    const why = `it has worked for longer than ${timeoutMs / 1000} s (--handler-timeout)`;
+    const why = `it worked for longer than ${timeoutMs / 1000} s (--handler-timeout)`;
     const graceMs = (pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1000;
-    // Not waited for: its end waits for this.
+    // Not awaited: the end of #run waits for this function.
     void this.stop(why, graceMs);
     return failed("HandlerTimeout", why, TIMED_OUT_EXIT_CODE);
   }

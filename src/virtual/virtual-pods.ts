@@ -11,9 +11,9 @@ import { VirtualPod, type VirtualPodDeps } from "./virtual-pod.js";
 
 export interface VirtualPodsDeps extends VirtualPodDeps {
   readonly random: Random;
-  /** the pod as the kubelet has it */
+  /** the kubelet's version of the pod */
   readonly pod: (podUid: string) => V1Pod | undefined;
-  /** called when a pod has something new to show: its progress, its end */
+  /** called when a pod reports progress or ends */
   readonly onChanged: (podUid: string) => void;
 }
 
@@ -21,9 +21,8 @@ const NS_PER_MS = 1_000_000n;
 const ID_BYTES = 32;
 
 /**
- * The pods of a handler: a sandbox is a pod that may be worked on, and when the last of its containers has been started the
- * handler is called, once for the whole pod. Its end is the end of all of them. Init containers have nothing to do: they
- * end well at once.
+ * The pods of a handler. A sandbox stands for a pod. When the last of its containers has been started, the handler is
+ * called once for the whole pod; its end is the end of all containers. Init containers do nothing and succeed at once.
  */
 export class VirtualPods {
   readonly records = new Records();
@@ -48,7 +47,7 @@ export class VirtualPods {
     return sandbox;
   }
 
-  /** @param logDirectory as the kubelet made it */
+  /** @param logDirectory the folder that the kubelet created */
   createContainer(sandbox: VirtualSandbox, config: ContainerConfig, logDirectory: string): VirtualContainer {
     if (!sandbox.isReady) throw new RpcError("FailedPrecondition", "the sandbox has been stopped");
     const container: VirtualContainer = {
@@ -75,7 +74,7 @@ export class VirtualPods {
     if (this.#isClosed) throw new RpcError("Unavailable", "the runtime ends");
     const { sandbox, config } = container;
     const pod = this.deps.pod(sandbox.config.metadata?.uid ?? "");
-    if (pod === undefined) throw new RpcError("NotFound", "the kubelet does not know this pod any more");
+    if (pod === undefined) throw new RpcError("NotFound", "the kubelet no longer knows this pod");
     container.log = new HandlerLog(container.logPath, this.deps.clock);
     container.state = "running";
     container.startedAt = this.#nowNs();
@@ -90,7 +89,7 @@ export class VirtualPods {
     if (wanted.every((one) => started.has(one))) this.#beginWork(sandbox, pod, [...started.values()]);
   }
 
-  /** The pod's work ends with any of its containers. */
+  /** Stopping any container stops the pod's work. */
   async stopContainer(container: VirtualContainer, graceMs: number): Promise<void> {
     const { work } = container.sandbox;
     if (container.state === "running" && work !== undefined) await work.stop("the kubelet stops the pod", graceMs);
@@ -139,7 +138,7 @@ export class VirtualPods {
     return this.deps.random.bytes(ID_BYTES).toString("hex");
   }
 
-  /** Never twice the same: the kubelet sorts by it. */
+  /** Strictly increasing, because the kubelet sorts by it. */
   #nowNs(): bigint {
     const now = BigInt(this.deps.clock.now()) * NS_PER_MS;
     this.#lastNs = now > this.#lastNs ? now : this.#lastNs + 1n;

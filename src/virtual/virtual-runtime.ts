@@ -16,9 +16,9 @@ export interface VirtualRuntimeDeps extends Ctx {
 }
 
 export interface VirtualRuntimeOptions {
-  /** of each pod's work; undefined: no limit but the pod's activeDeadlineSeconds */
+  /** limit of each pod's work; undefined: only the pod's activeDeadlineSeconds */
   readonly timeoutMs: number | undefined;
-  /** what `Version` says; default `0.1.0` */
+  /** the version in `Version`; default `0.1.0` */
   readonly version?: string;
 }
 
@@ -27,22 +27,22 @@ export interface VirtualRuntime {
   /** `unix:///tmp/.../runtime.sock` */
   readonly endpoint: string;
   readonly pods: VirtualPods;
-  /** how its kubelet learns of progress and results */
+  /** notifies the kubelet of progress and results */
   readonly hooks: KubeletHooks;
   /** Abandons all work, removes the socket. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The API server is told of progress so often, and no oftener. */
+/** The shortest time between two progress reports to the API server. */
 const PROGRESS_PERIOD_MS = 1_000;
 
 /**
- * Starts a CRI server for virtual pods: the kubelet asks it for sandboxes and containers as it asks any runtime, and each pod
+ * Starts a CRI server for virtual pods. The kubelet requests sandboxes and containers as from any runtime, and each pod
  * becomes one call of the handler.
  *
- * Differs: upstream has nothing of the kind; virtual-kubelet's providers are the idea.
- * @throws LabError BAD_FILE where it cannot listen
+ * Differs: upstream has nothing similar; the idea comes from virtual-kubelet's providers.
+ * @throws LabError BAD_FILE when it cannot listen
  */
 export async function startVirtualRuntime(
   deps: VirtualRuntimeDeps,
@@ -85,7 +85,7 @@ export async function startVirtualRuntime(
   }
 }
 
-/** Tells the kubelet that a pod has something new to show: an end at once, progress no more than once a second. */
+/** Notifies the kubelet that a pod has news: an end at once, progress at most once per second. */
 class KubeletLink {
   parts: Kubelet | undefined;
   readonly #waiting = new Set<string>();

@@ -1,8 +1,8 @@
 /**
- * What runs in the thread of a handler. The module's function is called there, so that one that never gives the processor
- * back, calls process.exit or prints without end harms its own pod only.
+ * The code of a handler's thread. It calls the module's function there, so that a function that never yields, calls
+ * process.exit or prints without end harms its own pod only.
  *
- * A log is handed over in pieces; past a megabyte that nobody has taken yet the thread waits.
+ * The log is handed over in pieces; the thread waits while more than a megabyte is unread.
  */
 export const WORKER_CODE = `
 const { inspect } = require("node:util");

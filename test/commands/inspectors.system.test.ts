@@ -85,7 +85,7 @@ const wrong: readonly [string, RegExp][] = [
   ["node --handler-timeout long --handler-command true", /--handler-timeout/],
   ["node --handler-command ", /--handler-command is empty/],
   ["node --handler missing.mjs", /handler missing\.mjs: no such file/],
-  ["node --handler .", /handler \.: it is no file/],
+  ["node --handler .", /handler \.: it is not a file/],
   ["node --handler none.mjs", /exports no function/],
 ];
 for (const [line, message] of wrong) {

@@ -103,7 +103,7 @@ test("100 MB of output come through", async () => {
 
 const broken: readonly [string, () => ModuleHandler, RegExp][] = [
   ["a file that is missing", () => new ModuleHandler(join(folder, "none.mjs"), "./none.mjs"), /no such file/],
-  ["a folder", () => new ModuleHandler(folder, "./handlers"), /it is no file/],
+  ["a folder", () => new ModuleHandler(folder, "./handlers"), /it is not a file/],
   ["a module without a function", () => moduleOf("export const handler = 5;"), /exports no function/],
   ["a default export that is no function", () => moduleOf("export default 5;"), /exports no function/],
   ["a module with a syntax error", () => moduleOf("export default function ( {"), /cannot be loaded: SyntaxError/],
@@ -128,7 +128,7 @@ test("a module that is never loaded is given up", async () => {
     clock,
     new AbortController().signal,
   );
-  const seen = assert.rejects(check, /not been loaded after 10 s/);
+  const seen = assert.rejects(check, /did not load within 10 s/);
   // The check sleeps as soon as it has seen that there is a file.
   await untilTrue(() => clock.sleeping > 0);
   await clock.advance(10_000);
