@@ -3,17 +3,17 @@ import type { UserInfo } from "../../server/authentication/user.js";
 import type { SpecialHandler } from "../apiserver/special.js";
 import type { Registry } from "../registry/registry.js";
 
-/** Says to the API server on which node a pod shall run. @throws StatusError */
+/** Binds a pod to a node through the API server. @throws StatusError */
 export type Binder = (pod: KubeObject, nodeName: string) => Promise<void>;
 
-/** What a scheduler binds with: the handler that serves `POST pods/binding` over HTTPS too, so its rules hold. */
+/** The scheduler's binder: the handler of `POST pods/binding`, so the same rules apply as over HTTPS. */
 export interface BinderDeps {
   readonly registry: Registry;
   readonly handler: SpecialHandler;
 }
 
 /**
- * Binds as one user.
+ * Creates a binder that acts as one user.
  * Mirrors pkg/scheduler/framework/plugins/defaultbinder/default_binder.go (Bind).
  */
 export function createBinder({ registry, handler }: BinderDeps, user: UserInfo): Binder {

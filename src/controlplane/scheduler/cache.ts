@@ -1,19 +1,19 @@
 import { assumedOn, NodeInfo, type PodInfo } from "./node-info.js";
 import { nodeNameOf, type SchedulableNode, type SchedulablePod } from "./objects.js";
 
-/** Where the cache has a pod, and whether the API server has said so too. */
+/** A pod's node in the cache, and whether the API server has confirmed it. */
 interface Placed {
   readonly info: PodInfo;
   readonly isAssumed: boolean;
 }
 
 /**
- * The nodes with the pods on them, as the scheduler believes them to be: what the watches brought, and the pods it has
- * chosen a node for while their binding is under way.
+ * The scheduler's view of the nodes and the pods on them: what the watches delivered, plus the pods whose binding to a
+ * chosen node is under way.
  *
- * Mirrors pkg/scheduler/internal/cache/cache.go (cacheImpl). Differs: an assumed pod does not expire: its binding ends
- * with a success or a failure in the same loop; nodes come in the order they were added, not by zone; no snapshot is
- * taken, as nothing changes during the synchronous part of a cycle.
+ * Mirrors pkg/scheduler/internal/cache/cache.go (cacheImpl). Differs: an assumed pod does not expire, because its
+ * binding succeeds or fails in the same loop; nodes come in the order they were added, not by zone; no snapshot is
+ * taken, because nothing changes during the synchronous part of a cycle.
  */
 export class SchedulerCache {
   readonly #nodes = new Map<string, NodeInfo>();
@@ -31,7 +31,7 @@ export class SchedulerCache {
     return info?.node === undefined ? undefined : info;
   }
 
-  /** Adds a node, or takes over its new state. */
+  /** Adds or updates a node. */
   setNode(name: string, node: SchedulableNode): NodeInfo {
     const info = this.#infoOf(name);
     if (info.node === undefined) this.#list = undefined;
@@ -47,7 +47,7 @@ export class SchedulerCache {
     this.#dropIfEmpty(info);
   }
 
-  /** The pod as the cache has it: bound, or assumed to be. */
+  /** The pod in the cache: bound, or assumed to be. */
   pod(key: string): SchedulablePod | undefined {
     return this.#pods.get(key)?.info.pod;
   }
@@ -60,17 +60,17 @@ export class SchedulerCache {
     return this.#pods.get(key)?.isAssumed === true;
   }
 
-  /** A node was chosen: from now on its resources are taken. */
+  /** Assumes that the pod runs on the chosen node: its resources are taken from now on. */
   assumePod(info: PodInfo, nodeName: string): void {
     this.#place(assumedOn(info, nodeName), true);
   }
 
-  /** The binding failed: the resources are free again. */
+  /** Undoes an assumption after a failed binding: the resources are free again. */
   forgetPod(key: string): void {
     if (this.isAssumed(key)) this.removePod(key);
   }
 
-  /** The watch brought a pod that is bound; an assumption about it is confirmed (or put right) by that. */
+  /** Adds a bound pod from the watch. This confirms or corrects an assumption about it. */
   addPod(info: PodInfo): void {
     this.#place(info, false);
   }

@@ -15,7 +15,7 @@ export interface SchedulerEvent {
   readonly type: "Normal" | "Warning";
   /** `FailedScheduling` */
   readonly reason: string;
-  /** what was being done: `Scheduling`, `Binding`, `Preempting` */
+  /** the action: `Scheduling`, `Binding`, `Preempting` */
   readonly action: string;
   readonly note: string;
 }
@@ -33,9 +33,9 @@ interface Known {
   lastMs: number;
 }
 
-/** A series ends when it has not continued for this long; a later event like it is a new one. */
+/** A series ends after this long without a repetition; a later equal event starts a new one. */
 const FINISH_MS = 6 * 60_000;
-/** A running series is written again this often, because events that are not written expire. */
+/** A running series is written again this often, because stored events expire. */
 const REFRESH_MS = 30 * 60_000;
 
 interface RecorderDeps {
@@ -46,11 +46,11 @@ interface RecorderDeps {
 
 /**
  * Writes events in the style of events.k8s.io: an action and a time in microseconds instead of count and source, and a
- * series for repetitions. The second event of a kind begins the series; later ones are only counted, and the count is
+ * series for repetitions. The second equal event starts the series; later ones are only counted, and the count is
  * written when the series ends.
  *
- * Mirrors k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, finishSeries, refreshExistingEventSeries) and
- * event_recorder.go (makeEvent).
+ * Mirrors k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, finishSeries, refreshExistingEventSeries)
+ * and event_recorder.go (makeEvent).
  * Differs: a series begins with count 2 in every release; v1.25 sent 1, which its own API server refused.
  */
 export class SeriesRecorder {
@@ -122,7 +122,7 @@ export class SeriesRecorder {
   #write(write: () => Promise<void>): void {
     this.#writing = this.#writing.then(write).catch((error: unknown) => {
       const message = `an event was not written: ${messageOf(error)}`;
-      // A refused event in a namespace that is being deleted does not matter.
+      // A refused event does not matter in a namespace that is being deleted.
       const level = error instanceof StatusError && error.code < 500 ? 3 : 0;
       this.deps.trace.emit({ kind: "error", message }, { actor: "scheduler", level });
     });
@@ -162,7 +162,7 @@ export class SeriesRecorder {
   }
 }
 
-/** Mirrors getKey: the note is not in it, but the version of the object is. */
+/** Mirrors getKey: the key contains the object's version, but not the note. */
 function keyOf({ about, related, type, reason, action }: SchedulerEvent): string {
   return JSON.stringify([
     type,

@@ -5,10 +5,10 @@ import type { Profile } from "./profile.js";
 import type { NodeScore, ScheduleResult } from "./schedule-pod.js";
 
 const UPSTREAM = { file: "pkg/scheduler/schedule_one.go", func: "schedulePod" } as const;
-/** So many nodes are named; the others are counted. */
+/** At most this many nodes are named; the others are counted. */
 const MAX_NAMED = 10;
 
-/** A cycle in words: which plugin filtered out which nodes, what the others scored, which was taken. Pure. */
+/** Describes a cycle: the nodes that each plugin filtered out, the scores of the others, and the chosen node. Pure. */
 export function explain(profile: Profile, key: string, pod: SchedulablePod, result: ScheduleResult): DecisionFact {
   const parts: string[] = [];
   let what = `no node for ${key}`;
@@ -22,7 +22,7 @@ export function explain(profile: Profile, key: string, pod: SchedulablePod, resu
     parts.push(...filtered(result.rejections));
   }
   const ignored = notLookedAt(pod);
-  if (ignored.length > 0) parts.push(`not looked at: ${ignored.join(", ")}`);
+  if (ignored.length > 0) parts.push(`ignored: ${ignored.join(", ")}`);
   return { kind: "decision", what, why: parts.join("; "), upstream: UPSTREAM };
 }
 
@@ -50,7 +50,7 @@ function listed(texts: readonly string[]): string {
   return more <= 0 ? texts.join(", ") : `${texts.slice(0, MAX_NAMED).join(", ")} and ${more} more`;
 }
 
-/** What the pod asks for and this scheduler has no plugin for. */
+/** What the pod requests but no plugin of this scheduler handles. */
 function notLookedAt(pod: SchedulablePod): readonly string[] {
   const { affinity, topologySpreadConstraints, volumes } = { ...pod.spec } as Readonly<Record<string, unknown>>;
   const { podAffinity, podAntiAffinity } = (affinity ?? {}) as Readonly<Record<string, unknown>>;

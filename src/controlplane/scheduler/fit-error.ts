@@ -1,9 +1,9 @@
 import type { Rejection } from "./framework.js";
 
-/** No node will have the pod: which nodes there are, and what each was rejected for. */
+/** No node fits the pod: all nodes, and why each was rejected. */
 export interface Diagnosis {
   readonly allNodes: number;
-  /** node name -> why not */
+  /** node name -> reason */
   readonly rejections: ReadonlyMap<string, Rejection>;
 }
 
@@ -22,7 +22,7 @@ export function fitErrorMessage({ allNodes, rejections }: Diagnosis): string {
   return `0/${allNodes} nodes are available: ${texts.join(", ")}.`;
 }
 
-/** The API server takes no longer message in an event. */
+/** The API server refuses longer messages in events. */
 const NOTE_LIMIT = 1024;
 const SUFFIX = " ...";
 

@@ -1,8 +1,8 @@
 import type { NodeInfo, PodInfo } from "./node-info.js";
 
 /**
- * Why a plugin says no. `Unschedulable`: taking pods off the node could help; `UnschedulableAndUnresolvable`: it could
- * not. Mirrors Code in pkg/scheduler/framework/interface.go.
+ * Why a plugin rejects a node. `Unschedulable`: removing pods from the node could help; `UnschedulableAndUnresolvable`:
+ * it could not. Mirrors Code in pkg/scheduler/framework/interface.go.
  */
 export interface Rejection {
   readonly code: "Unschedulable" | "UnschedulableAndUnresolvable";
@@ -10,7 +10,7 @@ export interface Rejection {
   readonly reasons: readonly string[];
 }
 
-/** Something happened that may make room. Mirrors pkg/scheduler/internal/queue/events.go. */
+/** A change that can make room for a pod. Mirrors pkg/scheduler/internal/queue/events.go. */
 export type ClusterEvent =
   | "NodeAdd"
   | "NodeSpecUnschedulableChange"
@@ -21,7 +21,7 @@ export type ClusterEvent =
   | "AssignedPodUpdate"
   | "AssignedPodDelete";
 
-/** Any change of a node: what makes a plugin say yes may have come with an earlier change that another one hid. */
+/** Any change of a node. Plugins register for all, because another change can hide the one that they need. */
 export const NODE_EVENTS: readonly ClusterEvent[] = [
   "NodeAdd",
   "NodeSpecUnschedulableChange",
@@ -31,41 +31,41 @@ export const NODE_EVENTS: readonly ClusterEvent[] = [
   "NodeConditionChange",
 ];
 
-/** Which nodes are looked at at all. */
+/** The nodes that the filters check. */
 export type PreFilterResult =
   | { readonly nodeNames: ReadonlySet<string> }
   | { readonly rejection: Rejection }
-  /** all of them */
+  /** all nodes */
   | undefined;
 
-/** May a pod run on a node? */
+/** Decides whether a pod fits on a node. */
 export interface FilterPlugin {
   /** upstream's name */
   readonly name: string;
-  /** after which events a pod that this plugin rejected is worth another look */
+  /** the events after which a pod that this plugin rejected is tried again */
   readonly events: readonly ClusterEvent[];
-  /** @returns undefined: yes */
+  /** @returns undefined if the pod fits */
   filter(pod: PodInfo, node: NodeInfo): Rejection | undefined;
   preFilter?(pod: PodInfo): PreFilterResult;
 }
 
-/** Which node is best for a pod? */
+/** Rates how good a node is for a pod. */
 export interface ScorePlugin {
   readonly name: string;
-  /** how often its score counts */
+  /** factor for its score */
   readonly weight: number;
   score(pod: PodInfo, node: NodeInfo): number;
-  /** Makes 0 to 100 of what `score` gave for all nodes; absent: it is that already. */
+  /** Scales the scores of all nodes to 0 to 100; absent: `score` returns that range already. */
   normalize?(scores: readonly number[]): readonly number[];
 }
 
-/** The most that a plugin gives to a node. */
+/** The highest score that a plugin gives to a node. */
 export const MAX_NODE_SCORE = 100;
 
 /**
  * Scales scores so that the highest becomes 100.
  * Mirrors DefaultNormalizeScore in pkg/scheduler/framework/plugins/helper/normalize_score.go. Pure.
- * @param reverse the lowest is best
+ * @param reverse the lowest score is the best
  */
 export function normalizeScores(scores: readonly number[], reverse: boolean): readonly number[] {
   const most = Math.max(0, ...scores);

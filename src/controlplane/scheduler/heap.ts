@@ -1,4 +1,6 @@
-/** A binary heap: `pop` takes what comes first by `before`. Mirrors pkg/scheduler/internal/heap/heap.go, without keys. */
+/**
+ * A binary heap: `pop` returns the first item by `before`. Mirrors pkg/scheduler/internal/heap/heap.go, without keys.
+ */
 export class Heap<T> {
   readonly #items: T[] = [];
 

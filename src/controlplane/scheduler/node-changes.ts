@@ -9,11 +9,11 @@ import { NODE_PORTS } from "./plugins/node-ports.js";
 import { fits } from "./plugins/node-resources-fit.js";
 
 /**
- * What about a node has changed that a pod may profit from. A heartbeat alone is nothing.
+ * The changes of a node that can make a pod schedulable. A heartbeat alone is not one.
  *
  * Mirrors nodeSchedulingPropertiesChange in pkg/scheduler/eventhandlers.go. Pure.
- * Differs: all changes, where v1.25 reports the first it finds; its plugins ask for any change of a node, so that comes
- * to the same.
+ * Differs: reports all changes, where v1.25 reports the first one; the result is the same, because v1.25's plugins
+ * register for any change of a node.
  */
 export function nodeChanges(now: SchedulableNode, before: SchedulableNode | undefined): readonly ClusterEvent[] {
   if (before === undefined) return ["NodeAdd"];
@@ -35,7 +35,7 @@ function conditionStatuses({ status }: SchedulableNode): Readonly<Record<string,
 const NO_SCHEDULE = new Set(["NoSchedule"] as const);
 
 /**
- * Could the pod run on this node now? One that clearly could not is not worth another try because of it.
+ * Reports whether the pod could run on this node now. A change of the node only retries pods that could.
  * Mirrors preCheckForNode and AdmissionCheck in pkg/scheduler/eventhandlers.go. Pure.
  */
 export function isWorthTrying(pod: PodInfo, node: NodeInfo): boolean {

@@ -8,7 +8,7 @@ import {
 import { keyOf } from "../../client-go/cache/key.js";
 import { type ContainerPort, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
 
-/** A pod with values that the scheduler needs for each node, computed once. */
+/** A pod with the values that the scheduler compares with each node, computed once. */
 export interface PodInfo {
   readonly pod: SchedulablePod;
   /** `namespace/name` */
@@ -31,7 +31,7 @@ const ANY_IP = "0.0.0.0";
 const NO_RESOURCES: Resource = new Map();
 
 export interface PodInfoOptions {
-  /** init containers with restartPolicy Always go on running */
+  /** init containers with restartPolicy Always keep running */
   readonly sidecars: boolean;
 }
 
@@ -52,19 +52,19 @@ function hostPort({ hostIP = "", protocol = "TCP", hostPort: port = 0 }: Contain
 }
 
 /**
- * A node and the sums over its pods, kept up to date by additions and removals: what a filter asks is answered without
- * looking at any pod.
+ * A node and the sums over its pods, updated by additions and removals, so that a filter does not iterate over the
+ * pods.
  *
  * Mirrors NodeInfo in pkg/scheduler/framework/types.go.
  */
 export class NodeInfo {
-  /** undefined: pods are bound to it, but it does not exist (yet, or any more) */
+  /** undefined: pods are bound to it, but the node does not exist (yet, or any more) */
   node: SchedulableNode | undefined;
   allocatable: Resource = NO_RESOURCES;
   readonly requested = new Map<string, number>();
   readonly nonZeroRequested = new Map<string, number>();
   readonly pods = new Map<string, PodInfo>();
-  /** `TCP/80` -> ip -> how many pods have it */
+  /** `TCP/80` -> ip -> number of pods with it */
   readonly #usedPorts = new Map<string, Map<string, number>>();
 
   constructor(readonly name: string) {}
@@ -100,7 +100,7 @@ export class NodeInfo {
     }
   }
 
-  /** Mirrors HostPortInfo.CheckConflict: any address takes the port on all of them. */
+  /** Mirrors HostPortInfo.CheckConflict: a wildcard address takes the port on all addresses. */
   hasPortConflict({ ip, protocolPort }: HostPort): boolean {
     const ips = this.#usedPorts.get(protocolPort);
     if (ips === undefined) return false;
@@ -111,7 +111,7 @@ export class NodeInfo {
     return this.pods.size;
   }
 
-  /** A copy to try things out on. */
+  /** A copy for trial changes. */
   clone(): NodeInfo {
     const copy = new NodeInfo(this.name);
     copy.node = this.node;
@@ -121,7 +121,7 @@ export class NodeInfo {
   }
 }
 
-/** A pod as it will be once it is bound. The cache holds it until the watch delivers the bound pod. */
+/** The pod as it is after binding. The cache holds it until the watch delivers the bound pod. */
 export function assumedOn(info: PodInfo, nodeName: string): PodInfo {
   if (nodeNameOf(info.pod) === nodeName) return info;
   return { ...info, pod: { ...info.pod, spec: { containers: [], ...info.pod.spec, nodeName } } };

@@ -2,7 +2,7 @@ import type { PodInfo } from "./node-info.js";
 import { priorityOf } from "./objects.js";
 
 /**
- * Pods that others were asked to make room for on a node: while those leave, the room is spoken for.
+ * Pods that wait on a node for their victims to leave. The room is reserved for them.
  * Mirrors nominator in pkg/scheduler/internal/queue/scheduling_queue.go.
  */
 export class Nominator {
@@ -31,7 +31,7 @@ export class Nominator {
     return [...(this.#byNode.get(nodeName)?.values() ?? [])];
   }
 
-  /** Those that come before `info`, or with it, and so must be thought of as there already. */
+  /** The nominated pods with at least the priority of `info`: filters must count them as already running. */
   ahead(info: PodInfo, nodeName: string): readonly PodInfo[] {
     const pods = this.#byNode.get(nodeName);
     if (pods === undefined) return [];

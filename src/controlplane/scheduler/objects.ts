@@ -16,7 +16,7 @@ export function nodeNameOf(pod: SchedulablePod): string {
   return pod.spec?.nodeName ?? "";
 }
 
-/** Reports whether the pod has succeeded or failed. It then holds no resources. */
+/** Reports whether the pod has succeeded or failed. It then occupies no resources. */
 export function isTerminal(pod: SchedulablePod): boolean {
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }

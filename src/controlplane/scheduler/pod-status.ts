@@ -4,15 +4,15 @@ import type { SchedulablePod } from "./objects.js";
 
 /** What the scheduler writes into a pod's status. */
 export interface StatusChange {
-  /** `Unschedulable`, or `SchedulerError` when something went wrong */
+  /** `Unschedulable`, or `SchedulerError` after an error */
   readonly reason: string;
   readonly message: string;
-  /** undefined: leave it as it is; empty: take it away */
+  /** undefined: keep it; empty: remove it */
   readonly nominatedNodeName: string | undefined;
 }
 
 /**
- * PodScheduled=False with its reason. The same object when nothing changes: then nothing is written.
+ * Sets PodScheduled=False with its reason. Returns the same object if nothing changes; then nothing is written.
  * Mirrors updatePod in pkg/scheduler/schedule_one.go and UpdatePodCondition in pkg/api/v1/pod/util.go. Pure.
  */
 export function withSchedulingFailure(pod: SchedulablePod, change: StatusChange, nowMs: number): SchedulablePod {
@@ -41,10 +41,7 @@ export function withSchedulingFailure(pod: SchedulablePod, change: StatusChange,
   };
 }
 
-/**
- * The mark of a pod that must make room. Mirrors PreemptPod in pkg/scheduler/framework/preemption/preemption.go.
- * Pure.
- */
+/** Marks a victim. Mirrors PreemptPod in pkg/scheduler/framework/preemption/preemption.go. Pure. */
 export function withDisruptionTarget(pod: SchedulablePod, schedulerName: string, nowMs: number): SchedulablePod {
   const condition: PodCondition = {
     type: "DisruptionTarget",

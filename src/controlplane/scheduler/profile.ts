@@ -10,7 +10,7 @@ import { nodeResourcesFit } from "./plugins/node-resources-fit.js";
 import { NODE_UNSCHEDULABLE } from "./plugins/node-unschedulable.js";
 import { TAINT_TOLERATION } from "./plugins/taint-toleration.js";
 
-/** The plugins of one scheduler, each kind in the order they are asked. */
+/** The plugins of one scheduler, each kind in the order of its calls. */
 export interface Profile {
   readonly filters: readonly FilterPlugin[];
   readonly scores: readonly ScorePlugin[];
@@ -21,7 +21,7 @@ export interface Profile {
  *
  * Mirrors pkg/scheduler/apis/config/v1beta3/default_plugins.go (getDefaultPlugins).
  * Differs: without PodTopologySpread, InterPodAffinity, ImageLocality and the plugins for volumes (VolumeRestrictions,
- * NodeVolumeLimits, VolumeBinding, VolumeZone): what a pod asks for there is not looked at, and the trace says so.
+ * NodeVolumeLimits, VolumeBinding, VolumeZone). The trace reports the ignored fields of a pod.
  */
 export function defaultProfile(kubeVersion: string): Profile {
   const fit = nodeResourcesFit({ tooBigIsUnresolvable: factFor("fitTooBigIsUnresolvable", kubeVersion) });
@@ -31,7 +31,7 @@ export function defaultProfile(kubeVersion: string): Profile {
   };
 }
 
-/** Asks one plugin after another until one says no. Mirrors frameworkImpl.RunFilterPlugins. */
+/** Calls the plugins in order until one rejects the node. Mirrors frameworkImpl.RunFilterPlugins. */
 function runFilters({ filters }: Profile, pod: PodInfo, node: NodeInfo): Rejection | undefined {
   for (const plugin of filters) {
     const rejection = plugin.filter(pod, node);
@@ -41,7 +41,7 @@ function runFilters({ filters }: Profile, pod: PodInfo, node: NodeInfo): Rejecti
 }
 
 /**
- * The pod must fit beside those that the room on the node is spoken for, and without them too: they may never come.
+ * The pod must fit together with the pods nominated to the node, and also without them, because they might never come.
  * Mirrors RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime/framework.go.
  */
 export function runFiltersWithNominated(

@@ -8,12 +8,12 @@ import { priorityOf } from "./objects.js";
 /** A pod that waits for a node. Mirrors QueuedPodInfo in pkg/scheduler/framework/types.go. */
 export interface QueuedPod {
   info: PodInfo;
-  /** Unix ms: when it was put into the queue, or last failed */
+  /** Unix ms of the addition to the queue, or of the last failure */
   timestampMs: number;
   attempts: number;
-  /** who rejected it; empty: nobody in particular, so any event may help */
+  /** the plugins that rejected it; empty: no particular plugin, so any event can help */
   unschedulablePlugins: ReadonlySet<string>;
-  /** `gated`: not to be looked at; `in-flight`: popped; `gone`: deleted, or bound */
+  /** `gated`: has scheduling gates; `in-flight`: popped; `gone`: deleted or bound */
   where: "active" | "backoff" | "unschedulable" | "gated" | "in-flight" | "gone";
   /** breaks ties in the order of arrival */
   order: number;
@@ -22,30 +22,30 @@ export interface QueuedPod {
 export interface QueueOptions {
   readonly initialBackoffMs: number;
   readonly maxBackoffMs: number;
-  /** a pod is tried again after this long, whatever has happened or not */
+  /** a pod is tried again after this long, even without an event */
   readonly maxUnschedulableMs: number;
-  /** with nothing better to do, pods do not wait for their back-off to end (since v1.33) */
+  /** if the active queue is empty, pods do not wait for their back-off to end (since v1.33) */
   readonly popsFromBackoff: boolean;
-  /** pods with spec.schedulingGates are not looked at (since v1.27) */
+  /** pods with spec.schedulingGates are not tried (since v1.27) */
   readonly hasGates: boolean;
-  /** which events are worth another look at a pod that a plugin rejected */
+  /** the events after which a pod that a plugin rejected is tried again */
   readonly eventsOf: (plugin: string) => readonly ClusterEvent[];
 }
 
 /**
- * Pods that wait for a node, in three parts: those to be tried next, by priority (active); those that failed a moment
- * ago (backoff); and those for which something must change first (unschedulable).
+ * Pods that wait for a node, in three parts: pods to try next, by priority (active); pods that failed a moment ago
+ * (backoff); and pods that need a change in the cluster first (unschedulable).
  *
  * Mirrors pkg/scheduler/internal/queue/scheduling_queue.go (PriorityQueue).
- * Differs: a back-off ends at its moment, not at the next tick of a second, and a pod that has been unschedulable for
- * too long moves at its moment, not at the next half minute.
+ * Differs: a back-off ends exactly on time, not at the next tick of a second, and a pod that has been unschedulable for
+ * too long moves exactly on time, not at the next half minute.
  */
 export class SchedulingQueue {
   readonly #waker = new Waker();
   readonly #pods = new Map<string, QueuedPod>();
   readonly #active = new Heap<QueuedPod>(before);
   readonly #backoff = new Heap<QueuedPod>((a, b) => this.#backoffEndMs(a) < this.#backoffEndMs(b));
-  /** in the order of their timestamps: who has waited longest is first */
+  /** sorted by timestamp: the longest wait is first */
   readonly #unschedulable = new Map<string, QueuedPod>();
   #order = 0;
 
@@ -58,7 +58,7 @@ export class SchedulingQueue {
     return this.#pods.get(key);
   }
 
-  /** How many wait in each part. */
+  /** The number of pods in each part. */
   counts(): Readonly<Record<QueuedPod["where"], number>> {
     const counts = { active: 0, backoff: 0, unschedulable: 0, gated: 0, "in-flight": 0, gone: 0 };
     for (const { where } of this.#pods.values()) counts[where]++;
@@ -86,7 +86,7 @@ export class SchedulingQueue {
     return this.options.hasGates && (pod.spec?.schedulingGates ?? []).length > 0;
   }
 
-  /** Mirrors PriorityQueue.Update. @param isChanged what was changed may make the pod schedulable */
+  /** Mirrors PriorityQueue.Update. @param isChanged the change can make the pod schedulable */
   update(info: PodInfo, isChanged: boolean): void {
     const queued = this.#pods.get(info.key);
     if (queued === undefined) {
@@ -106,7 +106,7 @@ export class SchedulingQueue {
     this.#unschedulable.delete(key);
   }
 
-  /** Takes the next pod; waits for one if need be. @throws the signal's reason */
+  /** Takes the next pod; waits while there is no pod to try. @throws the signal's reason */
   async pop(signal: AbortSignal): Promise<QueuedPod> {
     for (;;) {
       signal.throwIfAborted();
@@ -126,9 +126,9 @@ export class SchedulingQueue {
   }
 
   /**
-   * Puts a pod back that found no node. Mirrors AddUnschedulableIfNotPresent.
-   * @param plugins who rejected it
-   * @param isError it was not rejected, something went wrong: it is only tried later
+   * Puts back a pod that found no node. Mirrors AddUnschedulableIfNotPresent.
+   * @param plugins the plugins that rejected it
+   * @param isError an error occurred instead of a rejection: the pod only backs off
    */
   putBack(queued: QueuedPod, plugins: ReadonlySet<string>, isError = false): void {
     if (queued.where !== "in-flight") return;
@@ -144,9 +144,9 @@ export class SchedulingQueue {
   }
 
   /**
-   * Something has changed: pods that may profit are tried again, at once or when their back-off ends.
+   * Moves the pods that an event can help: to the active part, or to the backoff part until their back-off ends.
    * Mirrors MoveAllToActiveOrBackoffQueue.
-   * @param preCheck says which pods are worth it
+   * @param preCheck reports whether to move a pod
    */
   moveAll(events: readonly ClusterEvent[], preCheck?: (info: PodInfo) => boolean): void {
     if (events.length === 0) return;
@@ -222,14 +222,14 @@ export class SchedulingQueue {
   }
 }
 
-/** Mirrors PrioritySort: the higher priority first, then who has waited longer. */
+/** Mirrors PrioritySort: higher priority first, then the longer wait. */
 function before(a: QueuedPod, b: QueuedPod): boolean {
   const priorities = priorityOf(a.info.pod) - priorityOf(b.info.pod);
   if (priorities !== 0) return priorities > 0;
   return a.timestampMs < b.timestampMs || (a.timestampMs === b.timestampMs && a.order < b.order);
 }
 
-/** What was deleted meanwhile is still in the heap, and dropped here. */
+/** Skips pods that were deleted or moved after they entered the heap. */
 function takeLive(heap: Heap<QueuedPod>, where: QueuedPod["where"]): QueuedPod | undefined {
   for (let queued = heap.pop(); queued !== undefined; queued = heap.pop()) {
     if (queued.where === where) return queued;

@@ -21,7 +21,7 @@ import type { Profile } from "./profile.js";
 import type { QueuedPod, SchedulingQueue } from "./queue.js";
 import { Algorithm } from "./schedule-pod.js";
 
-/** What schedulerName is unless a pod says otherwise. */
+/** The schedulerName of pods that name no other scheduler. */
 export const DEFAULT_SCHEDULER = "default-scheduler";
 
 const AS_SCHEDULER = { actor: "scheduler" } as const;
@@ -38,12 +38,12 @@ export interface CycleDeps {
   readonly nominator: Nominator;
   readonly recorder: SeriesRecorder;
   readonly bind: Binder;
-  /** the pod as the watch last brought it */
+  /** the pod's newest version from the watch */
   readonly latest: (key: string) => SchedulablePod | undefined;
   readonly infoOf: (pod: SchedulablePod) => PodInfo;
 }
 
-/** Where a pod that found no node waits, and what is said about it. */
+/** How a pod that found no node is put back, and what its status reports. */
 interface Failure extends StatusChange {
   readonly plugins: ReadonlySet<string>;
   readonly isError: boolean;
@@ -52,11 +52,11 @@ interface Failure extends StatusChange {
 const NOBODY: ReadonlySet<string> = new Set();
 
 /**
- * One pod at a time from the queue to a node, or back into the queue.
+ * Takes one pod at a time from the queue, and binds it to a node or puts it back.
  *
  * Mirrors pkg/scheduler/schedule_one.go (scheduleOne, bind, handleSchedulingFailure).
- * Differs: the next pod waits until this one is bound, so that two runs do the same; upstream binds beside the next
- * cycle.
+ * Differs: the next pod waits until this one is bound, so that every run is the same; upstream binds in parallel with
+ * the next cycle.
  */
 export class SchedulingCycle {
   readonly #deps: CycleDeps;
@@ -93,7 +93,7 @@ export class SchedulingCycle {
     this.#deps.recorder.record({ about, type: "Warning", reason: "FailedScheduling", action: "Scheduling", note });
   }
 
-  /** From here on the pod's resources are taken, whether the API server knows it already or not. */
+  /** From here on the pod's resources are taken, even before the API server confirms the binding. */
   async #bind(queued: QueuedPod, nodeName: string): Promise<void> {
     const { cache, queue, recorder, bind, nominator } = this.#deps;
     const { key, pod } = queued.info;
@@ -114,7 +114,7 @@ export class SchedulingCycle {
     const { cache, queue, latest, infoOf } = this.#deps;
     const { key, uid } = queued.info;
     cache.forgetPod(key);
-    // What the pod would have taken is free again.
+    // The pod's resources are free again.
     queue.moveAll(["AssignedPodDelete"]);
     const message = `binding rejected: running Bind plugin "DefaultBinder": ${messageOf(error)}`;
     const pod = latest(key);
@@ -138,14 +138,14 @@ export class SchedulingCycle {
       await this.#fail(queued, { reason, message, nominatedNodeName: nodeName, plugins, isError: false });
       return this.#evictVictims(queued.info, nodeName, victims);
     }
-    // From v1.34 on, the plugin DynamicResources has its say too.
+    // Since v1.34, the plugin DynamicResources adds its message too.
     const claims = factFor("dynamicResourceAllocation", kubeVersion) ? "no new claims to deallocate, " : "";
     const nominatedNodeName = result.keepsNomination ? undefined : "";
     const full = `${message} ${claims}${result.message}`;
     await this.#fail(queued, { reason, message: full, nominatedNodeName, plugins, isError: false });
   }
 
-  /** The queue comes first: what happens while the rest is written must find the pod in it. */
+  /** Puts the pod back first, so that events during the writes find it in the queue. */
   async #fail(queued: QueuedPod, failure: Failure): Promise<void> {
     const { queue, nominator, client, clock, trace } = this.#deps;
     const { info, attempts } = queued;
@@ -162,7 +162,7 @@ export class SchedulingCycle {
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       const message = `the status of ${info.key} was not written: ${messageOf(error)}`;
-      trace.emit({ kind: "error", message, hint: "it is written with the next attempt" }, AS_SCHEDULER);
+      trace.emit({ kind: "error", message, hint: "the next attempt writes it" }, AS_SCHEDULER);
     }
   }
 
@@ -170,8 +170,8 @@ export class SchedulingCycle {
     const { trace, kubeVersion } = this.#deps;
     const names = [...plugins].join(", ");
     const why = isError
-      ? "something went wrong, which may pass"
-      : `something must change first${names === "" ? "" : ` that ${names} would look at`}`;
+      ? "a temporary error: it is tried again after a back-off"
+      : `it waits for an event${names === "" ? "" : ` that can change the result of ${names}`}`;
     const constants = isError
       ? constantsFor(kubeVersion, "podInitialBackoff", "podMaxBackoff")
       : constantsFor(kubeVersion, "podInitialBackoff", "podMaxBackoff", "podMaxInUnschedulablePods");
@@ -179,11 +179,11 @@ export class SchedulingCycle {
     trace.emit({ kind: "decision", what: `${key} goes back into the queue`, why, constants, upstream }, AS_SCHEDULER);
   }
 
-  /** Mirrors prepareCandidate: victims are deleted, and whoever was to have the room is no longer. */
+  /** Mirrors prepareCandidate: deletes the victims, and clears the nominations of pods with lower priority. */
   async #evictVictims(preemptor: PodInfo, nodeName: string, victims: readonly PodInfo[]): Promise<void> {
     const { recorder, nominator, trace, kubeVersion } = this.#deps;
     const names = victims.map(({ key }) => key).join(", ");
-    const why = `${preemptor.key} has priority ${priorityOf(preemptor.pod)}, and fits on ${nodeName} without them`;
+    const why = `${preemptor.key} has priority ${priorityOf(preemptor.pod)}, and fits on ${nodeName} without the victims`;
     const upstream = { file: "pkg/scheduler/framework/preemption/preemption.go", func: "prepareCandidate" };
     trace.emit({ kind: "decision", what: `preempt ${names}`, why, upstream }, AS_SCHEDULER);
     for (const victim of victims) {
@@ -198,7 +198,7 @@ export class SchedulingCycle {
     }
   }
 
-  /** @returns false when it is gone already, or cannot be deleted */
+  /** @returns false if the pod is gone already or cannot be deleted */
   async #evict({ key, pod }: PodInfo): Promise<boolean> {
     const { client, clock, trace, kubeVersion } = this.#deps;
     const { namespace, uid } = pod.metadata;

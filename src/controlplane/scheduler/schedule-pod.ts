@@ -13,30 +13,30 @@ export interface NodeScore {
   readonly total: number;
 }
 
-/** What a cycle came to. In each case `rejections` says which nodes were filtered out, and by which plugin. */
+/** The result of a cycle. In each case `rejections` maps the filtered nodes to the plugin that rejected them. */
 export type ScheduleResult =
   | {
       readonly outcome: "fits";
       readonly nodeName: string;
       readonly feasible: readonly string[];
-      /** empty when only one node fits: there is nothing to compare then */
+      /** empty if only one node fits, because there is nothing to compare */
       readonly scores: readonly NodeScore[];
       readonly rejections: ReadonlyMap<string, Rejection>;
     }
   | ({ readonly outcome: "no-fit" } & Diagnosis)
   | { readonly outcome: "no-nodes" };
 
-/** Fewer nodes than this are all looked at. */
+/** A cluster with fewer nodes than this is searched completely. */
 const MIN_FEASIBLE_NODES = 100;
 const MIN_FEASIBLE_PERCENTAGE = 5;
 
 /**
- * Chooses a node for a pod: filters, scores, takes the best. Nothing is changed by it, and nothing happens meanwhile.
+ * Chooses a node for a pod: filters, scores, takes the best. Synchronous and without side effects on the cache.
  *
  * Mirrors pkg/scheduler/schedule_one.go (schedulePod, findNodesThatFitPod, prioritizeNodes, selectHost).
  */
 export class Algorithm {
-  /** where the next pod begins to look, so that each node has its turn in a large cluster */
+  /** where the search for the next pod starts, so that all nodes of a large cluster have their turn */
   #nextStart = 0;
 
   constructor(
@@ -73,7 +73,7 @@ export class Algorithm {
     return this.#nominatedNode(pod) ?? this.#findPassing(pod, nodes, rejections);
   }
 
-  /** Mirrors evaluateNominatedNode: if the node that was made free for the pod fits, no other is looked at. */
+  /** Mirrors evaluateNominatedNode: if the node that was freed for the pod fits, no other node is checked. */
   #nominatedNode(pod: PodInfo): readonly NodeInfo[] | undefined {
     const nominated = pod.pod.status?.["nominatedNodeName"];
     const node = typeof nominated === "string" ? this.cache.node(nominated) : undefined;
@@ -111,7 +111,7 @@ export class Algorithm {
     });
   }
 
-  /** The best; among equals by chance, each as likely as the others. */
+  /** Picks the best node; equal nodes have equal chances. */
   #selectHost(scores: readonly NodeScore[]): string {
     let best: NodeScore | undefined;
     let equals = 1;
@@ -128,7 +128,7 @@ export class Algorithm {
   }
 }
 
-/** How many nodes that fit are enough. Mirrors numFeasibleNodesToFind, with the default percentage. Pure. */
+/** The search stops at this many fitting nodes. Mirrors numFeasibleNodesToFind, with the default percentage. Pure. */
 export function numFeasibleNodesToFind(allNodes: number): number {
   if (allNodes < MIN_FEASIBLE_NODES) return allNodes;
   const percentage = Math.max(50 - Math.floor(allNodes / 125), MIN_FEASIBLE_PERCENTAGE);

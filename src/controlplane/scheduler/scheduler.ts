@@ -27,8 +27,8 @@ export interface SchedulerDeps
  * Finds a node for each pod that has none, and binds it there.
  *
  * Mirrors pkg/scheduler (v1.25: scheduler.go, schedule_one.go, eventhandlers.go) with the default profile.
- * Differs: see `defaultProfile` for the plugins that are left out. Runs among the controllers, in their process; it still
- * has a user of its own, system:kube-scheduler.
+ * Differs: see `defaultProfile` for the plugins that are left out. Runs in the process of the controllers, but as a
+ * separate user, system:kube-scheduler.
  */
 export class Scheduler implements Controller {
   readonly name = "scheduler";
@@ -40,7 +40,7 @@ export class Scheduler implements Controller {
   }
 }
 
-/** One life of the scheduler: everything it believes is made anew after a failure. */
+/** The state of one run of the scheduler. A restart after a failure creates a new one. */
 class SchedulerRun {
   readonly #nodes: SharedReflector<SchedulableNode>;
   readonly #pods: SharedReflector<SchedulablePod>;
@@ -81,7 +81,7 @@ class SchedulerRun {
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#nodes.synced(signal), this.#pods.synced(signal)]);
-    // Each loop takes what exists before its first wait: when the first pod is popped, all nodes are known.
+    // Each loop reads the existing objects before it waits, so all nodes are known when the first pod is popped.
     await concurrently(
       signal,
       (stop) => this.#watchNodes(stop),
@@ -132,7 +132,7 @@ class SchedulerRun {
   /** Mirrors addPodToSchedulingQueue and updatePodInSchedulingQueue. */
   #podWaits(pod: SchedulablePod, previous: SchedulablePod | undefined): void {
     const key = keyOf(pod);
-    // Its binding is under way: what it is meanwhile is looked up again should that fail.
+    // Its binding is under way. If that fails, the newest version of the pod is read again.
     if (this.#cache.isAssumed(key)) return;
     const info = this.#infoOf(pod);
     const nominated = pod.status?.["nominatedNodeName"];
@@ -164,7 +164,7 @@ class SchedulerRun {
 
   #infoOf(pod: SchedulablePod): PodInfo {
     const known = this.#cache.info(keyOf(pod)) ?? this.#queue.get(keyOf(pod))?.info;
-    // A change of status alone, the most frequent one, leaves what is computed from the spec as it is.
+    // A change of only the status is the most frequent one. It keeps the values computed from the spec.
     return known !== undefined && known.pod.spec === pod.spec ? { ...known, pod } : podInfo(pod, this.#infoOptions);
   }
 }
@@ -174,7 +174,7 @@ function eventsOf({ filters }: Profile) {
   return (plugin: string) => byName.get(plugin) ?? [];
 }
 
-/** Something a pod's fate may depend on: not its status, and not the book-keeping. Mirrors isPodUpdated. */
+/** Reports whether a change can affect scheduling; status and book-keeping cannot. Mirrors isPodUpdated. */
 function isChanged(now: SchedulablePod, before: SchedulablePod): boolean {
   if (isTerminating(now) !== isTerminating(before)) return true;
   const { labels, annotations, ownerReferences, finalizers } = now.metadata;

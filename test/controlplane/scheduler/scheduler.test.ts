@@ -178,7 +178,7 @@ describe("where a pod goes", () => {
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("p", { affinity: { podAntiAffinity: {} } }));
     assert.deepEqual(lab.decisions(), [
-      "default/p goes to n1: it is the only node that fits; not looked at: podAntiAffinity",
+      "default/p goes to n1: it is the only node that fits; ignored: podAntiAffinity",
     ]);
   });
 });

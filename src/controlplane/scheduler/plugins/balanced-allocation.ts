@@ -3,7 +3,7 @@ import { MAX_NODE_SCORE, type ScorePlugin } from "../framework.js";
 const RESOURCES = ["cpu", "memory"];
 
 /**
- * Prefers nodes whose cpu and memory would be used to the same degree.
+ * Prefers nodes where cpu and memory are used to the same degree.
  * Mirrors pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go (balancedResourceScorer).
  */
 export const BALANCED_ALLOCATION: ScorePlugin = {

@@ -8,23 +8,23 @@ import type { Nominator } from "../nominator.js";
 import { priorityOf } from "../objects.js";
 import { type Profile, runFiltersWithNominated } from "../profile.js";
 
-/** What became of a pod that fits nowhere: a node on which others make room for it, or why there is none. */
+/** The result for a pod that fits nowhere: a node on which victims make room, or why there is no such node. */
 export type PreemptionResult =
   | { readonly outcome: "nominated"; readonly nodeName: string; readonly victims: readonly PodInfo[] }
   | {
       readonly outcome: "not-helpful";
       readonly message: string;
-      /** an earlier preemption for the pod is still under way */
+      /** true while an earlier preemption for the pod is under way */
       readonly keepsNomination: boolean;
     };
 
 interface Candidate {
   readonly nodeName: string;
-  /** the most important one first */
+  /** sorted by importance, the most important first */
   readonly victims: readonly PodInfo[];
 }
 
-/** Of the nodes on which it could help this many percent, but at least so many, are tried out. */
+/** Tries this percentage of the nodes where preemption could help, but at least MIN_CANDIDATES. */
 const MIN_CANDIDATE_PERCENTAGE = 10;
 const MIN_CANDIDATES = 100;
 
@@ -43,11 +43,11 @@ export interface PreemptionDeps {
 }
 
 /**
- * Looks for a node on which a pod would fit if pods of lower priority left it. Nothing is changed by it.
+ * Looks for a node on which a pod would fit without the pods of lower priority. Changes nothing.
  *
  * Mirrors pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go and
  * pkg/scheduler/framework/preemption/preemption.go (Preempt, findCandidates, DryRunPreemption, SelectCandidate).
- * Differs: disruption budgets are not looked at; among nodes that are equal the first is taken, not any.
+ * Differs: ignores disruption budgets; takes the first of equal nodes, not a random one.
  */
 export function preempt(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis): PreemptionResult {
   const notEligible = whyNotEligible(deps, pod, diagnosis);
@@ -61,7 +61,7 @@ export function preempt(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
   return { outcome: "not-helpful", message: `preemption: ${message}`, keepsNomination: false };
 }
 
-/** Mirrors PodEligibleToPreemptOthers: one that has preempted waits for its victims to go. */
+/** Mirrors PodEligibleToPreemptOthers: a pod that has preempted others waits until its victims are gone. */
 function whyNotEligible(deps: PreemptionDeps, { pod }: PodInfo, { rejections }: Diagnosis): string | undefined {
   if (pod.spec?.preemptionPolicy === "Never") return "not eligible due to preemptionPolicy=Never.";
   const nominated = pod.status?.["nominatedNodeName"];
@@ -94,8 +94,8 @@ function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
 }
 
 /**
- * Takes all pods of lower priority off a copy of the node, and lets back on as many as there is room for, the most
- * important first. Mirrors SelectVictimsOnNode.
+ * Removes all pods of lower priority from a copy of the node, then adds back those that still fit, the most important
+ * first. Mirrors SelectVictimsOnNode.
  */
 function selectVictimsOnNode(
   deps: PreemptionDeps,
@@ -118,22 +118,22 @@ function selectVictimsOnNode(
   return { victims };
 }
 
-/** Mirrors MoreImportantPod in pkg/scheduler/util/utils.go: the higher priority, then the longer life. */
+/** Mirrors MoreImportantPod in pkg/scheduler/util/utils.go: higher priority first, then the earlier start. */
 function moreImportantFirst(a: PodInfo, b: PodInfo): number {
   return priorityOf(b.pod) - priorityOf(a.pod) || startText(a).localeCompare(startText(b));
 }
 
-/** RFC 3339 in UTC, so texts sort as times do; a pod that has not started counts as the youngest. */
+/** RFC 3339 in UTC, which sorts as text. A pod that has not started counts as the youngest. */
 function startText({ pod }: PodInfo): string {
   const start = pod.status?.["startTime"];
   return typeof start === "string" ? start : "~";
 }
 
-/** 2^31: so that the number of victims weighs more than negative priorities. */
+/** 2^31: makes the number of victims count more than negative priorities. */
 const PRIORITY_OFFSET = 2_147_483_648;
 
 /**
- * The node whose victims matter least: the lowest highest priority, the lowest sum, the fewest, the youngest.
+ * Picks the node whose victims matter least: the lowest maximum priority, the lowest sum, the fewest, the youngest.
  * Mirrors pickOneNodeForPreemption.
  */
 function pickOneNode(candidates: readonly Candidate[]): Candidate | undefined {
@@ -154,7 +154,7 @@ function pickOneNode(candidates: readonly Candidate[]): Candidate | undefined {
   );
 }
 
-/** Of the victims with the highest priority. Mirrors GetEarliestPodStartTime. */
+/** The start of the oldest victim with the highest priority. Mirrors GetEarliestPodStartTime. */
 function earliestStart({ victims }: Candidate): string {
   const [first] = victims;
   const highest = victims.filter(({ pod }) => first !== undefined && priorityOf(pod) === priorityOf(first.pod));

@@ -45,7 +45,7 @@ export const NODE_AFFINITY: FilterPlugin & ScorePlugin = {
   normalize: (scores) => normalizeScores(scores, false),
 };
 
-/** The nodes that every required term names, as daemon sets do: the others need not be looked at. */
+/** The nodes that every required term names, as daemon sets do. Only these are checked. */
 function namedNodes(pod: SchedulablePod): PreFilterResult {
   const terms =
     pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
@@ -60,7 +60,7 @@ function namedNodes(pod: SchedulablePod): PreFilterResult {
   return { nodeNames };
 }
 
-/** @returns undefined: the term names no node, so any may match */
+/** @returns undefined if the term names no node, so that any node can match */
 function namesOf({ matchFields = [] }: NodeSelectorTerm): readonly string[] | undefined {
   const lists = matchFields
     .filter(({ key, operator }) => key === "metadata.name" && operator === "In")

@@ -8,8 +8,8 @@ const REJECTION: Rejection = {
 };
 
 /**
- * A pod that names its node runs there only. The scheduler is not asked for such pods (they are bound already): this is
- * for who tries out whether a pod fits.
+ * A pod that names its node runs only there. The scheduler never gets such a pod, because it is bound already;
+ * preemption and other trial runs need this filter.
  * Mirrors pkg/scheduler/framework/plugins/nodename/node_name.go.
  */
 export const NODE_NAME: FilterPlugin = {

@@ -7,7 +7,7 @@ const REJECTION: Rejection = {
 };
 
 /**
- * Two pods cannot have the same port of one node.
+ * Two pods cannot use the same host port of one node.
  * Mirrors pkg/scheduler/framework/plugins/nodeports/node_ports.go.
  */
 export const NODE_PORTS: FilterPlugin = {

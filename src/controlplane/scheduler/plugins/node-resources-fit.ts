@@ -7,7 +7,7 @@ const NAME = "NodeResourcesFit";
 const SCORED = ["cpu", "memory"];
 
 /**
- * A pod fits when the node has its requests left and accepts one more pod; the emptiest node scores best.
+ * A pod fits when the node has enough free resources and accepts one more pod; the emptiest node scores best.
  *
  * Mirrors pkg/scheduler/framework/plugins/noderesources/fit.go (Filter, fitsRequest) and least_allocated.go
  * (leastResourceScorer), the default scoring strategy.
@@ -36,12 +36,12 @@ function rejection(reasons: readonly string[], isUnresolvable: boolean): Rejecti
   return { code: isUnresolvable ? "UnschedulableAndUnresolvable" : "Unschedulable", plugin: NAME, reasons };
 }
 
-/** Whether a pod fits, without the reasons. */
+/** Reports whether a pod fits, without the reasons. */
 export function fits(pod: PodInfo, node: NodeInfo): boolean {
   return insufficientResources(pod.requests, node).length === 0;
 }
 
-/** The mean percentage of cpu and memory left with the pod. Integers throughout, as upstream. */
+/** The mean of the percentages of cpu and memory that stay free with the pod. Integers throughout, as upstream. */
 function leastAllocated(pod: PodInfo, node: NodeInfo): number {
   let sum = 0;
   let weights = 0;

@@ -9,7 +9,7 @@ const REJECTION: Rejection = {
 };
 
 /**
- * Keeps pods off cordoned nodes, unless they tolerate the taint that a cordon brings.
+ * Keeps pods off cordoned nodes, unless they tolerate the taint of a cordon.
  * Mirrors pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
  */
 export const NODE_UNSCHEDULABLE: FilterPlugin = {

@@ -30,7 +30,7 @@ export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
   normalize: (scores) => normalizeScores(scores, true),
 };
 
-/** Mirrors getAllTolerationPreferNoSchedule: those without an effect cover all effects. */
+/** Mirrors getAllTolerationPreferNoSchedule: tolerations without an effect cover all effects. */
 function isForPreference({ effect = "" }: Toleration): boolean {
   return effect === "" || effect === "PreferNoSchedule";
 }
