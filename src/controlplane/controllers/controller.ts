@@ -5,7 +5,7 @@ import type { Random } from "../../util/random.js";
 import type { Authorizer } from "../auth/contracts.js";
 import type { LocalClient } from "../registry/registry.js";
 
-/** What every controller is given. */
+/** The dependencies of every controller. */
 export interface ControllerDeps {
   /** acts as this controller's service account */
   readonly client: LocalClient;
@@ -13,7 +13,7 @@ export interface ControllerDeps {
   readonly random: Random;
   /** decisions, states and recorded events, with actor `controller` (or `scheduler`) */
   readonly trace: Trace;
-  /** `1.25`: which column of the table of facts holds */
+  /** `1.25`: selects the values in the table of facts */
   readonly kubeVersion: string;
   /** the cluster's CA: the signer's key and certificate */
   readonly ca: CertificateAuthority;

@@ -24,29 +24,29 @@ import type { SharedDeps } from "./support/shared-deps.js";
 import { TaintEvictionController } from "./tainteviction/taint-eviction.js";
 import { TtlController } from "./ttl.js";
 
-/** What the controllers of a control plane stand on. */
+/** The dependencies of a control plane's controllers. */
 export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
-  /** A client that acts as this user: every controller has its own service account. */
+  /** Creates a client that acts as this user: every controller has its own service account. */
   clientFor(user: UserInfo): LocalClient;
   /** the table of resources: `registry.definitions` */
   readonly definitions: readonly ResourceDefinition[];
-  /** What the scheduler binds pods with. Without it there is no scheduler. */
+  /** Creates the scheduler's binder. Without it no scheduler is started. */
   binderFor?(user: UserInfo): Binder;
 }
 
 export interface ControllersOptions {
   /** names of controllers to leave out */
   readonly without?: readonly string[];
-  /** the range that nodes get theirs from; default 10.244.0.0/16, as kubeadm is mostly used */
+  /** the range that is divided among the nodes; default 10.244.0.0/16, the usual value with kubeadm */
   readonly clusterCidr?: string;
   /** ms; default one year */
   readonly clusterSigningDurationMs?: number;
 }
 
-/** The controllers while they run. */
+/** The running controllers. */
 export interface RunningControllers {
   readonly names: readonly string[];
-  /** Stops them all and waits until nothing of them is left. Safe to call twice. */
+  /** Stops them all and waits for their end. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -85,7 +85,7 @@ const CONTROLLERS: readonly { readonly account: string; readonly make: Make }[] 
   { account: "event-ttl", make: (deps) => new EventTtlController(deps) },
 ];
 
-/** Makes all controllers, with upstream's names. They share one reflector for each resource. */
+/** Creates all controllers, with upstream's names. They share one reflector per resource. */
 export function createControllers(
   deps: ControllersDeps,
   options: ControllersOptions = {},
@@ -100,14 +100,14 @@ export function createControllers(
   return { controllers: all.filter(({ name }) => options.without?.includes(name) !== true), reflectors };
 }
 
-/** No controller to upstream, where it is a process of its own; here it runs, and ends, with them. */
+/** Upstream runs the scheduler as a separate process; here it starts and stops with the controllers. */
 function createScheduler(deps: ControllersDeps, reflectors: SharedReflectors): readonly Controller[] {
   if (deps.binderFor === undefined) return [];
   const client = sharingReflectors(deps.clientFor(KUBE_SCHEDULER), reflectors);
   return [new Scheduler({ ...deps, client, reflectors, bind: deps.binderFor(KUBE_SCHEDULER) })];
 }
 
-/** Makes the controllers and starts them. Returns at once: they find their work by themselves. */
+/** Creates and starts the controllers. Returns at once. */
 export function startControllers(deps: ControllersDeps, options: ControllersOptions = {}): RunningControllers {
   const { controllers, reflectors } = createControllers(deps, options);
   const stop = new AbortController();
@@ -126,7 +126,7 @@ const CONTROLLER_MANAGER: UserInfo = {
 
 const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
 
-/** Who a controller is to admission plugins and audit: a service account of kube-system. */
+/** A controller's identity for admission plugins and audit: a service account of kube-system. */
 function serviceAccount(name: string): UserInfo {
   return {
     username: `system:serviceaccount:kube-system:${name}`,

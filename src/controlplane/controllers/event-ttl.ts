@@ -9,7 +9,7 @@ import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-
  * Deletes events an hour after their last change.
  *
  * Differs: upstream stores events under an etcd lease of `--event-ttl` (staging/src/k8s.io/apiserver/pkg/storage/etcd3/
- * store.go, ttlOpts), and etcd drops them; a store without leases needs somebody to do it.
+ * store.go, ttlOpts), and etcd deletes them; the embedded store has no leases.
  */
 export class EventTtlController implements Controller {
   readonly name = "event-ttl";
@@ -38,7 +38,12 @@ export class EventTtlController implements Controller {
       const { namespace, name } = splitKey(key);
       const constants = constantsFor(kubeVersion, "eventTtl");
       trace.emit(
-        { kind: "decision", what: `delete event ${key}`, why: "it did not change for its time to live", constants },
+        {
+          kind: "decision",
+          what: `delete event ${key}`,
+          why: "its time to live has passed since its last change",
+          constants,
+        },
         { ...AS_CONTROLLER, level: 3 },
       );
       await client.delete("events", namespace, name);

@@ -9,8 +9,8 @@ import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-
 const FILE = "pkg/controller/nodeipam/ipam/range_allocator.go";
 
 /**
- * The ranges of a cluster's IPv4 range, handed out in order; a released one comes round again only after the last.
- * Mirrors pkg/controller/nodeipam/ipam/cidrset/cidr_set.go (AllocateNext).
+ * Allocates subranges of the cluster's IPv4 range in order. A released one is reused only after all others. Mirrors
+ * pkg/controller/nodeipam/ipam/cidrset/cidr_set.go (AllocateNext).
  */
 export class CidrSet {
   readonly #base: number;
@@ -19,7 +19,7 @@ export class CidrSet {
   readonly #used = new Set<number>();
   #next = 0;
 
-  /** @param clusterCidr `10.244.0.0/16` @param maskBits length of the prefix that each node gets */
+  /** @param clusterCidr `10.244.0.0/16` @param maskBits prefix length of each node's range */
   constructor(clusterCidr: string, maskBits: number) {
     const [address = "", bits = "0"] = clusterCidr.split("/");
     this.#base = addressNumber(address);
@@ -27,7 +27,7 @@ export class CidrSet {
     this.#count = 2 ** (maskBits - Number(bits));
   }
 
-  /** @returns undefined when all are taken */
+  /** @returns undefined if all are allocated */
   allocate(): string | undefined {
     for (let i = 0; i < this.#count; i++) {
       const index = (this.#next + i) % this.#count;
@@ -70,7 +70,7 @@ function addressNumber(address: string): number {
 }
 
 /**
- * Gives each node a range of pod addresses. Mirrors pkg/controller/nodeipam/ipam/range_allocator.go.
+ * Allocates a range of pod addresses to each node. Mirrors pkg/controller/nodeipam/ipam/range_allocator.go.
  * Differs: IPv4 only.
  */
 export class NodeIpamController implements Controller {
@@ -100,7 +100,7 @@ export class NodeIpamController implements Controller {
       }
     };
     await concurrently(signal, watch, async (stop) => {
-      // Ranges that nodes have already must be known before the first one is given away.
+      // Ranges of existing nodes must be marked as used before the first allocation.
       await nodes.synced(stop);
       const allocate = (name: string) => this.#allocate(nodes.byKey(name), cidrs);
       await queue.run(allocate, retryReporter(this.#deps, this.name), stop);

@@ -12,8 +12,8 @@ const FILE = "pkg/controller/podgc/gc_controller.go";
 const TAINT_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 
 /**
- * Removes pods that nobody else will: of nodes that are gone, finished ones beyond a limit, terminating ones that never
- * got a node. It deletes with grace 0, so they are gone at once.
+ * Removes pods that no kubelet will remove: pods of deleted nodes, finished pods above a limit, terminating pods
+ * without a node. Deletes with grace 0, so they are gone at once.
  *
  * Mirrors pkg/controller/podgc/gc_controller.go.
  */
@@ -64,11 +64,11 @@ class PodGcRun {
     const excess = terminated.length - threshold;
     if (excess <= 0) return;
     for (const pod of [...terminated].sort(byEvictionAndAge).slice(0, excess)) {
-      await this.#delete(pod, `more than ${threshold} finished pods are kept`, "gcTerminated");
+      await this.#delete(pod, `there are more than ${threshold} finished pods`, "gcTerminated");
     }
   }
 
-  /** Pods that terminate on a node which is not ready and was declared out of service. */
+  /** Pods that terminate on a node which is not ready and has the out-of-service taint. */
   async #gcTerminating(pods: readonly PodObject[]): Promise<void> {
     for (const pod of pods) {
       if (!isTerminating(pod)) continue;
@@ -94,7 +94,7 @@ class PodGcRun {
     }
   }
 
-  /** Nodes whose quarantine is over and that the API server does not know either. */
+  /** Nodes whose quarantine is over and that the API server does not have either. */
   async #discoverDeletedNodes(): Promise<readonly string[]> {
     const deleted: string[] = [];
     for (const [nodeName, untilMs] of [...this.#quarantine]) {

@@ -12,7 +12,7 @@ const ANNOTATIONS = {
 };
 
 /**
- * Puts the CA certificate into every namespace, for pods to verify the API server with.
+ * Writes the CA certificate into every namespace, so that pods can verify the API server.
  * Mirrors pkg/controller/certificates/rootcacertpublisher/publisher.go.
  */
 export class RootCaCertPublisher implements Controller {
@@ -59,7 +59,7 @@ export class RootCaCertPublisher implements Controller {
     const wanted: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
     if (current === undefined) {
       await client.create("configmaps", namespace, wanted).catch((error: unknown) => {
-        // Made by somebody else, or the namespace began to terminate: what comes next will say.
+        // Another client created it, or the namespace began to terminate: wait for the next watch event.
         const { code, reason } = error as { code?: unknown; reason?: unknown };
         if (code !== 409 && !(code === 403 && reason === "Forbidden") && code !== 404) throw error;
       });

@@ -5,17 +5,17 @@ import type { Controller } from "./controller.js";
 import { isEnd, manyListeners } from "./support/concurrently.js";
 import { AS_CONTROLLER } from "./support/shared-deps.js";
 
-/** A controller that fails is started again after this, then after twice as long, ... */
+/** The first restart delay of a failed controller. It doubles with each failure. */
 const FIRST_RESTART_MS = 1_000;
 const LAST_RESTART_MS = 60_000;
-/** One that ran this long before it failed begins at the first delay again. */
+/** A controller that ran this long before it failed starts with the first delay again. */
 const STABLE_MS = 60_000;
 
 /**
- * Runs controllers until `signal` aborts. One that fails, or ends by itself, is reported and started again; the others do
- * not notice. Nothing is restarted silently.
+ * Runs controllers until `signal` aborts. Reports and restarts a controller that fails or ends by itself; the others
+ * keep running.
  *
- * Differs: upstream's process ends when a controller panics, and a supervisor starts it again.
+ * Differs: upstream's process ends when a controller panics, and a supervisor restarts it.
  */
 export async function runControllers(
   controllers: readonly Controller[],
@@ -23,7 +23,7 @@ export async function runControllers(
   signal: AbortSignal,
 ): Promise<void> {
   manyListeners(signal);
-  // What controllers report belongs to no step of whoever started them.
+  // Facts of controllers belong to no step of the caller.
   await deps.trace.detached(() => Promise.all(controllers.map((controller) => keepRunning(controller, deps, signal))));
 }
 

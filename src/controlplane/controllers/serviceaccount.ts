@@ -38,7 +38,7 @@ export class ServiceAccountsController implements Controller {
       if (object === undefined || isTerminating(object) || accounts.get(namespace, NAME) !== undefined) return;
       const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace } };
       await client.create("serviceaccounts", namespace, account).catch((error: unknown) => {
-        // Made by somebody else, or the namespace began to terminate: what comes next will say.
+        // Another client created it, or the namespace began to terminate: wait for the next watch event.
         const { code } = error as { code?: unknown };
         if (code !== 409 && code !== 403 && code !== 404) throw error;
       });

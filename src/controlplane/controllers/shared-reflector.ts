@@ -4,16 +4,16 @@ import type { LocalClient, WatchItem } from "../registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
 import { Reader } from "./support/reader.js";
 
-/** A reader that is this many changes behind is cut off and starts anew from the cache. */
+/** A reader whose backlog exceeds this is disconnected and starts again from the cache. */
 const READER_CAPACITY = 10_000;
 
 export interface ChangesOptions {
-  /** Leave out what exists already: for a reader that takes it from `list()`. */
+  /** Leaves out existing objects, for a reader that takes them from `list()`. */
   readonly onlyNew?: boolean;
 }
 
 /**
- * One list and watch of a resource for all controllers that want it, and the objects as they are now.
+ * One list and watch of a resource for all its controllers, with a cache of the current objects.
  *
  * Mirrors k8s.io/client-go/tools/cache (SharedIndexInformer). The cache is up to date before a reader sees a change.
  * Differs: readers pull (`for await`) instead of registering handlers; a list after a broken watch reaches them as
@@ -25,7 +25,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
   readonly #awaitingFirstList = new Set<() => void>();
   #isSynced = false;
   #failure: { readonly error: unknown } | undefined;
-  /** keys seen by the list that is under way; undefined between lists */
+  /** keys seen by the current list; undefined between lists */
   #listed: Set<string> | undefined;
 
   get(namespace: string | undefined, name: string): T | undefined {
@@ -36,12 +36,12 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     return this.#objects.get(key);
   }
 
-  /** A snapshot: it stays as it is while the caller works on it. */
+  /** A snapshot: it does not change while the caller uses it. */
   list(): readonly T[] {
     return [...this.#objects.values()];
   }
 
-  /** What exists (`init`, then `initDone`), then every change after the call. Ends when `signal` aborts. */
+  /** Yields the existing objects (`init`, then `initDone`), then every later change. Ends when `signal` aborts. */
   changes(signal: AbortSignal, options: ChangesOptions = {}): AsyncIterableIterator<WatchItem<T>> {
     const reader: Reader<WatchItem<T>> = new Reader(READER_CAPACITY + this.#objects.size, signal, () => {
       this.#readers.delete(reader);
@@ -55,7 +55,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     return reader;
   }
 
-  /** Waits for the first list. @throws the signal's reason, or why the list failed */
+  /** Waits for the first list. @throws the signal's reason, or the error of the list */
   async synced(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!this.#isSynced && this.#failure === undefined) await this.#firstList(signal);
@@ -77,7 +77,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** Feeds the cache until `signal` aborts. @throws what `client.reflect` throws, after all readers got it too */
+  /** Feeds the cache until `signal` aborts. @throws the error of `client.reflect`, after all readers got it */
   async run(client: LocalClient, resource: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const item of client.reflect<T>(resource, signal)) this.#take(item);
@@ -122,7 +122,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     if (previous !== undefined && previous.metadata.resourceVersion === object.metadata.resourceVersion) return;
-    // The same name with another uid: the old object's deletion was missed, and owners and queues must hear of it.
+    // The same name with another uid: the watch missed a deletion. Owners and queues need that event.
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.#remove(key, previous);
     this.#objects.set(key, object);
     const known = previous?.metadata.uid === object.metadata.uid ? previous : undefined;
@@ -153,7 +153,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
   }
 }
 
-/** The shared reflectors of one control plane, each started when the first controller asks for it. */
+/** The shared reflectors of one control plane. Each starts when the first controller needs it. */
 export class SharedReflectors {
   readonly #client: LocalClient;
   readonly #stop = new AbortController();
@@ -165,16 +165,16 @@ export class SharedReflectors {
     manyListeners(this.#stop.signal);
   }
 
-  /** @param resource `pods`, `leases.coordination.k8s.io`. A reflector that broke is replaced by a fresh one. */
+  /** @param resource `pods`, `leases.coordination.k8s.io`. A broken reflector is replaced by a new one. */
   of<T extends KubeObject = KubeObject>(resource: string): SharedReflector<T> {
     const known = this.#byResource.get(resource);
-    // One resource always has one shape; the map cannot say which.
+    // All objects of one resource have one type, which the map's type cannot express.
     if (known !== undefined) return known as unknown as SharedReflector<T>;
     const reflector = new SharedReflector<T>();
     this.#byResource.set(resource, reflector as unknown as SharedReflector);
     const running: Promise<void> = reflector
       .run(this.#client, resource, this.#stop.signal)
-      // The readers have the error already: each reports it and asks for a reflector anew.
+      // The readers already have the error: each reports it and requests a new reflector.
       .catch(() => undefined)
       .finally(() => {
         this.#byResource.delete(resource);
@@ -190,7 +190,7 @@ export class SharedReflectors {
   }
 }
 
-/** A client whose plain `reflect(resource)` reads the shared reflector instead of watching on its own. */
+/** A client whose plain `reflect(resource)` reads the shared reflector instead of starting another watch. */
 export function sharingReflectors(client: LocalClient, reflectors: SharedReflectors): LocalClient {
   return {
     user: client.user,

@@ -6,7 +6,7 @@ import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 const TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl";
 
-/** Sizes overlap so that a cluster at the border does not flap. Mirrors ttlBoundaries. */
+/** Sizes overlap, so that a cluster at a boundary does not flap. Mirrors ttlBoundaries. */
 const BOUNDARIES = [
   { sizeMin: 0, sizeMax: 100, ttlSeconds: 0 },
   { sizeMin: 90, sizeMax: 500, ttlSeconds: 15 },
@@ -15,7 +15,7 @@ const BOUNDARIES = [
   { sizeMin: 1800, sizeMax: Number.POSITIVE_INFINITY, ttlSeconds: 300 },
 ] as const;
 
-/** The row to use for a cluster of this size, coming from another row. Pure. */
+/** The row for a cluster of this size, given its current row. Pure. */
 export function boundaryStep(step: number, nodeCount: number): number {
   let next = step;
   while (nodeCount > (BOUNDARIES[next]?.sizeMax ?? Number.POSITIVE_INFINITY)) next++;
@@ -24,8 +24,8 @@ export function boundaryStep(step: number, nodeCount: number): number {
 }
 
 /**
- * Tells kubelets, by an annotation on their node, how long they may cache secrets and config maps: the larger the
- * cluster, the longer. Mirrors pkg/controller/ttl/ttl_controller.go.
+ * Sets an annotation on nodes: how long kubelets can cache secrets and config maps. The larger the cluster, the longer.
+ * Mirrors pkg/controller/ttl/ttl_controller.go.
  */
 export class TtlController implements Controller {
   readonly name = "ttl";

@@ -13,11 +13,11 @@ const KUBECONFIG = "kubeconfig";
 const SIGNATURE_PREFIX = "jws-kubeconfig-";
 
 /**
- * Keeps `cluster-info` in kube-public signed with every token that is meant for it: the way for a joining node to trust
- * the server's address and CA before it has a certificate to check anything with.
+ * Keeps `cluster-info` in kube-public signed with every token that allows it. With that signature a joining node trusts
+ * the server's address and CA before it has a certificate to verify.
  *
  * Mirrors pkg/controller/bootstrap/bootstrapsigner.go.
- * Differs: also makes the config map, as `kubeadm init` does upstream
+ * Differs: also creates the config map, as `kubeadm init` does upstream
  * (cmd/kubeadm/app/phases/bootstraptoken/clusterinfo/clusterinfo.go, CreateBootstrapConfigMapIfNotExists).
  */
 export class BootstrapSigner implements Controller {
@@ -95,7 +95,7 @@ export class BootstrapSigner implements Controller {
   }
 }
 
-/** The config map's data with one signature for each token, and none of others. Pure. */
+/** The config map's data with one signature for each of the given tokens, and no other signatures. Pure. */
 function withSignatures(
   data: Readonly<Record<string, string>>,
   tokens: readonly { readonly tokenId: string; readonly tokenSecret: string }[],
@@ -115,7 +115,7 @@ function sameData(a: Readonly<Record<string, string>>, b: Readonly<Record<string
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
-/** A kubeconfig with a cluster and nothing else, as kubeadm writes it. */
+/** A kubeconfig that contains only a cluster, as kubeadm writes it. */
 function clusterInfoKubeconfig(serverUrl: string, caPem: string): string {
   const lines = [
     "apiVersion: v1",

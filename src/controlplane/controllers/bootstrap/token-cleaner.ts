@@ -9,7 +9,7 @@ import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared
 import { isBootstrapToken } from "./tokens.js";
 
 /**
- * Deletes bootstrap tokens when they expire, at once and not by polling.
+ * Deletes each bootstrap token at its expiration, without polling.
  * Mirrors pkg/controller/bootstrap/tokencleaner.go.
  */
 export class TokenCleaner implements Controller {
@@ -59,7 +59,7 @@ export class TokenCleaner implements Controller {
     await client
       .delete("secrets", namespace, nameOf(secret), uid === undefined ? {} : { preconditions: { uid } })
       .catch((error: unknown) => {
-        // Another secret has the name now: the one that expired is gone.
+        // A new secret has this name now: the expired one is gone.
         if ((error as { code?: unknown }).code !== 409) throw error;
       });
   }

@@ -11,14 +11,14 @@ export function isBootstrapToken(secret: SecretObject): boolean {
   return secret.type === TOKEN_SECRET_TYPE && secret.metadata.namespace === TOKEN_NAMESPACE;
 }
 
-/** Has the token expired? A time that is not RFC 3339 counts as expired. */
+/** Reports whether the token has expired. A time that is not RFC 3339 counts as expired. */
 function hasExpired(secret: SecretObject, nowMs: number): boolean {
   const endMs = expirationMs(secret);
   return endMs !== undefined && !(endMs > nowMs);
 }
 
 /**
- * The token, if it may sign cluster-info: well-formed, not expired, and made for that use.
+ * Returns the token if it can sign cluster-info: it is well-formed, not expired, and has the usage for signing.
  * Mirrors validateSecretForSigning in pkg/controller/bootstrap/util.go. Pure.
  */
 export function signingToken(

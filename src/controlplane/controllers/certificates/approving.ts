@@ -12,7 +12,7 @@ import { withCondition } from "./conditions.js";
 
 const UPSTREAM = { file: "pkg/controller/certificates/approver/sarapprove.go", func: "handle" };
 
-/** A kind of request that may be approved without a person, and the right that its requester needs for that. */
+/** A kind of request that is approved automatically if its requester has a certain right. */
 interface Recognizer {
   /** the subresource on which the requester must have the verb `create` */
   readonly subresource: "selfnodeclient" | "nodeclient";
@@ -20,7 +20,7 @@ interface Recognizer {
   readonly successMessage: string;
 }
 
-/** In upstream's order: a renewal is recognized as such before it counts as any node's request. */
+/** In upstream's order: a renewal also matches the second recognizer. */
 const RECOGNIZERS: readonly Recognizer[] = [
   {
     subresource: "selfnodeclient",
@@ -35,10 +35,10 @@ const RECOGNIZERS: readonly Recognizer[] = [
 ];
 
 /**
- * Approves the client certificates of kubelets, when the requester has the right to that.
+ * Approves the client certificates of kubelets whose requester has the right to them.
  *
  * Mirrors pkg/controller/certificates/approver/sarapprove.go.
- * Differs: asks the authorizer itself instead of sending a SubjectAccessReview through the API server.
+ * Differs: calls the authorizer directly instead of sending a SubjectAccessReview through the API server.
  */
 export function createCsrApprovingController(deps: ControllerDeps): Controller {
   return {
@@ -81,17 +81,17 @@ async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, att
   }
   const rights = tried.map((subresource) => `${CSR_RESOURCE}/${subresource}`).join(" nor ");
   if (attempt === 1) {
-    report(deps, csr, "leave it to a person", `${csr.spec.username} may not create ${rights}; asked again later`);
+    report(deps, csr, "leave it to a person", `${csr.spec.username} may not create ${rights}; checked again later`);
   }
   throw new IgnorableError(
     `recognized csr ${JSON.stringify(name)} as [${tried.join(" ")}] but subject access review was not approved`,
   );
 }
 
-/** Why nobody but a person can approve it; undefined for a well-made kubelet client request. */
+/** Why only a person can approve it; undefined for a valid kubelet client request. */
 function notAKubeletClient(csr: CertificateSigningRequest, request: CertificateRequest): string | undefined {
   if (csr.spec.signerName !== KUBE_APISERVER_CLIENT_KUBELET) {
-    return `only ${KUBE_APISERVER_CLIENT_KUBELET} is approved automatically, this is for ${csr.spec.signerName}`;
+    return `only ${KUBE_APISERVER_CLIENT_KUBELET} is approved automatically; this request is for ${csr.spec.signerName}`;
   }
   const signer = findSigner(csr.spec.signerName);
   if (signer === undefined) return `no rules are known for ${csr.spec.signerName}`;

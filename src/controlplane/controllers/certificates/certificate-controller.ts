@@ -4,34 +4,34 @@ import { messageOf } from "../../../util/errors.js";
 import type { ControllerDeps } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 
-/** How the controllers' clients name the resource. */
+/** The resource's name for the controllers' clients. */
 export const CSR_RESOURCE = "certificatesigningrequests.certificates.k8s.io";
 
 /**
- * Looks at one request and does what is to do. A request that needs nothing is left alone.
+ * Processes one request. Does nothing if the request needs nothing.
  *
- * @param attempt 1, and one more after each failure in a row
- * @throws what is worth another try; `IgnorableError` when nothing went wrong but the answer may change with time
+ * @param attempt 1, plus one for each failure in a row
+ * @throws an error to retry the request; `IgnorableError` if nothing failed but the result can change later
  */
 export type CertificateHandler = (csr: CertificateSigningRequest, attempt: number) => Promise<void>;
 
-/** Tried again like a failure, but not reported as one. Mirrors ignorableError in certificate_controller.go. */
+/** Retried like a failure, but not reported as one. Mirrors ignorableError in certificate_controller.go. */
 export class IgnorableError extends Error {
   override readonly name = "IgnorableError";
 }
 
-/** These controllers' own limits: 200 ms, doubling, up to 1000 s. */
+/** The retry limits of these controllers: 200 ms, doubling, up to 1000 s. */
 const RETRY_BASE_MS = 200;
 const RETRY_MAX_MS = 1_000_000;
 
 type CertificateDeps = Pick<ControllerDeps, "client" | "clock" | "trace">;
 
 /**
- * Shows every request to `handle`: when it appears, after each change, and again later after a failure.
+ * Calls `handle` for every request: when it appears, after each change, and again after a failure.
  * Ends when `signal` aborts.
  *
  * Mirrors pkg/controller/certificates/certificate_controller.go (NewCertificateController, processNextWorkItem).
- * Differs: one worker, so that two runs make the same trace; no limit of 10 per second over all requests.
+ * Differs: one worker, so that every run makes the same trace; no limit of 10 per second over all requests.
  */
 export async function runCertificateController(
   deps: CertificateDeps,
@@ -76,7 +76,7 @@ export async function runCertificateController(
 }
 
 function report(deps: CertificateDeps, controllerName: string, name: string, error: unknown): void {
-  // Somebody else was faster: the newer version of the request is on its way here.
+  // After a conflict, the watch delivers the newer version of the request.
   const isConflict = (error as { code?: unknown }).code === 409;
   deps.trace.emit(
     { kind: "error", message: `${controllerName}: CSR ${name}: ${messageOf(error)}`, hint: "it is tried again" },

@@ -8,7 +8,7 @@ import { CSR_RESOURCE } from "./certificate-controller.js";
 const UPSTREAM = { file: "pkg/controller/certificates/cleaner/cleaner.go", func: "handle" };
 
 /**
- * Deletes requests that nobody needs any more, once per polling interval.
+ * Deletes obsolete requests, once per polling interval.
  *
  * Mirrors pkg/controller/certificates/cleaner/cleaner.go.
  */
@@ -46,7 +46,7 @@ interface Verdict {
   readonly fact?: FactName;
 }
 
-/** Why a request goes; undefined while it stays. Upstream's checks in upstream's order. */
+/** Why a request is deleted; undefined if it stays. Upstream's checks in upstream's order. */
 function cleanupReason(csr: CertificateSigningRequest, nowMs: number, kubeVersion: string): Verdict | undefined {
   const isOlder = (
     time: string | null | undefined,
@@ -61,7 +61,7 @@ function cleanupReason(csr: CertificateSigningRequest, nowMs: number, kubeVersio
   if (since("Denied", "csrDeniedExpiration")) return { why: "it was denied long ago", fact: "csrDeniedExpiration" };
   if (since("Failed", "csrDeniedExpiration")) return { why: "it failed long ago", fact: "csrDeniedExpiration" };
   if (conditions.length === 0 && isOlder(csr.metadata.creationTimestamp, "csrPendingExpiration")) {
-    return { why: "nobody has decided about it for too long", fact: "csrPendingExpiration" };
+    return { why: "it has been pending for too long", fact: "csrPendingExpiration" };
   }
   if (isIssued(csr) && conditions.some((one) => one.type === "Approved") && isExpired(csr, nowMs)) {
     return { why: "its certificate has expired" };
@@ -73,6 +73,6 @@ function isExpired(csr: CertificateSigningRequest, nowMs: number): boolean {
   try {
     return nowMs > parseCertificatePem(base64Text(csr.status?.certificate ?? "")).notAfterMs;
   } catch {
-    return false; // An outside signer's rubbish never expires: upstream leaves it alone, too.
+    return false; // Another signer may have stored something unreadable. It never expires: upstream ignores it, too.
   }
 }

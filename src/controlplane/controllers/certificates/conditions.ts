@@ -4,8 +4,8 @@ import type {
 } from "../../../apimachinery/api/certificates.js";
 
 /**
- * The request with one more condition, unless it has one of this type already (somebody was faster).
- * Times are left to the API server, which stamps them when it stores the change.
+ * Adds a condition to the request, unless it already has one of this type.
+ * The API server sets the times when it stores the change.
  */
 export function withCondition(
   csr: CertificateSigningRequest,

@@ -4,11 +4,11 @@
  */
 
 const MINUTE_MS = 60_000;
-/** Certificates begin a little in the past, so that a node whose clock runs behind can use them at once. */
+/** Certificates begin a little in the past, so that a node whose clock is slow can use them at once. */
 export const BACKDATE_MS = 5 * MINUTE_MS;
-/** Shorter ones keep their full length from now on: five minutes would be a noticeable part of them. */
+/** Shorter certificates keep their full length from now on, because five minutes are a noticeable part of them. */
 const SHORT_MS = 8 * 60 * MINUTE_MS;
-/** No shorter one is made, whatever the request says: twice the backdating. */
+/** The shortest certificate, whatever the request asks for: twice the backdating. */
 const MIN_TTL_MS = 10 * MINUTE_MS;
 /** kube-controller-manager's --cluster-signing-duration. */
 export const DEFAULT_SIGNING_DURATION_MS = 365 * 24 * 60 * MINUTE_MS;
@@ -24,13 +24,13 @@ export function signingDuration(expirationSeconds: number | undefined, maxMs: nu
 export interface Validity {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** why it ends when it ends, for people */
+  /** the reason for the end, for messages */
   readonly because: string;
 }
 
 /**
- * @param caNotAfterMs nothing outlives the CA
- * @throws Error when the CA has expired, in upstream's words
+ * @param caNotAfterMs no certificate outlives the CA
+ * @throws Error with upstream's text when the CA has expired
  */
 export function validity(nowMs: number, ttlMs: number, caNotAfterMs: number): Validity {
   const isShort = ttlMs < SHORT_MS;

@@ -24,10 +24,10 @@ export interface SigningOptions {
 }
 
 /**
- * Signs what was approved for one of the three signers that the cluster's own CA serves.
+ * Signs approved requests for the three signers that use the cluster's own CA.
  *
  * Mirrors pkg/controller/certificates/signer/signer.go.
- * Differs: one controller for the three signers, which upstream runs side by side.
+ * Differs: one controller for the three signers; upstream runs one for each.
  */
 export function createCsrSigningController(deps: ControllerDeps, options: SigningOptions = {}): Controller {
   const { signingDurationMs = DEFAULT_SIGNING_DURATION_MS } = options;
@@ -49,7 +49,7 @@ async function sign(
 ): Promise<void> {
   if (!isApproved(csr) || csrCondition(csr, "Failed") !== undefined || csr.status?.certificate) return;
   const signer = findSigner(csr.spec.signerName);
-  if (signer === undefined) return; // Another signer's: somebody outside this control plane may serve it.
+  if (signer === undefined) return; // A request for another signer, which may run outside this control plane.
   const usages = csr.spec.usages ?? [];
   const request = parseCertificateRequestPem(base64Text(csr.spec.request));
   const outcomes = evaluateSigner(signer, { request, usages });

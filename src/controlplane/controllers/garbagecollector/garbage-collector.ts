@@ -13,7 +13,7 @@ import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, o
 const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
 
 /**
- * Deletes what lost its owners: the lease and the mirror pods of a deleted node. Also does the work behind foreground and
+ * Deletes objects whose owners are gone: the lease and the mirror pods of a deleted node. Also completes foreground and
  * orphan deletions, which the API server only marks with finalizers.
  *
  * Mirrors pkg/controller/garbagecollector/garbagecollector.go and graph_builder.go.
@@ -36,7 +36,7 @@ export class GarbageCollector implements Controller {
 interface ClassifiedOwners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /** owners that wait for this object to go first */
+  /** owners that wait until this object is gone */
   readonly waiting: readonly OwnerReference[];
 }
 
@@ -51,7 +51,7 @@ class CollectorRun {
   constructor(deps: SharedDeps, recorder: EventRecorder) {
     this.#deps = deps;
     this.#recorder = recorder;
-    // Events come and go by the thousand and own nothing. Mirrors DefaultIgnoredResources.
+    // Events are numerous and own nothing. Mirrors DefaultIgnoredResources.
     this.#rows = deletableResources(deps.definitions).filter(({ resource }) => resource !== "events");
     this.#toDelete = new WorkQueue(deps.clock);
     this.#toOrphan = new WorkQueue(deps.clock);
@@ -98,7 +98,7 @@ class CollectorRun {
     }
     const isNews = before === undefined || JSON.stringify(ownersOf(before)) !== JSON.stringify(ownersOf(node));
     if (isNews && ownersOf(node).length > 0) this.#toDelete.add(uid);
-    // An owner that waits for its blocking dependents looks again when one of them lets go of it.
+    // Check an owner that waits for its blocking dependents again when one of them drops its reference.
     if (isNews && before !== undefined) for (const owner of ownersOf(before)) this.#wakeWaitingOwner(owner.uid);
   }
 
@@ -159,7 +159,7 @@ class CollectorRun {
     return { solid, dangling, waiting };
   }
 
-  /** Mirrors isDangling. `unknown`: the reference cannot be resolved, and nothing is deleted because of it. */
+  /** Mirrors isDangling. `unknown`: the reference cannot be resolved, so nothing is deleted. */
   async #findOwner(node: GraphNode, owner: OwnerReference): Promise<GraphNode | "absent" | "unknown"> {
     const known = this.#graph.get(owner.uid);
     const namespace = node.object.metadata.namespace;
@@ -194,7 +194,7 @@ class CollectorRun {
     this.#recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message);
   }
 
-  /** Lets an owner go once no dependent blocks it. Mirrors processDeletingDependentsItem. */
+  /** Deletes an owner once no dependent blocks it. Mirrors processDeletingDependentsItem. */
   async #processDeletingDependents(uid: string, node: GraphNode): Promise<void> {
     const blocking = this.#graph
       .dependentsOf(uid)
@@ -208,7 +208,7 @@ class CollectorRun {
     for (const dependent of blocking) if (!isDeletingDependents(dependent)) this.#queue(dependent);
   }
 
-  /** Mirrors attemptToOrphan: the dependents forget their owner, and the owner may go. */
+  /** Mirrors attemptToOrphan: removes the owner references of the dependents, then the owner's finalizer. */
   async #attemptToOrphan(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined || !isTerminating(node.object)) return;
@@ -261,7 +261,7 @@ class CollectorRun {
   }
 }
 
-/** What its own finalizers ask for; Background otherwise. */
+/** The policy that the object's own finalizers request; otherwise Background. */
 function policyOf({ metadata }: KubeObject): string {
   const finalizers = metadata.finalizers ?? [];
   if (finalizers.includes(ORPHAN)) return "Orphan";

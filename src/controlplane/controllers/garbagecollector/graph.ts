@@ -11,7 +11,7 @@ export interface GraphNode {
   readonly object: KubeObject;
 }
 
-/** Waits, with a deletionTimestamp, until its dependents are gone. */
+/** Reports whether it has a deletionTimestamp and waits for its dependents to go. */
 export function isDeletingDependents({ object }: GraphNode): boolean {
   return isTerminating(object) && (object.metadata.finalizers ?? []).includes(FOREGROUND);
 }
@@ -21,12 +21,12 @@ export function ownersOf({ object }: GraphNode): readonly OwnerReference[] {
 }
 
 /**
- * Who owns whom, by uid. Mirrors pkg/controller/garbagecollector/graph.go (uidToNode, dependents).
- * Differs: no virtual nodes. An owner that is not in the graph is looked up when its dependent is judged.
+ * The ownership graph, by uid. Mirrors pkg/controller/garbagecollector/graph.go (uidToNode, dependents).
+ * Differs: no virtual nodes. An owner that is not in the graph is looked up when its dependent is checked.
  */
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>();
-  /** owner's uid -> uids of what names it as an owner */
+  /** owner's uid -> uids of its dependents */
   readonly #dependents = new Map<string, Set<string>>();
 
   get(uid: string): GraphNode | undefined {

@@ -10,9 +10,9 @@ export interface NamespaceCondition {
 
 /** What one attempt to empty a namespace found. */
 export interface DeletionFindings {
-  /** `pods.` -> how many are left */
+  /** `pods.` -> number of objects left */
   readonly remaining: ReadonlyMap<string, number>;
-  /** finalizer -> how many objects carry it */
+  /** finalizer -> number of objects with it */
   readonly finalizers: ReadonlyMap<string, number>;
   readonly errors: readonly string[];
 }
@@ -21,7 +21,7 @@ interface ConditionTexts {
   readonly type: string;
   readonly okReason: string;
   readonly okMessage: string;
-  /** undefined: all is well */
+  /** undefined: no error */
   readonly trouble: (found: DeletionFindings) => { readonly reason: string; readonly message: string } | undefined;
 }
 
@@ -85,7 +85,7 @@ function listed(counts: ReadonlyMap<string, number>, text: (name: string, count:
 }
 
 /**
- * The namespace's conditions after an attempt; the same array when nothing changed.
+ * The namespace's conditions after an attempt; the same array if nothing changed.
  * Mirrors updateConditions. Pure.
  */
 export function updateConditions(

@@ -24,13 +24,13 @@ interface Leftovers {
   readonly remaining: Map<string, number>;
   readonly finalizers: Map<string, number>;
   readonly errors: string[];
-  /** seconds until it is worth another look */
+  /** seconds until the next attempt */
   estimateSeconds: number;
 }
 
 /**
- * Empties namespaces that are being deleted, tells in their conditions what holds them up, and lets them go.
- * Mirrors pkg/controller/namespace (namespace_controller.go, deletion/namespaced_resources_deleter.go).
+ * Empties namespaces that are being deleted, reports in their conditions what blocks them, and removes their finalizer
+ * at the end. Mirrors pkg/controller/namespace (namespace_controller.go, deletion/namespaced_resources_deleter.go).
  */
 export class NamespaceController implements Controller {
   readonly name = "namespace";
@@ -48,7 +48,7 @@ export class NamespaceController implements Controller {
     const watch = async (stop: AbortSignal) => {
       for await (const item of namespaces.changes(stop)) {
         if (item.type === "initDone" || item.type === "deleted" || !isTerminating(item.object)) continue;
-        // Other API servers may still admit new objects into it for a moment.
+        // Other API servers can still admit new objects for a moment.
         queue.addAfter(nameOf(item.object), delayMs);
       }
     };
@@ -126,7 +126,7 @@ export class NamespaceController implements Controller {
     }
   }
 
-  /** How long its pods may take at most, in seconds; 0 once that time is over. Mirrors estimateGracefulTermination. */
+  /** The longest grace period left to its pods, in seconds; or 0. Mirrors estimateGracefulTermination. */
   #podsEstimate(pods: readonly PodObject[], namespace: NamespaceObject): number {
     let estimate = 0;
     for (const { status, spec } of pods) {
@@ -152,7 +152,7 @@ export class NamespaceController implements Controller {
     );
   }
 
-  /** Takes the finalizer off; the API server lets the namespace go with its last one. */
+  /** Removes the finalizer; the API server deletes the namespace with its last one. */
   async #finalize(name: string): Promise<void> {
     const { client, trace } = this.#deps;
     const upstream = { file: FILE, func: "finalizeNamespace" };

@@ -4,7 +4,7 @@ import type { HealthVerdict } from "./health.js";
 
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 
-/** Tells what the controller sees of a node's heartbeats, and by which constants it judges them. */
+/** Reports what the controller observes of a node's heartbeats, and the constants of its decisions. */
 export class HealthReport {
   constructor(readonly deps: Pick<SharedDeps, "trace" | "kubeVersion">) {}
 
@@ -32,7 +32,7 @@ export class HealthReport {
     this.change(name, verdict.observedReady.status, "Unknown");
   }
 
-  /** Ready is another one than before. */
+  /** Reports a change of Ready. */
   change(name: string, from: string | undefined, to: string | undefined): void {
     if (from === undefined || to === undefined || from === to) return;
     this.deps.trace.emit(
@@ -48,7 +48,7 @@ export class HealthReport {
     );
   }
 
-  /** A node that misses a renewal is mentioned in each pass, so that a learner can watch the grace period run. */
+  /** Reports a late heartbeat in each pass, so that a learner can watch the grace period run. */
   silence(name: string, { silentMs, graceMs, currentReady }: HealthVerdict): void {
     const { kubeVersion, trace } = this.deps;
     const isOverdue = silentMs > factFor("leaseRenewInterval", kubeVersion) * 1.5;

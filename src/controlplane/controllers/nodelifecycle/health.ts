@@ -1,44 +1,44 @@
 import { rfc3339 } from "../../../apimachinery/time.js";
 import { type NodeCondition, type NodeObject, nodeCondition } from "../support/objects.js";
 
-/** What the controller remembers of a node between two passes. Mirrors nodeHealthData. */
+/** The controller's memory of a node between two passes. Mirrors nodeHealthData. */
 export interface NodeHealth {
-  /** when the controller last noticed a heartbeat, Unix ms on its own clock: a node's clock is not trusted */
+  /** when the controller last noticed a heartbeat, Unix ms on its own clock, not the node's */
   readonly probeMs: number;
-  /** the Ready condition as last seen */
+  /** the Ready condition in the last pass */
   readonly ready: NodeCondition | undefined;
-  /** the lease's renewTime as last seen */
+  /** the lease's renewTime in the last pass */
   readonly renewTime: string | undefined;
 }
 
 export interface HealthPeriods {
-  /** for a node that reported a status once, ms */
+  /** for a node that has reported a status, in ms */
   readonly monitorGraceMs: number;
-  /** for a node that never did, ms */
+  /** for a node that has never reported a status, in ms */
   readonly startupGraceMs: number;
 }
 
 export interface HealthVerdict {
   readonly health: NodeHealth;
-  /** Ready as it was when the pass began; a node that never reported counts as Unknown since its creation */
+  /** Ready at the start of the pass; Unknown since the creation for a node that has never reported */
   readonly observedReady: NodeCondition;
-  /** Ready as it is after the pass; undefined while a new node has not reported and still may */
+  /** Ready after the pass; undefined while a new node is within its startup grace period */
   readonly currentReady: NodeCondition | undefined;
   readonly silentMs: number;
   readonly graceMs: number;
-  /** The conditions to write because the grace period is over; undefined: nothing to write. */
+  /** The conditions to write after the grace period; undefined: nothing to write. */
   readonly conditions: readonly NodeCondition[] | undefined;
 }
 
-/** What a kubelet reports; NetworkUnavailable is not its own. Mirrors nodeConditionTypes in tryUpdateNodeHealth. */
+/** What a kubelet reports; it does not set NetworkUnavailable. Mirrors nodeConditionTypes in tryUpdateNodeHealth. */
 const KUBELET_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"] as const;
 
 /**
- * Judges one node: has a status or a lease come since the last pass, and if not, is its grace period over? Pure.
+ * Checks if a node's status or lease changed since the last pass, and if not, if its grace period is over. Pure.
  *
  * Mirrors tryUpdateNodeHealth in pkg/controller/nodelifecycle/node_lifecycle_controller.go.
- * Differs: over means `>=` instead of `>`. Upstream's passes are always a little late, so that the pass at exactly 40 s
- * comes after them; a clock of whole milliseconds would push the decision to the next pass.
+ * Differs: compares with `>=` instead of `>`. Upstream's passes always start a little late, so the pass at 40 s is
+ * already past the limit; with whole milliseconds `>` would delay the decision to the next pass.
  */
 export function judgeNodeHealth(
   node: NodeObject,
@@ -56,7 +56,7 @@ export function judgeNodeHealth(
   if (silentMs < graceMs) return { ...verdict, health, currentReady: reported, conditions: undefined };
   const conditions = unknownConditions(node, nowMs);
   const currentReady = conditions.find(({ type }) => type === "Ready");
-  // Only a change of Ready is written (upstream compares that one condition).
+  // Only a change of Ready is written; upstream compares only that condition.
   const isChanged = !sameCondition(currentReady, observedReady);
   return {
     ...verdict,
@@ -73,7 +73,7 @@ function neverReported(node: NodeObject): NodeCondition {
   return { type: "Ready", status: "Unknown", ...times };
 }
 
-/** What to remember, with `probeMs` moved to now when the status or the lease changed. */
+/** The new memory; `probeMs` becomes now if the status or the lease changed. */
 function heartbeat(
   node: NodeObject,
   reported: NodeCondition | undefined,
@@ -85,7 +85,7 @@ function heartbeat(
   const isStatusNews =
     (known.ready === undefined) !== (reported === undefined) ||
     (reported !== undefined && known.ready?.lastHeartbeatTime !== reported.lastHeartbeatTime);
-  // MicroTimes have a fixed width, so their order is the order of their texts.
+  // MicroTimes have a fixed width, so they sort as text.
   const isLeaseNews = renewTime !== undefined && (known.renewTime === undefined || known.renewTime < renewTime);
   return {
     probeMs: isStatusNews || isLeaseNews ? nowMs : known.probeMs,
@@ -100,7 +100,7 @@ function firstSight(node: NodeObject, reported: NodeCondition | undefined, nowMs
   return { probeMs, ready: reported, renewTime: undefined };
 }
 
-/** All of the kubelet's conditions as Unknown; what it never reported is added. */
+/** All of the kubelet's conditions as Unknown, including those that it never reported. */
 function unknownConditions(node: NodeObject, nowMs: number): NodeCondition[] {
   const conditions = [...(node.status?.conditions ?? [])];
   const now = rfc3339(nowMs);

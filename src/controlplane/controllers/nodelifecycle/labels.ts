@@ -1,13 +1,13 @@
 import { type NodeObject, nameOf } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 
-/** The stable label decides, the beta one follows and is made when it is missing. Mirrors labelReconcileInfo. */
+/** The stable label decides; the beta label is set to its value. Mirrors labelReconcileInfo. */
 const FOLLOWERS = [
   { primary: "kubernetes.io/os", secondary: "beta.kubernetes.io/os" },
   { primary: "kubernetes.io/arch", secondary: "beta.kubernetes.io/arch" },
 ] as const;
 
-/** The labels to set; empty when all is well. Pure. */
+/** The labels to set; empty if nothing needs a change. Pure. */
 function labelsToUpdate(node: NodeObject): Readonly<Record<string, string>> {
   const labels = node.metadata.labels ?? {};
   const update: Record<string, string> = {};

@@ -9,15 +9,15 @@ import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } f
 import { type EvictionRates, evictionRate, type ZoneState, zoneKey, zoneState, zoneText } from "./zones.js";
 
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
-/** A node that cannot be tainted yet is tried again after this. */
+/** The delay before a node that could not be tainted is tried again. */
 const RETRY_MS = 50;
 
 /**
- * Puts the NoExecute taints on nodes, which evict pods: not at once like NoSchedule, but through one rate-limited queue
- * for each zone, and not at all while every node of the cluster is gone (then the fault is more likely here than there).
+ * Adds the NoExecute taints that evict pods. Unlike NoSchedule taints they pass through one rate-limited queue per
+ * zone, and stop while every node is unreachable, because then the fault is more likely on this side.
  *
  * Mirrors the evictor part of node_lifecycle_controller.go (doNoExecuteTaintingPass, handleDisruption).
- * Differs: upstream looks at its queues every 100 ms; here a timer is set only for a tick at which something can happen.
+ * Differs: upstream checks its queues every 100 ms; here a timer is set only for a tick at which something can happen.
  */
 export class NoExecuteTainter {
   readonly #deps: SharedDeps;
@@ -42,7 +42,7 @@ export class NoExecuteTainter {
     const { clock, kubeVersion } = this.#deps;
     const startMs = clock.now();
     const periodMs = factFor("nodeEvictionPeriod", kubeVersion);
-    /** The last tick at or before a moment: ticks are at start + n * 100 ms. */
+    /** The last tick at or before a time: ticks are at start + n * 100 ms. */
     const tickBefore = (ms: number) => startMs + Math.floor((ms - startMs) / periodMs) * periodMs;
     for (;;) {
       const dueMs = this.#nextMs();
@@ -82,7 +82,7 @@ export class NoExecuteTainter {
     }
   }
 
-  /** @returns false when the node must be tried again */
+  /** @returns false if the node must be tried again */
   async #taint(name: string): Promise<boolean> {
     const node = this.#nodes.byKey(name);
     if (node === undefined) return true;
@@ -99,7 +99,7 @@ export class NoExecuteTainter {
     );
   }
 
-  /** Replaces one NoExecute taint by the other. @returns false when the write failed */
+  /** Replaces one NoExecute taint with the other. @returns false if the write failed */
   async #swap(node: NodeObject, addKey: string, removeKey: string, why: string, func: string): Promise<boolean> {
     const { client, clock, kubeVersion, trace } = this.#deps;
     const add = noExecute(addKey);
@@ -120,7 +120,7 @@ export class NoExecuteTainter {
     );
   }
 
-  /** Swaps the taint at once on a node that has the opposite one, queues any other. Mirrors processTaintBaseEviction. */
+  /** Swaps the taint on a node with the opposite one, queues other nodes. Mirrors processTaintBaseEviction. */
   async swapOrQueue(node: NodeObject, key: string, oppositeKey: string): Promise<void> {
     if (hasTaint(node.spec?.taints, noExecute(oppositeKey))) {
       await this.#swap(node, key, oppositeKey, "the node has the opposite taint", "processTaintBaseEviction");
@@ -128,7 +128,7 @@ export class NoExecuteTainter {
     }
     const queue = this.#queues.get(zoneKey(node));
     if (queue === undefined) return;
-    // A node without the taint queues anew in every pass, also one that somebody took the taint from.
+    // Every pass queues a node without the taint again, even if another client removed the taint.
     if (!hasTaint(node.spec?.taints, noExecute(key))) queue.remove(nameOf(node));
     if (queue.add(nameOf(node), this.#deps.clock.now())) this.#waker.wake();
   }
@@ -160,10 +160,10 @@ export class NoExecuteTainter {
   }
 
   /**
-   * Adapts the rate of evictions to how each zone is doing; stops them while all zones are down.
+   * Adapts the eviction rate to the state of each zone; stops evictions while all zones are down.
    * Mirrors handleDisruption.
    *
-   * @returns true when the cluster comes back from a disruption of everything: all grace periods begin anew
+   * @returns true if the cluster leaves a full disruption: all grace periods start again
    */
   async handleDisruption(
     byZone: ReadonlyMap<string, readonly (NodeCondition | undefined)[]>,
@@ -197,7 +197,7 @@ export class NoExecuteTainter {
       {
         kind: "decision",
         what: "stop all evictions: no node gets a NoExecute taint",
-        why: "not one node of the cluster is Ready, so the fault is more likely on this side",
+        why: "no node of the cluster is Ready, so the fault is more likely on this side",
         upstream: { file: FILE, func: "handleDisruption" },
       },
       AS_CONTROLLER,

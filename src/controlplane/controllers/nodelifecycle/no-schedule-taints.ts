@@ -5,7 +5,7 @@ import { noScheduleChange, taintText, withTaints } from "./taints.js";
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 
 /**
- * Gives a node the NoSchedule taints that its conditions ask for, at once, and takes back those that they do not.
+ * Adds the NoSchedule taints that match a node's conditions at once, and removes the others.
  *
  * Mirrors pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass).
  */

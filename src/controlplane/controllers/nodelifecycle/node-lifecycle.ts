@@ -17,15 +17,15 @@ import { markPodsNotReady } from "./pods-not-ready.js";
 import { TAINT_NOT_READY, TAINT_UNREACHABLE } from "./taints.js";
 import { zoneKey } from "./zones.js";
 
-/** Excludes a node from the count that tells a disrupted zone. */
+/** Excludes a node when the controller checks a zone for a disruption. */
 const EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption";
 
 /**
- * Watches the heartbeats of nodes: sets their conditions to Unknown after the grace period, taints them, marks their
- * pods not ready, and takes all that back when the node returns.
+ * Watches the heartbeats of nodes. After the grace period it sets a node's conditions to Unknown, taints it and marks
+ * its pods not ready; it undoes all that when the node returns.
  *
- * Mirrors pkg/controller/nodelifecycle/node_lifecycle_controller.go (monitorNodeHealth and the workers beside it).
- * Differs: nodes are looked at one after another, so that two runs print the same trace.
+ * Mirrors pkg/controller/nodelifecycle/node_lifecycle_controller.go (monitorNodeHealth and its workers). Differs:
+ * checks the nodes one after another, so that every run prints the same trace.
  */
 export class NodeLifecycleController implements Controller {
   readonly name = "nodelifecycle";
@@ -42,7 +42,7 @@ export class NodeLifecycleController implements Controller {
   }
 }
 
-/** What one start of the controller knows; a restart begins with a new one. */
+/** The state of one run of the controller; a restart creates a new one. */
 class LifecycleRun {
   readonly #deps: SharedDeps;
   readonly #recorder: EventRecorder;
@@ -55,7 +55,7 @@ class LifecycleRun {
   readonly #tainter: NoExecuteTainter;
   readonly #known = new Map<string, NodeObject>();
   readonly #health = new Map<string, NodeHealth>();
-  /** nodes whose pods could not all be marked */
+  /** nodes whose pods were not all marked */
   readonly #retry = new Set<string>();
 
   constructor(deps: SharedDeps, recorder: EventRecorder) {
@@ -98,7 +98,7 @@ class LifecycleRun {
     }
   }
 
-  /** Mirrors podUpdated: only a pod that got a (new) node matters. */
+  /** Mirrors podUpdated: only pods with a (new) node matter. */
   async #watchPods(signal: AbortSignal): Promise<void> {
     for await (const item of this.#pods.changes(signal)) {
       if (item.type === "initDone" || item.type === "deleted") continue;
@@ -117,7 +117,7 @@ class LifecycleRun {
     await reconcileLabels(this.#deps, node);
   }
 
-  /** Mirrors processPod: a pod that is bound to a node which is not ready is not ready either. */
+  /** Mirrors processPod: a pod on a node that is not ready is marked not ready, too. */
   async #processPod(key: string): Promise<void> {
     const pod = this.#pods.byKey(key);
     const nodeName = pod?.spec?.nodeName;
@@ -141,7 +141,7 @@ class LifecycleRun {
     if (isLeavingDisruption) this.#resetProbes();
   }
 
-  /** Mirrors updateNodeFunc. @returns undefined when the node is gone or could not be written: the next pass sees it again */
+  /** Mirrors updateNodeFunc. @returns undefined if the node is gone or the write failed: the next pass retries */
   async #monitorNode(node: NodeObject): Promise<HealthVerdict | undefined> {
     try {
       const verdict = await this.#updateNodeHealth(node);
@@ -154,7 +154,7 @@ class LifecycleRun {
     }
   }
 
-  /** Mirrors classifyNodes and what monitorNodeHealth does about its answer. */
+  /** Mirrors classifyNodes, and the events of monitorNodeHealth for added and deleted nodes. */
   async #classifyNodes(nodes: readonly NodeObject[]): Promise<void> {
     const present = new Set(nodes.map(nameOf));
     for (const node of nodes) {
@@ -178,7 +178,7 @@ class LifecycleRun {
     this.#recorder.event(nodeReference(node), "Normal", reason, `Node ${nameOf(node)} event: ${text}`);
   }
 
-  /** Mirrors tryUpdateNodeHealth. @returns undefined when the node is gone */
+  /** Mirrors tryUpdateNodeHealth. @returns undefined if the node is gone */
   async #updateNodeHealth(node: NodeObject): Promise<HealthVerdict | undefined> {
     const { client } = this.#deps;
     const name = nameOf(node);
@@ -194,7 +194,7 @@ class LifecycleRun {
       undefined,
       name,
       (current) => {
-        // The stored node may have reported since it was read: it is judged again.
+        // Checks the stored node again, because it may have changed since it was read.
         verdict = this.#judge(current);
         const { conditions } = verdict;
         return conditions === undefined ? current : { ...current, status: { ...current.status, conditions } };
@@ -217,7 +217,7 @@ class LifecycleRun {
     });
   }
 
-  /** What follows from a verdict: taints, the event, the pods. Mirrors the second half of monitorNodeHealth. */
+  /** Applies a verdict: taints, the event, the pods. Mirrors the second half of monitorNodeHealth. */
   async #act(node: NodeObject, { observedReady, currentReady }: HealthVerdict): Promise<void> {
     const name = nameOf(node);
     await this.#processTaintBaseEviction(node, observedReady.status);
@@ -243,7 +243,7 @@ class LifecycleRun {
     else await this.#tainter.swapOrQueue(node, TAINT_UNREACHABLE, TAINT_NOT_READY);
   }
 
-  /** After a disruption of everything, every node gets a new grace period. */
+  /** After a full disruption, every node gets a new grace period. */
   #resetProbes(): void {
     const probeMs = this.#deps.clock.now();
     for (const [name, health] of this.#health) this.#health.set(name, { ...health, probeMs });

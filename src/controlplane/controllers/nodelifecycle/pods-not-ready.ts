@@ -8,10 +8,10 @@ import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
 const UPSTREAM = { file: "pkg/controller/util/node/controller_utils.go", func: "MarkPodsNotReady" };
 
 /**
- * Sets Ready=False on the pods of a node, and records why. Their phase stays: nobody knows what their containers do.
- * Mirrors MarkPodsNotReady.
+ * Sets Ready=False on the pods of a node, and records why. Their phase stays, because the state of their containers is
+ * unknown. Mirrors MarkPodsNotReady.
  *
- * @returns false when one of them could not be written
+ * @returns false if a write failed
  */
 export async function markPodsNotReady(
   deps: Pick<SharedDeps, "client" | "clock" | "trace">,
@@ -33,7 +33,7 @@ export async function markPodsNotReady(
         {
           kind: "state",
           subject,
-          what: `Ready (node ${nodeName} is not)`,
+          what: `Ready (node ${nodeName} is not Ready)`,
           from: "True",
           to: "False",
           upstream: UPSTREAM,

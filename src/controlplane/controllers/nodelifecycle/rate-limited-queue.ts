@@ -2,7 +2,7 @@
 class TokenBucket {
   #freeAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param qps 0: never grants anything (NewFakeNeverRateLimiter) */
+  /** @param qps 0: grants nothing (NewFakeNeverRateLimiter) */
   constructor(readonly qps: number) {}
 
   tryAccept(nowMs: number): boolean {
@@ -11,22 +11,22 @@ class TokenBucket {
     return true;
   }
 
-  /** When it grants next, Unix ms; undefined: never. */
+  /** The time of the next grant, Unix ms; undefined: never. */
   get nextMs(): number | undefined {
     return this.qps <= 0 ? undefined : this.#freeAtMs;
   }
 }
 
 /**
- * Nodes of one zone that wait for their NoExecute taint, let through at a limited rate. A node that was let through stays
- * known, and is not queued again before it is removed.
+ * Nodes of one zone that wait for their NoExecute taint, released at a limited rate. A released node stays known: it is
+ * not queued again until it is removed.
  *
  * Mirrors pkg/controller/nodelifecycle/scheduler/rate_limited_queue.go (RateLimitedTimedQueue).
  */
 export class RateLimitedQueue {
   #limiter: TokenBucket;
   readonly #known = new Set<string>();
-  /** node name -> not before, Unix ms; oldest first */
+  /** node name -> earliest time, Unix ms; oldest first */
   readonly #waiting = new Map<string, number>();
 
   constructor(qps: number) {
@@ -37,7 +37,7 @@ export class RateLimitedQueue {
     return this.#limiter.qps;
   }
 
-  /** @returns false when the node is known already */
+  /** @returns false if the node is known already */
   add(nodeName: string, nowMs: number): boolean {
     if (this.#known.has(nodeName)) return false;
     this.#known.add(nodeName);
@@ -51,7 +51,7 @@ export class RateLimitedQueue {
     return this.#known.delete(nodeName);
   }
 
-  /** A new limiter starts empty when the old one would not have granted anything. Mirrors SwapLimiter. */
+  /** A new limiter starts without a token if the old one has none. Mirrors SwapLimiter. */
   swapLimiter(qps: number, nowMs: number): void {
     if (this.#limiter.qps === qps) return;
     const limiter = new TokenBucket(qps);
@@ -59,7 +59,7 @@ export class RateLimitedQueue {
     this.#limiter = limiter;
   }
 
-  /** When `take` can have something, Unix ms; undefined: nothing waits, or nothing is ever granted. */
+  /** When `take` can return a node, Unix ms; undefined: no node waits, or the limiter never grants. */
   nextMs(): number | undefined {
     const grantMs = this.#limiter.nextMs;
     const head = this.#head();
@@ -67,14 +67,14 @@ export class RateLimitedQueue {
     return Math.max(head.notBeforeMs, grantMs);
   }
 
-  /** The next node that may be tainted now; `settle` must be called for it. */
+  /** Takes the next node that can be tainted now; the caller must call `settle` for it. */
   take(nowMs: number): string | undefined {
     const head = this.#head();
     if (head === undefined || head.notBeforeMs > nowMs || !this.#limiter.tryAccept(nowMs)) return undefined;
     return head.nodeName;
   }
 
-  /** @param retryAtMs undefined: done. Otherwise the node waits on, until then at least. */
+  /** @param retryAtMs undefined: done. Otherwise the node waits again, at least until then. */
   settle(nodeName: string, retryAtMs?: number): void {
     if (!this.#known.has(nodeName)) return;
     if (retryAtMs === undefined) this.#waiting.delete(nodeName);

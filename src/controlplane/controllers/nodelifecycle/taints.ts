@@ -5,7 +5,7 @@ export const TAINT_NOT_READY = "node.kubernetes.io/not-ready";
 export const TAINT_UNREACHABLE = "node.kubernetes.io/unreachable";
 const TAINT_UNSCHEDULABLE = "node.kubernetes.io/unschedulable";
 
-/** Which condition in which status asks for which taint. Mirrors nodeConditionToTaintKeyStatusMap. */
+/** The taint for each condition and status. Mirrors nodeConditionToTaintKeyStatusMap. */
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
   { type: "Ready", status: "False", key: TAINT_NOT_READY },
   { type: "Ready", status: "Unknown", key: TAINT_UNREACHABLE },
@@ -23,8 +23,8 @@ export interface TaintChange {
 }
 
 /**
- * The NoSchedule taints that a node's conditions and `spec.unschedulable` ask for, against those it has. Pure.
- * Mirrors doNoScheduleTaintingPass.
+ * Compares the NoSchedule taints that a node's conditions and `spec.unschedulable` require with those that it has.
+ * Pure. Mirrors doNoScheduleTaintingPass.
  */
 export function noScheduleChange(node: NodeObject): TaintChange {
   const wanted: Taint[] = [];
@@ -42,15 +42,15 @@ export function noScheduleChange(node: NodeObject): TaintChange {
   };
 }
 
-/** Mirrors MatchTaint: key and effect make a taint. */
+/** Mirrors MatchTaint: compares key and effect. */
 export function hasTaint(taints: readonly Taint[] | undefined, taint: Taint): boolean {
   return taints?.some(({ key, effect }) => key === taint.key && effect === taint.effect) ?? false;
 }
 
 /**
- * A node with taints added (stamped with the time, at the end of the list) and removed; the same object when that changes
- * nothing. Mirrors SwapNodeControllerTaint in pkg/controller/util/node/controller_utils.go.
- * Differs: one write where upstream adds first and removes then.
+ * A node with taints added (with the current time, at the end of the list) and removed; the same object if nothing
+ * changes. Mirrors SwapNodeControllerTaint in pkg/controller/util/node/controller_utils.go.
+ * Differs: one write; upstream adds first and removes then.
  */
 export function withTaints(node: NodeObject, change: TaintChange, nowMs: number): NodeObject {
   const before = node.spec?.taints ?? [];

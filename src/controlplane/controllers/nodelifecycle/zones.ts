@@ -11,13 +11,13 @@ export function zoneKey(node: NodeObject): string {
   return zone === "" && region === "" ? "" : `${region}:\x00:${zone}`;
 }
 
-/** For people: the separator of `zoneKey` is not printable. */
+/** A printable form: the separator of `zoneKey` is a control character. */
 export function zoneText(key: string): string {
   return key === "" ? "the only zone" : `zone ${key.replace(":\x00:", "/")}`;
 }
 
 /**
- * How a zone is doing, by the Ready conditions of its nodes. Pure. Mirrors ComputeZoneState.
+ * The state of a zone, by the Ready conditions of its nodes. Pure. Mirrors ComputeZoneState.
  * @param unhealthyThreshold share of not-ready nodes (of more than two) that makes a partial disruption
  */
 export function zoneState(
@@ -35,7 +35,7 @@ export interface EvictionRates {
   /** nodes per second */
   readonly normal: number;
   readonly secondary: number;
-  /** a zone with more nodes than this is evicted slowly in a partial disruption; a smaller one not at all */
+  /** in a partial disruption, a zone with more nodes than this is evicted slowly; a smaller one not at all */
   readonly largeClusterThreshold: number;
 }
 

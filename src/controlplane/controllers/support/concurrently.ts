@@ -2,8 +2,8 @@ import { setMaxListeners } from "node:events";
 import { isAbortError } from "../../../util/errors.js";
 
 /**
- * Runs the loops of one controller side by side. When one fails, the others are stopped, and its error is what comes out.
- * Ends normally when `signal` aborts.
+ * Runs the loops of one controller concurrently. When one fails, stops the others and throws its error. Ends normally
+ * when `signal` aborts.
  */
 export async function concurrently(
   signal: AbortSignal,
@@ -32,12 +32,12 @@ export async function concurrently(
   if (failure !== undefined && !signal.aborted) throw failure.error;
 }
 
-/** As many waits hang on this signal as there are loops: no leak, and no warning of one. */
+/** Every loop waits on this signal: many listeners are no leak and need no warning. */
 export function manyListeners(signal: AbortSignal): void {
   setMaxListeners(0, signal);
 }
 
-/** Does `pass` now and then `periodMs` after each end. Mirrors wait.UntilWithContext in k8s.io/apimachinery. */
+/** Calls `pass` now, and again `periodMs` after each end. Mirrors wait.UntilWithContext in k8s.io/apimachinery. */
 export async function every(
   clock: { sleep(ms: number, signal: AbortSignal): Promise<void> },
   periodMs: number,
@@ -51,7 +51,7 @@ export async function every(
   }
 }
 
-/** True when `error` is only the end that `signal` asked for. */
+/** Reports whether `error` is only the abort of `signal`. */
 export function isEnd(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted && (error === signal.reason || isAbortError(error));
 }

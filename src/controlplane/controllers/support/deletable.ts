@@ -2,7 +2,7 @@ import { qualifiedResource } from "../../../apimachinery/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 
 /**
- * The resources whose objects can be listed, watched and deleted, each stored one once.
+ * The resources whose objects can be listed, watched and deleted, without views of other resources.
  * Mirrors GetDeletableResources in pkg/controller/garbagecollector/garbagecollector.go.
  */
 export function deletableResources(definitions: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
@@ -12,7 +12,7 @@ export function deletableResources(definitions: readonly ResourceDefinition[]): 
   );
 }
 
-/** `pods`, `leases.coordination.k8s.io`: how a client names the resource. */
+/** `pods`, `leases.coordination.k8s.io`: the resource's name for a client. */
 export function resourceKey(definition: ResourceDefinition): string {
   return qualifiedResource(definition);
 }

@@ -32,7 +32,7 @@ export function nodeCondition(node: NodeObject, type: string): NodeCondition | u
   return node.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Reports whether the object is being deleted, and waits for its grace period or for finalizers. */
+/** Reports whether the object is being deleted: it waits for its grace period or for finalizers. */
 export function isTerminating(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }

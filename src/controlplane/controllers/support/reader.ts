@@ -1,6 +1,6 @@
 /**
- * One reader's share of a stream of changes: a bounded queue that is an iterator itself. Kept to one promise for each
- * item, as every change in the cluster passes through one of these for each controller that wants it.
+ * One reader's queue of changes: bounded, and an async iterator itself. It needs only one promise per item, because
+ * every change in the cluster passes through one such queue per controller.
  */
 export class Reader<T> implements AsyncIterableIterator<T> {
   readonly #items: T[] = [];
@@ -12,9 +12,9 @@ export class Reader<T> implements AsyncIterableIterator<T> {
   #ended: { readonly error: unknown } | "normally" | undefined;
 
   /**
-   * @param capacity how many items may wait beyond those pushed before the first was read
-   * @param signal aborting it ends the stream at once, normally
-   * @param onEnd called once, when no more items are wanted
+   * @param capacity maximum backlog, in addition to the items pushed before the first read
+   * @param signal an abort ends the stream at once, normally
+   * @param onEnd called once, when the reader needs no more items
    */
   constructor(capacity: number, signal: AbortSignal, onEnd: () => void) {
     this.#capacity = capacity;
@@ -30,7 +30,7 @@ export class Reader<T> implements AsyncIterableIterator<T> {
     this.#end("normally");
   };
 
-  /** @returns false when there is no room; the reader is of no use then: `fail` it */
+  /** @returns false if the queue is full; the caller must then `fail` the reader */
   push(item: T): boolean {
     if (this.#ended !== undefined) return true;
     const waiting = this.#waiting;
@@ -44,12 +44,12 @@ export class Reader<T> implements AsyncIterableIterator<T> {
     return true;
   }
 
-  /** What waits is read first, then comes the error. */
+  /** Ends the stream with an error after the queued items. */
   fail(error: unknown): void {
     this.#end({ error });
   }
 
-  /** What waits is read first, then the stream ends. */
+  /** Ends the stream after the queued items. */
   close(): void {
     this.#end("normally");
   }

@@ -16,11 +16,11 @@ const DELETE_ATTEMPTS = 5;
 const DELETE_RETRY_MS = 10;
 
 /**
- * Deletes pods from nodes with NoExecute taints: at once when they do not tolerate one, after their tolerationSeconds
- * otherwise. The pod only gets a deletionTimestamp: it stays until its (dead) node finishes it.
+ * Deletes pods from nodes with NoExecute taints: at once if they do not tolerate one, otherwise after their
+ * tolerationSeconds. A deleted pod only gets a deletionTimestamp; it stays until the kubelet of its node finishes it.
  *
  * Mirrors pkg/controller/nodelifecycle/scheduler/taint_manager.go (v1.25; pkg/controller/tainteviction since v1.29).
- * Differs: a controller of its own in every release; upstream ran it inside nodelifecycle until v1.28.
+ * Differs: a separate controller in every release; upstream ran it inside nodelifecycle until v1.28.
  */
 export class TaintEvictionController implements Controller {
   readonly name = "taint-eviction-controller";
@@ -112,14 +112,14 @@ class EvictionRun {
     }
     const toleratedSeconds = minTolerationSeconds(used);
     if (toleratedSeconds === undefined) {
-      this.#decide(pod, "let it stay", "it tolerates the node's NoExecute taints for ever", used);
+      this.#decide(pod, "let it stay", "it tolerates the node's NoExecute taints forever", used);
       this.#cancel(key);
       return;
     }
     const fireMs = nowMs + toleratedSeconds * 1000;
     const scheduledMs = this.#work.createdMs(key);
     if (scheduledMs !== undefined) {
-      // An earlier taint began the wait: a later one does not prolong it.
+      // The wait began with an earlier taint. A later taint does not extend it.
       if (scheduledMs + toleratedSeconds * 1000 < fireMs) return;
       this.#cancel(key);
     }

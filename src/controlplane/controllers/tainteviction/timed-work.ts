@@ -7,8 +7,8 @@ interface Work {
 }
 
 /**
- * Work that fires at its moment, once for each key: what has fired keeps its place until it is cancelled, so that it does
- * not fire again. Mirrors pkg/controller/tainteviction/timed_workers.go (TimedWorkerQueue).
+ * Work that fires once per key at its time. A key that has fired stays known until it is cancelled, so that it does not
+ * fire again. Mirrors pkg/controller/tainteviction/timed_workers.go (TimedWorkerQueue).
  */
 export class TimedWork {
   readonly #clock: Clock;
@@ -20,19 +20,19 @@ export class TimedWork {
     this.#clock = clock;
   }
 
-  /** Does nothing when the key waits or has fired already. */
+  /** Does nothing if the key waits or has fired already. */
   add(key: string, createdMs: number, fireMs: number): void {
     if (this.#waiting.has(key) || this.#fired.has(key)) return;
     this.#waiting.set(key, { createdMs, fireMs });
     this.#waker.wake();
   }
 
-  /** When the work that waits under this key was created, Unix ms. */
+  /** When the waiting work of this key was created, Unix ms. */
   createdMs(key: string): number | undefined {
     return this.#waiting.get(key)?.createdMs;
   }
 
-  /** @returns true when work was waiting, and now is not */
+  /** @returns true if work was waiting */
   cancel(key: string): boolean {
     this.#fired.delete(key);
     return this.#waiting.delete(key);

@@ -40,7 +40,7 @@ const table = [
   // request                                                           why it goes; "" = it stays
   [csr("fresh", minute), ""],
   [csr("pending-24h", 24 * HOUR_MS), ""],
-  [csr("pending-longer", 24 * HOUR_MS + minute), "nobody has decided about it for too long"],
+  [csr("pending-longer", 24 * HOUR_MS + minute), "it has been pending for too long"],
   [csr("denied-just", 30 * HOUR_MS, "Denied", HOUR_MS), ""],
   [csr("denied-long", 30 * HOUR_MS, "Denied", HOUR_MS + minute), "it was denied long ago"],
   [csr("failed-long", 30 * HOUR_MS, "Failed", HOUR_MS + minute), "it failed long ago"],
