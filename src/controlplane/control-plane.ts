@@ -12,33 +12,33 @@ export interface ControlPlaneOptions {
   readonly kubeVersion: string;
   /** default 127.0.0.1 */
   readonly host?: string;
-  /** 0 (default): a free one */
+  /** 0 (default): a free port */
   readonly port?: number;
   /** names of controllers to leave out, for tests; `*`: all */
   readonly withoutControllers?: readonly string[];
   /** when slow watchers are disconnected, for tests */
   readonly watchBacklog?: Partial<WatchBacklog>;
-  /** how long certificates are valid that the signer issues, when the request does not say; ms, default one year */
+  /** validity of the signer's certificates when the request names none; ms, default one year */
   readonly clusterSigningDurationMs?: number;
   /**
-   * What the cluster of the recordings was like: the rights without what `kubeadm init` adds for `kubeadm join`, RSA keys,
-   * no endpoints of the service `kubernetes` (upstream refuses loopback addresses).
+   * Imitates the cluster of the recordings: no rights that `kubeadm init` adds for `kubeadm join`, RSA keys, no
+   * endpoints of the service `kubernetes` (upstream refuses loopback addresses).
    */
   readonly likeRecorded?: boolean;
   /**
-   * Also listens there without TLS, on 127.0.0.1, where everybody is `system:unsecured` and may do everything; 0: a free
-   * port. Default: it does not.
+   * Also listens on this port without TLS, on 127.0.0.1. Every client there is `system:unsecured`, with all rights. 0:
+   * a free port. Default: no such port.
    */
   readonly plainHttpPort?: number;
-  /** Kubelets are asked over plain HTTP. */
+  /** Calls kubelets over plain HTTP. */
   readonly kubeletPlainHttp?: boolean;
-  /** PEM of the CA of kubelets' serving certificates; absent: they are not checked, as upstream without the flag */
+  /** PEM of the CA of kubelets' serving certificates; absent: they are not verified, as upstream without the flag */
   readonly kubeletCaPem?: string;
-  /** kubelets' serving certificates are checked with this cluster's own CA, which signs them on request; default false */
+  /** verifies kubelets' serving certificates with this cluster's own CA, which signs them on request; default false */
   readonly verifyKubelets?: boolean;
   /**
-   * Addresses of nodes that may be dialled for logs, exec and the like, beside those of this machine. Any other is answered
-   * as if nobody listened there.
+   * Addresses of nodes that the API server dials for logs, exec and the like, in addition to those of this machine. It
+   * treats all other addresses as if nothing listened there.
    */
   readonly allowKubeletAddresses?: readonly string[];
 }
@@ -48,7 +48,7 @@ export interface ControlPlane {
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
   readonly caPem: string;
-  /** `http://127.0.0.1:PORT`, where it was asked for */
+  /** `http://127.0.0.1:PORT`, if requested */
   readonly plainUrl?: string;
   /** an administrator (system:masters) */
   readonly admin: RestConfig;

@@ -16,23 +16,22 @@ interface WriteDeps {
   readonly storage: Storage;
   readonly random: Random;
   readonly definitions: readonly ResourceDefinition[];
-  /** Unix ms: when the objects come into being */
+  /** Unix ms: the objects' creationTimestamp */
   readonly nowMs: number;
 }
 
 export interface SeedDeps extends WriteDeps {
   readonly kubeVersion: string;
-  /** what `kubeadm init` adds for `kubeadm join` */
+  /** adds what `kubeadm init` creates for `kubeadm join` */
   readonly withKubeadmJoin: boolean;
-  /** PEM; absent: nobody is told which CA clients' certificates are of */
+  /** PEM; absent: the cluster does not publish the CA of client certificates */
   readonly clientCaPem?: string;
 }
 
 /**
- * Writes what a new cluster holds before anybody asks it: namespaces, priority classes, roles and bindings, its service.
+ * Writes the first objects of a new cluster: namespaces, priority classes, roles, bindings, the API server's service.
  *
- * Differs: straight into the storage, without admission and validation: start-up must not take longer than the rest of
- * a command.
+ * Differs: writes straight into the storage, without admission and validation, because start-up must stay short.
  */
 export async function seedCluster(deps: SeedDeps): Promise<void> {
   const { clientCaPem } = deps;
@@ -40,7 +39,7 @@ export async function seedCluster(deps: SeedDeps): Promise<void> {
   await writeObjects(deps, [...systemObjects(), ...authentication, ...rbacSeed(deps), ...defaultNamespaceObjects()]);
 }
 
-/** What can be told only once the server listens: where the service `kubernetes` leads. */
+/** Writes what is known only once the server listens: the endpoints of the service `kubernetes`. */
 export async function seedEndpoints(deps: WriteDeps, host: string, port: number): Promise<void> {
   await writeObjects(deps, [apiServerEndpoints(host, port)]);
 }

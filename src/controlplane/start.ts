@@ -27,20 +27,20 @@ import { seedCluster, seedEndpoints } from "./seed.js";
 import { MemoryStorage } from "./storage/memory.js";
 
 const DEFAULT_HOST = "127.0.0.1" as const;
-/** kubeadm's name for who may do everything. */
+/** The administrator, as kubeadm names it. */
 const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
-/** Who the API server is to kubelets, as kubeadm names it. */
+/** The API server's identity towards kubelets, as kubeadm names it. */
 const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organization: ["system:masters"] } as const;
-/** in `withoutControllers`: none at all */
+/** in `withoutControllers`: start no controller */
 const ALL = "*";
 
 /**
- * Starts an embedded control plane: storage, API server, controllers. Ready when it resolves; what the controllers have
- * to do at first (service accounts, the CA's config map, cluster-info) follows at once.
+ * Starts an embedded control plane: storage, API server, controllers. The API server is ready when it resolves; the
+ * controllers' first objects (service accounts, the CA's config map, cluster-info) follow right after.
  * @throws LabError FAILED when the port is taken
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  // What servers and controllers report belongs to no step of whoever started them.
+  // Facts of servers and controllers belong to no step of the caller.
   return options.trace.detached(() => start(options));
 }
 
@@ -104,7 +104,7 @@ async function createIdentities({
   return { ca, serving, admin };
 }
 
-/** kubeadm's keys are RSA: to find one takes longer than all else that a start does. */
+/** kubeadm uses RSA keys. Generating one takes longer than the rest of the start. */
 function keyTypeOf({ likeRecorded }: { readonly likeRecorded?: boolean | undefined }): "ec" | "rsa" {
   return likeRecorded === true ? "rsa" : "ec";
 }
@@ -116,7 +116,7 @@ interface Parts {
   readonly admission: readonly AdmissionPlugin[];
 }
 
-/** Everything behind the API server's socket, with a new cluster's objects in it. */
+/** Everything behind the API server's socket, including a new cluster's objects. */
 async function createParts(options: ControlPlaneOptions, ca: CertificateAuthority): Promise<Parts> {
   const { clock, random, trace, kubeVersion, watchBacklog } = options;
   const storage = new MemoryStorage({ clock }, { watchBacklog });
@@ -124,9 +124,9 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   const withKubeadmJoin = options.likeRecorded !== true;
   const clientCaPem = ca.certificatePem;
   await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin, clientCaPem });
-  // A half-made cluster is no state that anybody may ask for.
+  // Clients cannot read revisions of a half-made cluster.
   storage.compactReads(await storage.currentRevision());
-  // Admission plugins read the registry, and the registry runs them: each is given the other when it asks.
+  // Admission plugins read the registry, and the registry runs them, so the registry is passed lazily.
   const admission: AdmissionPlugin[] = [];
   const registry: Registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
   const authDeps = { registry: () => registry, ca, clock, random, kubeVersion };

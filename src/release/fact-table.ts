@@ -1,13 +1,13 @@
 /**
  * What changed between Kubernetes releases, for everything that this project quotes or does. The baseline is v1.25; a
- * newer `--kube-version` selects later values. There is one table, so that a trace can show since when a value holds.
+ * newer `--kube-version` selects later values. A single table lets a trace show since which release a value holds.
  */
 export interface ReleaseFact<T> {
   /** the name of the constant or behaviour upstream */
   readonly name: string;
   /** the file of the Kubernetes repository that defines it */
   readonly file: string;
-  /** oldest first; the first entry holds from v1.25 on, or longer */
+  /** oldest first; the first entry holds since v1.25 or an earlier release */
   readonly values: readonly { readonly since: string; readonly value: T; readonly text: string }[];
 }
 
