@@ -191,7 +191,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "PLEG on a real container
     const told = only(facts, "error").filter(({ message }) => message.startsWith("relist failed: rpc error"));
     assert.equal(told.length, 3);
     const notes = only(facts, "note").map(({ text }) => text);
-    assert.match(notes.join("\n"), /The runtime lists its pods again, after 3 relists that failed/);
+    assert.match(notes.join("\n"), /The runtime lists its pods again after 3 relists that failed/);
 
     await pod.stopSandbox();
     await pod.removeSandbox();
