@@ -1,8 +1,8 @@
 import type { Status, StatusCause } from "./api/meta.js";
 
 /**
- * An answer other than success: thrown anywhere below the API server's handlers, written as a `Status` on the wire.
- * Texts mirror k8s.io/apimachinery/pkg/api/errors/errors.go; the recordings hold them.
+ * An error response: code below the API server's handlers throws it, and it is sent as a `Status`. Texts mirror
+ * k8s.io/apimachinery/pkg/api/errors/errors.go; the recordings contain them.
  */
 export class StatusError extends Error {
   override readonly name = "StatusError";
@@ -50,7 +50,7 @@ function qualifiedKind({ group, kind }: GroupKind): string {
   return group === "" ? kind : `${kind}.${group}`;
 }
 
-/** details.kind holds the plural resource in most errors (an upstream quirk). */
+/** In most errors details.kind contains the plural resource (an upstream quirk). */
 function resourceDetails({ group, resource }: GroupResource, name: string): NonNullable<Status["details"]> {
   return { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind: resource };
 }
@@ -64,7 +64,7 @@ export function notFound(resource: GroupResource, name: string): StatusError {
   );
 }
 
-/** 404 for a path inside a served group that names no resource: empty details, one fixed text. */
+/** 404 for a path in a served group that names no resource: empty details, one fixed message. */
 export function resourceNotServed(): StatusError {
   return failure(404, "NotFound", "the server could not find the requested resource", {});
 }
@@ -100,7 +100,7 @@ export function badRequest(message: string): StatusError {
   return failure(400, "BadRequest", message);
 }
 
-/** 422 with one cause per error: `Node "x" is invalid: metadata.name: Invalid value: ...`; the text says the same once. */
+/** 422 with one cause per error: `Node "x" is invalid: metadata.name: Invalid value: ...`; duplicates once. */
 export function invalid(kind: GroupKind, name: string, causes: readonly FieldError[]): StatusError {
   const lines = [...new Set(causes.map(fieldErrorText))];
   const text = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
@@ -129,7 +129,7 @@ export interface FieldError {
     | "InternalError";
   /** `spec.containers[0].name` */
   readonly field: string;
-  /** all that follows `<field>: `, for example `Invalid value: "x": must be ...` */
+  /** the text after `<field>: `, for example `Invalid value: "x": must be ...` */
   readonly text: string;
 }
 
@@ -149,7 +149,7 @@ export function internalError(message: string, reason?: string): StatusError {
   return failure(500, reason, message);
 }
 
-/** Any other combination; `errors.ts` keeps the common ones. */
+/** Any other combination; `errors.ts` contains the common ones. */
 export function statusError(
   code: number,
   reason: string | undefined,

@@ -1,7 +1,7 @@
 import { badRequest } from "./errors.js";
 
 /**
- * `spec.nodeName=n1,status.phase!=Running`: the grammar of field selectors, with its messages.
+ * Parses field selectors such as `spec.nodeName=n1,status.phase!=Running`, with upstream's messages.
  * Mirrors k8s.io/apimachinery/pkg/fields/selector.go (ParseSelector, UnescapeValue).
  */
 export interface FieldTerm {
@@ -19,7 +19,7 @@ export function parseFieldSelector(text: string): FieldTerm[] {
     .map((term) => parseTerm(text, term));
 }
 
-/** At commas that no backslash escapes. */
+/** Splits at commas that are not escaped by a backslash. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;

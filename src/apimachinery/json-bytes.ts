@@ -1,10 +1,10 @@
-/** What quotes, colons, commas and braces add to a key or a value. */
+/** The size of quotes, colons, commas and braces around a key or a value. */
 const PUNCTUATION_BYTES = 4;
 const SCALAR_BYTES = 6;
 
 /**
- * About how many bytes a value's JSON has, without making it: text counts by its length, so that one in another script
- * weighs less than it is.
+ * Estimates the size of a value's JSON without encoding it. Text counts by its length in UTF-16, so non-ASCII text is
+ * underestimated.
  */
 export function jsonBytes(value: unknown): number {
   if (typeof value === "string") return value.length + PUNCTUATION_BYTES;

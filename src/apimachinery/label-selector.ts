@@ -2,7 +2,7 @@ import { isLabelValue, isQualifiedName } from "./api/names.js";
 import { badRequest } from "./errors.js";
 
 /**
- * `app=x,tier in (a,b),!old`: the grammar of label selectors, with its messages.
+ * Parses label selectors such as `app=x,tier in (a,b),!old`, with upstream's messages.
  * Mirrors k8s.io/apimachinery/pkg/labels/selector.go (Lexer, Parser, NewRequirement, Requirement.Matches).
  */
 
@@ -98,7 +98,7 @@ function isBlank(character: string): boolean {
   return character === " " || character === "\t" || character === "\r" || character === "\n";
 }
 
-/** Reads as many symbols as make a token: `==` before `=`. */
+/** Reads the longest run of symbols that forms a token: `==` before `=`. */
 function longestSymbol(text: string, at: number): [Token, number] {
   const two = text.slice(at, at + 2);
   const symbol = KEYWORDS.has(two) ? two : text.slice(at, at + 1);
@@ -126,7 +126,7 @@ class Parser {
     }
   }
 
-  /** In the place of a key or value, `in` and `notin` are plain words. */
+  /** In the position of a key or value, `in` and `notin` are ordinary words. */
   #peek(): Token {
     return plainWord(this.tokens[this.#at] ?? { kind: "end", text: "" });
   }

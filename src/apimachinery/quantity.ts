@@ -32,7 +32,7 @@ interface Parsed {
   readonly mantissa: bigint;
   readonly scale: number;
   readonly format: Format;
-  /** Upstream caches the text of such a quantity and prints it again unless the value is rounded. */
+  /** Upstream caches the text of such a quantity and prints it unchanged unless it rounds the value. */
   readonly keepsText: boolean;
 }
 
@@ -67,7 +67,7 @@ export function subtractQuantity(from: string, amount: string): string {
   return canonical({ ...minuend, mantissa: mantissa > 0n ? mantissa : 0n, scale: NANO }, NANO);
 }
 
-/** Parsed amounts by text: the API server compares each amount of a pod several times. */
+/** Parsed amounts by text, because the API server compares each amount of a pod several times. */
 const cachedNanos = new Map<string, bigint>();
 const MAX_CACHED = 1024;
 
@@ -145,8 +145,8 @@ function parseQuantity(untrimmed: string): Parsed {
 const MAX_DIGITS = 64;
 
 /**
- * magnitude * 10^scale, for numbers as long as a request body. A number beyond all bounds becomes one that is just too large,
- * and one below the smallest unit becomes slightly more than 0, so that it is rounded up to that unit.
+ * Parses magnitude * 10^scale, for numbers as long as a request body. A number that is too large becomes one just above
+ * the limit, and one below the smallest unit becomes slightly more than 0, so that it is rounded up to that unit.
  */
 function bounded(digits: string, decimals: string, base10: number): { magnitude: bigint; scale: number } {
   const all = `${digits}${decimals}`.replace(/^0+/, "");
@@ -182,7 +182,7 @@ function canonical(parsed: Parsed, smallestScale: number): string {
   if (value === 0n) return "0";
   const unit = 10n ** BigInt(-smallestScale);
   const magnitude = value < 0n ? -value : value;
-  // Amounts below 1024 and fractions are printed in decimals whatever the format.
+  // Amounts below 1024 and fractions are printed in decimal, whatever the format.
   if (parsed.format === "BinarySI" && magnitude >= 1024n * unit && value % unit === 0n) {
     const [rest, power] = largestUnit(value / unit, 1024n, BINARY_SUFFIXES.length - 1);
     return `${rest}${BINARY_SUFFIXES[power]}`;
@@ -200,7 +200,7 @@ function largestUnit(amount: bigint, base: bigint, maxPower: number): [rest: big
   return [rest, power];
 }
 
-/** Towards greater numbers, also below zero. */
+/** Rounds towards positive infinity, also for negative numbers. */
 function divideUp(value: bigint, divisor: bigint): bigint {
   const quotient = value / divisor;
   return value > 0n && quotient * divisor !== value ? quotient + 1n : quotient;

@@ -1,6 +1,6 @@
 import { ownValue } from "./own.js";
 
-/** Equal as JSON documents: the order of keys and keys whose value is undefined do not count. */
+/** Compares JSON documents: ignores the order of keys, and keys whose value is undefined. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

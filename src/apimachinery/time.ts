@@ -1,4 +1,4 @@
-/** Times and durations in the texts of the API. Pure. */
+/** Formats times and durations for the API. Pure. */
 
 /** RFC 3339 in UTC, truncated to whole seconds. Mirrors metav1.Time.MarshalJSON. @param ms Unix ms */
 export function rfc3339(ms: number): string {

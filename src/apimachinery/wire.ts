@@ -1,7 +1,7 @@
 type Scalar = string | number | bigint | boolean | undefined | null;
 
 /**
- * An API type of @kubernetes/client-node as it is on the wire: JSON, deeply readonly, with RFC 3339 texts for dates (Go
+ * The wire form of an API type of @kubernetes/client-node: JSON, deeply readonly, with RFC 3339 texts for dates (Go
  * writes its zero time as null). A server always sends `apiVersion`, `kind` and `metadata`, so whole objects have them.
  *
  * Import the class with `import type`, so that the client itself is never loaded: `Wire<V1Pod>`.
@@ -18,7 +18,7 @@ export type Wire<T> = unknown extends T
           ? WireFields<Omit<T, KindField>> & KindFields<T>
           : WireFields<T>;
 
-/** client-node puts `_` before a field that is a word of the language: `_continue`. */
+/** client-node prefixes fields that are reserved words with `_`: `_continue`. */
 type WireFields<T> = { readonly [K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]> };
 
 type KindField = "apiVersion" | "kind" | "metadata";

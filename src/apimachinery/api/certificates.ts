@@ -7,7 +7,7 @@ export type CertificateSigningRequestCondition = Wire<V1CertificateSigningReques
 
 type ConditionType = "Approved" | "Denied" | "Failed";
 
-/** The condition of this type, unless it is absent or False. */
+/** Returns the condition of this type unless it is absent or False. */
 export function csrCondition(
   csr: CertificateSigningRequest,
   type: ConditionType,
@@ -15,7 +15,7 @@ export function csrCondition(
   return csr.status?.conditions?.find((one) => one.type === type && one.status !== "False");
 }
 
-/** Whether the signer has issued the certificate. */
+/** Reports whether the signer has issued the certificate. */
 export function isIssued(csr: CertificateSigningRequest): boolean {
   return (csr.status?.certificate ?? "") !== "";
 }

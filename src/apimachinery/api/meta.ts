@@ -1,14 +1,14 @@
 import type { V1ListMeta, V1ObjectMeta, V1OwnerReference, V1Status, V1StatusCause } from "@kubernetes/client-node";
 import type { Wire } from "../wire.js";
 
-/** What all API objects share. Mirrors k8s.io/apimachinery/pkg/apis/meta/v1. */
+/** What all API objects have in common. Mirrors k8s.io/apimachinery/pkg/apis/meta/v1. */
 
 export type OwnerReference = Wire<V1OwnerReference>;
 
 /** Times are RFC 3339 in UTC with whole seconds (`2026-01-02T03:04:05Z`); resourceVersion is an opaque string. */
 export type ObjectMeta = Wire<V1ObjectMeta>;
 
-/** Any API object, of a kind that the reader does not know. Treat it as deeply immutable: the store shares its objects. */
+/** An API object of any kind. Treat it as deeply immutable: the store shares its objects. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -27,7 +27,7 @@ export interface KubeList<T = KubeObject> {
 
 export type StatusCause = Wire<V1StatusCause>;
 
-/** The answer to a request that failed, and to most DELETE requests. */
+/** The response to failed requests, and to most DELETE requests. */
 export type Status = Wire<V1Status> & {
   readonly kind: "Status";
   readonly apiVersion: "v1";
@@ -41,7 +41,7 @@ export interface WatchEvent<T = KubeObject> {
   readonly object: T;
 }
 
-/** Reports whether an answer is a Status instead of an object. */
+/** Reports whether a response is a Status instead of an object. */
 export function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === "Status";
 }

@@ -1,7 +1,7 @@
 /**
- * Syntax of names, labels and their like, with upstream's messages.
- * Mirrors k8s.io/apimachinery/pkg/util/validation/validation.go and pkg/api/validation/path/name.go.
- * All return messages; none: the value is good.
+ * Syntax of names, labels and similar strings, with upstream's messages.
+ * Mirrors k8s.io/apimachinery/pkg/util/validation/validation.go and pkg/api/validation/path/name.go. All functions return
+ * a list of messages, which is empty for a valid value.
  */
 
 const DNS1123_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -64,13 +64,13 @@ export function isDns1035Label(value: string): string[] {
   return [...messages, regexMessage(text, DNS1035_LABEL, "my-name", "abc-123")];
 }
 
-/** A name that goes into a URL path and nothing more: roles, CSRs. Mirrors IsValidPathSegmentName. */
+/** A name that only has to be safe in a URL path: roles, CSRs. Mirrors IsValidPathSegmentName. */
 export function isPathSegmentName(value: string): string[] {
   if (value === "." || value === "..") return [`may not be '${value}'`];
   return ["/", "%"].filter((one) => value.includes(one)).map((one) => `may not contain '${one}'`);
 }
 
-/** `[prefix/]name`, as label keys and annotation keys. Mirrors IsQualifiedName. */
+/** `[prefix/]name`, for label keys and annotation keys. Mirrors IsQualifiedName. */
 export function isQualifiedName(value: string): string[] {
   const messages: string[] = [];
   const slash = value.indexOf("/");
@@ -107,7 +107,7 @@ export function isLabelValue(value: string): string[] {
   return [...messages, regexMessage(text, LABEL_VALUE, "MyValue", "my_value", "12345")];
 }
 
-/** What is to be a file's name leads nowhere else. Mirrors hasChDirPrefix. */
+/** A file name must not lead to another directory. Mirrors hasChDirPrefix. */
 function chDirMessages(value: string): string[] {
   if (value === ".") return ["must not be '.'"];
   if (value === "..") return ["must not be '..'"];

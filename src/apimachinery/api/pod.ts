@@ -2,7 +2,7 @@ import type * as api from "@kubernetes/client-node";
 import type { Wire } from "../wire.js";
 import type { KubeObject, ObjectMeta } from "./meta.js";
 
-/** A pod that has an identity, a spec and a status: what the kubelet works with. */
+/** A pod with an identity, a spec and a status: the form that the kubelet uses. */
 export type V1Pod = Wire<api.V1Pod> & {
   readonly metadata: ObjectMeta & { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly spec: V1PodSpec;
@@ -22,7 +22,7 @@ export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown
 export type ConditionStatus = "True" | "False" | "Unknown";
 
 /**
- * Reads an object of an API server as a pod.
+ * Reads an API object as a pod.
  * @returns undefined if it lacks a name, a namespace or a uid
  */
 export function asPod(object: KubeObject): V1Pod | undefined {

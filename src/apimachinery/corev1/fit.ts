@@ -1,6 +1,6 @@
 import type { Resource } from "./pod-requests.js";
 
-/** Checked for every pod, also when it does not request them. */
+/** Checked for every pod, even if it does not request them. */
 const ALWAYS = ["cpu", "memory", "ephemeral-storage"];
 
 /** Amounts: cpu in thousandths, everything else in whole units. Mirrors InsufficientResource. */
@@ -18,7 +18,7 @@ interface NodeResources {
 }
 
 /**
- * The resources that a node lacks for one more pod with these requests. Pure.
+ * The resources that a node lacks for a pod with these requests. Pure.
  * Mirrors fitsRequest in pkg/scheduler/framework/plugins/noderesources/fit.go.
  */
 export function insufficientResources(requests: Resource, node: NodeResources): readonly InsufficientResource[] {

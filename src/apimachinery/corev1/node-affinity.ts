@@ -3,7 +3,7 @@ import { ownValue } from "../own.js";
 import type { Wire } from "../wire.js";
 
 /**
- * The nodes that a pod may run on, by labels and names.
+ * Which nodes a pod can run on, by labels and names.
  * Mirrors k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go. Pure.
  */
 
@@ -21,7 +21,7 @@ type Labels = Readonly<Record<string, string>>;
 
 const INTEGER = /^[+-]?\d+$/;
 
-/** The nodeSelector matches, and so does at least one required term if there are any. Mirrors RequiredNodeAffinity.Match. */
+/** The nodeSelector must match, and one of the required terms if there are any. Mirrors RequiredNodeAffinity.Match. */
 export function matchesRequiredNodeAffinity(spec: NodeChoice | undefined, node: Selectable): boolean {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(spec?.nodeSelector ?? {}))

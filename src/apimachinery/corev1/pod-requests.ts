@@ -55,7 +55,7 @@ export function podRequests(spec: PodSpec | undefined, options: { readonly sidec
   return aggregate(spec, options.sidecars, containerRequest);
 }
 
-/** The same with a minimum for each container's cpu and memory: spreads pods that have no requests. */
+/** The same with a minimum for each container's cpu and memory, which spreads pods without requests. */
 export function nonZeroRequests(
   spec: PodSpec | undefined,
   options: { readonly sidecars: boolean },

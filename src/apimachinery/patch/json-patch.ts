@@ -5,8 +5,8 @@ import { ownValue, setOwnValue } from "../own.js";
 import { isDeeper, MAX_DEPTH } from "../scheme/json-syntax.js";
 
 /**
- * JSON patch, RFC 6902. Mirrors github.com/evanphx/json-patch v4, which upstream uses.
- * The document is never changed: what is written to is copied first.
+ * JSON patch, RFC 6902. Mirrors github.com/evanphx/json-patch v4, which upstream uses. The document is never changed:
+ * containers are copied before they are modified.
  */
 export interface JsonPatchOperation {
   readonly op?: unknown;
@@ -15,12 +15,12 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
-/** The patch does not fit the document: a missing path, a failed test, an unknown op. */
+/** The patch does not apply to the document: a missing path, a failed test, an unknown op. */
 export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
 }
 
-/** What copy operations may add together, as JSON. Mirrors JSONPatchMaxCopyBytes in k8s.io/apiserver/pkg/server/config.go. */
+/** The JSON size limit of all copy operations. Mirrors JSONPatchMaxCopyBytes in k8s.io/apiserver/pkg/server/config.go. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** @throws JsonPatchError */
@@ -31,15 +31,15 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
     if (isDeeper(patched, MAX_DEPTH)) throw new JsonPatchError("exceeded max depth");
     return patching.sorted(patched);
   } catch (error) {
-    // Moves can stack what is deep on what is deep, until a copy of it fills the stack.
+    // Moves can nest deep values until copying the result overflows the stack.
     if (error instanceof RangeError) throw new JsonPatchError("exceeded max depth", { cause: error });
     throw error;
   }
 }
 
-/** One patch under way: what it has copied already it writes to, so that many operations cost no more than what they touch. */
+/** The state of one patch. Copies each container once and then modifies the copy, so many operations stay cheap. */
 class Patching {
-  /** containers that are this patch's own */
+  /** containers that this patch has copied */
   readonly #own = new WeakSet<object>();
   #copiedBytes = 0;
 
@@ -68,14 +68,14 @@ class Patching {
     }
   }
 
-  /** A copy is written to without the original; copies of copies double, so they are counted. */
+  /** A copy must not share containers with the original. Copies of copies double in size, so their total is limited. */
   #copy(value: unknown): unknown {
     this.#copiedBytes += jsonBytes(value);
     if (this.#copiedBytes <= MAX_COPIED_BYTES) return structuredClone(value);
     throw new JsonPatchError(`the accumulated size increase of copy exceeds the limit ${MAX_COPIED_BYTES}`);
   }
 
-  /** @returns the document with the place at `path` changed; the containers on the way are the patch's own then */
+  /** @returns the document with a change at `path`; the patch owns the containers along the path afterwards */
   #change(document: unknown, path: readonly string[], what: Change, depth = 0): unknown {
     const key = path[depth];
     if (key === undefined) return what.kind === "remove" ? undefined : what.value;
@@ -90,7 +90,7 @@ class Patching {
       return list;
     }
     if (!isRecord(document)) throw new JsonPatchError(`missing container at ${key}`);
-    // To replace what is not there adds it: the library's way, against the RFC's.
+    // Differs from the RFC, like upstream's library: replacing a missing key adds it.
     if (what.kind === "remove" && !Object.hasOwn(document, key)) throw new JsonPatchError(`missing key ${key}`);
     const object = this.#owned(document, () => ({ ...document }));
     if (!isLast) setOwnValue(object, key, this.#change(ownValue(object, key), path, what, depth + 1));
@@ -106,7 +106,7 @@ class Patching {
     return copied;
   }
 
-  /** Upstream's messages show what was written to with its keys in order. */
+  /** Upstream's messages show modified objects with sorted keys. */
   sorted(value: unknown): unknown {
     if (typeof value !== "object" || value === null || !this.#own.has(value)) return value;
     if (Array.isArray(value)) return value.map((item) => this.sorted(item));
@@ -120,7 +120,7 @@ function test(document: unknown, path: readonly string[], expected: unknown): un
   throw new JsonPatchError(`testing value /${path.join("/")} failed`);
 }
 
-/** `/a/b~1c/0` as keys. */
+/** Splits `/a/b~1c/0` into keys. */
 function pointer(text: unknown, what: string): string[] {
   if (typeof text !== "string") throw new JsonPatchError(`unable to decode ${what}`);
   const [first, ...keys] = text.split("/");
@@ -129,7 +129,7 @@ function pointer(text: unknown, what: string): string[] {
   return keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** A key that an object has not holds null, as in the library that upstream uses; but nothing can be inside of it. */
+/** As in upstream's library, a missing key of an object counts as null, but a path cannot continue below it. */
 function find(document: unknown, path: readonly string[]): unknown {
   let value = document;
   for (const key of path) {
@@ -142,7 +142,7 @@ function find(document: unknown, path: readonly string[]): unknown {
 
 type Change = { readonly kind: "add" | "replace"; readonly value: unknown } | { readonly kind: "remove" };
 
-/** Upstream's messages show what was written to with its keys in order. */
+/** Upstream's messages show modified objects with sorted keys. */
 export function sortKeys(object: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
@@ -156,7 +156,7 @@ function changeElement(list: unknown[], key: string, what: Change): void {
   }
 }
 
-/** Negative indexes count from the end, as in the library that upstream uses. */
+/** As in upstream's library, negative indexes count from the end. */
 function indexOf(key: string, length: number, isInsertion: boolean): number {
   if (key === "-" && isInsertion) return length;
   if (!/^-?\d+$/.test(key)) throw new JsonPatchError(`not an index: ${key}`);

@@ -3,10 +3,10 @@ import { ownValue, setOwnValue } from "../own.js";
 import { sortKeys } from "./json-patch.js";
 
 /**
- * JSON merge patch, RFC 7386: null removes, objects merge, everything else (lists as well) replaces.
+ * JSON merge patch, RFC 7386: null removes, objects merge, everything else (also lists) replaces.
  * Mirrors MergePatch of github.com/evanphx/json-patch v4.
- * Differs: null inside a list stays, as the RFC says; the library mostly drops it. Neither the document nor the patch is changed; an object that
- * the patch touched has its keys sorted, as upstream's messages show it.
+ * Differs: null inside a list stays, as in the RFC; the library usually drops it. Neither the document nor the patch is
+ * changed; objects that the patch modifies get sorted keys, as in upstream's messages.
  */
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;

@@ -18,15 +18,15 @@ export type PatchType =
   | "application/strategic-merge-patch+json";
 
 /**
- * Makes the object that a PATCH asks for out of the current one, decoded and with defaults like any body.
+ * Applies the body of a PATCH to the current object, and decodes and defaults the result like any body.
  *
  * Mirrors jsonPatcher and smpPatcher in k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
  *
- * @param kind of the object; its schema has the merge keys
+ * @param kind of the object; its schema contains the merge keys
  * @param current is not changed
  * @param patch the request's body
- * @returns the object, and under fieldValidation=Warn what to warn of
- * @throws StatusError 400 for what is no patch, 422 (500 for some, as upstream) for one that does not fit
+ * @returns the object, and the warnings under fieldValidation=Warn
+ * @throws StatusError 400 for an invalid patch, 422 (500 for some, like upstream) for one that does not apply
  */
 export function applyPatch(
   kind: KindRef,
@@ -85,19 +85,19 @@ function readOperations(text: string): { operations: JsonPatchOperation[]; stric
   return { operations: operations as JsonPatchOperation[], strictErrors };
 }
 
-/** The patch did not apply. Upstream's text says nothing of why. */
+/** The patch did not apply. Upstream's message does not contain the reason. */
 function unprocessable(message = "the server rejected our request due to an error in our request"): StatusError {
   return statusError(422, "Invalid", message, {});
 }
 
-/** What a JSON or merge patch made, through the decoder of bodies. */
+/** Decodes the result of a JSON or merge patch like a request body. */
 function decodePatched(
   kind: KindRef,
   patched: unknown,
   strictErrors: readonly string[],
   validation: FieldValidation,
 ): DecodedBody {
-  // Go escapes these in JSON, and the text is shown in messages.
+  // Go escapes these characters in JSON, and messages show the text.
   const text = JSON.stringify(patched ?? {}).replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
   const { object, warnings } = decodeText(text, patched ?? {}, kind.schema, lenient(validation), (problem) =>
     invalidPatch(text, problem),
@@ -127,7 +127,7 @@ function strategicPatch(kind: KindRef, current: KubeObject, text: string, valida
   }
 }
 
-/** Strict errors of the patch and of its result count together, so the decoder only collects them. */
+/** Strict errors of the patch and of its result are reported together, so the decoder only collects them. */
 function lenient(validation: FieldValidation): FieldValidation {
   return validation === "Strict" ? "Warn" : validation;
 }
@@ -143,7 +143,7 @@ function judge(
   throw invalidPatch(typeof shown === "string" ? shown : shown(), strictDecodingError(strictErrors));
 }
 
-/** Mirrors errors.NewInvalid with an empty kind: the message begins with a blank. */
+/** Mirrors errors.NewInvalid with an empty kind: the message begins with a space. */
 function invalidPatch(shown: string, problem: string): StatusError {
   const message = `Invalid value: ${goQuote(shown)}: ${problem}`;
   return statusError(422, "Invalid", ` "" is invalid: patch: ${message}`, {

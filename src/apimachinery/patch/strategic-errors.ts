@@ -1,9 +1,9 @@
 import { goFormat } from "../scheme/go-text.js";
 
-/** What is wrong with a strategic merge patch. Mirrors k8s.io/apimachinery/pkg/util/mergepatch/errors.go. */
+/** An invalid strategic merge patch. Mirrors k8s.io/apimachinery/pkg/util/mergepatch/errors.go. */
 export class StrategicPatchError extends Error {
   override readonly name = "StrategicPatchError";
-  /** @param code the HTTP status that upstream gives it (interpretStrategicMergePatchError in handlers/patch.go) */
+  /** @param code upstream's HTTP status (interpretStrategicMergePatchError in handlers/patch.go) */
   constructor(
     message: string,
     readonly code: 400 | 422 | 500 = 500,
@@ -40,7 +40,7 @@ export function listOfLists(): StrategicPatchError {
   return new StrategicPatchError("lists of lists are not supported", 422);
 }
 
-/** reflect.TypeOf of what a JSON value decodes to. */
+/** reflect.TypeOf of a decoded JSON value. */
 export function goInterfaceType(value: unknown): string {
   if (value === null || value === undefined) return "%!s(<nil>)";
   if (Array.isArray(value)) return "[]interface {}";

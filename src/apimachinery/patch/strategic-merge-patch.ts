@@ -16,21 +16,21 @@ import {
 } from "./strategic-errors.js";
 import { identityOf, inOrder, type Json, requireMergeKey } from "./strategic-order.js";
 
-/** Directives of a patch: keys that are orders to the server, not fields. */
+/** Directives of a patch: keys that instruct the server and are not fields. */
 const DIRECTIVE = "$patch";
 const RETAIN_KEYS = "$retainKeys";
 const DELETE_FROM_PRIMITIVE_LIST = "$deleteFromPrimitiveList";
 const SET_ELEMENT_ORDER = "$setElementOrder";
 
 /**
- * Merges a patch into an object: like a merge patch, but lists with a merge key merge element by element.
+ * Applies a patch to an object like a merge patch, but merges lists with a merge key element by element.
  *
- * Mirrors StrategicMergeMapPatch in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, at v1.25: directives that
- * stand in a part which is not there yet are kept and end as unknown fields.
+ * Mirrors StrategicMergeMapPatch in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, at v1.25: directives below a
+ * missing key are kept and become unknown fields.
  *
  * @param current is not changed
- * @param patch loses the directives that were carried out, as upstream's messages show it
- * @param type the object's type: where it has no fields (maps), values merge without merge keys
+ * @param patch loses the directives that were applied, as upstream's messages show it
+ * @param type the object's type; types without fields (maps) merge without merge keys
  * @throws StrategicPatchError
  */
 export function applyStrategicMergePatch(current: Json, patch: Json, type: string): Json {
@@ -55,7 +55,7 @@ function mergeMap(current: Json, patch: Json, type: FieldType): Json {
   return merged;
 }
 
-/** `$patch: replace` takes the patch as it is, `$patch: delete` leaves nothing. */
+/** `$patch: replace` returns the patch as it is, `$patch: delete` an empty map. */
 function mapDirective(patch: Json): Json {
   const directive = patch[DIRECTIVE];
   if (directive === "replace") {
@@ -66,7 +66,7 @@ function mapDirective(patch: Json): Json {
   throw unknownPatchType(directive, patch);
 }
 
-/** Removes every key that `$retainKeys` does not name: how a union changes from one kind to another. */
+/** Removes every key that `$retainKeys` does not name, which switches a union from one member to another. */
 function retainKeys(current: Json, patch: Json): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const keys = patch[RETAIN_KEYS];
@@ -79,7 +79,7 @@ function retainKeys(current: Json, patch: Json): void {
   for (const key of Object.keys(current)) if (!keys.includes(key)) delete current[key];
 }
 
-/** Merges the list that a `$setElementOrder/x` belongs to, and puts it in that order. Mirrors mergePatchIntoOriginal. */
+/** Merges the list that a `$setElementOrder/x` refers to, and sorts it by that order. Mirrors mergePatchIntoOriginal. */
 function mergeInGivenOrder(current: Json, patch: Json, directive: string, type: FieldType): void {
   const order = patch[directive];
   delete patch[directive];
@@ -109,7 +109,7 @@ function listIn(map: Json, key: string): unknown[] | undefined {
   return list;
 }
 
-/** What a patch changes must stand in the order in the same order. Mirrors validatePatchWithSetOrderList. */
+/** The patch must list its elements in the same order as $setElementOrder. Mirrors validatePatchWithSetOrderList. */
 function checkOrder(patchList: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (order.length === 0) return;
   let at = 0;
@@ -127,7 +127,7 @@ function checkOrder(patchList: readonly unknown[], order: readonly unknown[], me
   }
 }
 
-/** Both are maps, or lists, or plain values of one type. */
+/** Merges two maps, two lists or two plain values of the same type. */
 function mergeValue(current: unknown, patch: unknown, field: Field | undefined, isDeletion: boolean): unknown {
   if (Array.isArray(patch)) {
     const list = current as unknown[];
@@ -163,7 +163,7 @@ function mergeList(
   return inOrder(merged, changes, kept, mergeKey);
 }
 
-/** @returns whether they are maps @throws when they are lists, or not all alike */
+/** @returns true for maps, false for plain values @throws for lists and for mixed types */
 function checkElements(current: readonly unknown[], patch: readonly unknown[]): boolean {
   const elements = [...current, ...patch];
   const kinds = new Set(elements.map(goInterfaceType));
@@ -173,7 +173,7 @@ function checkElements(current: readonly unknown[], patch: readonly unknown[]): 
   return isRecord(elements[0]);
 }
 
-/** Carries out `{$patch: delete}` and `{$patch: replace}` among the elements. Mirrors mergeSliceWithSpecialElements. */
+/** Applies `{$patch: delete}` and `{$patch: replace}` in the list. Mirrors mergeSliceWithSpecialElements. */
 function listDirectives(current: Json[], patch: readonly Json[], mergeKey: string): { kept: Json[]; changes: Json[] } {
   const changes: Json[] = [];
   let kept = current;
@@ -193,7 +193,7 @@ function listDirectives(current: Json[], patch: readonly Json[], mergeKey: strin
 
 const ANY: FieldType = { type: "any" };
 
-/** What is known of a key: of a struct its field, of a map the type of its values. */
+/** The field of a struct for this key; for a map, the type of its values. */
 function fieldOf(type: FieldType, key: string): Field | undefined {
   if (type.type === "object") return jsonFields(type.ref).find(({ name }) => name === key);
   return undefined;

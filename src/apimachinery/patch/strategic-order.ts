@@ -1,23 +1,23 @@
 import { badArgType, noMergeKey } from "./strategic-errors.js";
 
 /**
- * The order of a merged list. What the patch (or its $setElementOrder) names comes in the patch's order, what only the
- * server has in the server's; where the two say nothing about each other, the patch's element goes first: that is how a
- * new condition lands before all others.
+ * Sorts a merged list. Elements of the patch (or its $setElementOrder) keep the patch's order, elements that only the
+ * server has keep the server's. If neither order decides, the patch's element comes first, so a new condition precedes
+ * the others.
  *
  * Mirrors normalizeElementOrder in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go.
  */
 
 export type Json = Record<string, unknown>;
 
-/** What two elements are told apart by: the merge key's value, or the element itself in a list of plain values. */
+/** The identity of an element: the value of its merge key, or the element itself in a list of plain values. */
 export function identityOf(element: unknown, mergeKey: string): unknown {
   return mergeKey === "" ? element : (element as Json)[mergeKey];
 }
 
 /**
  * @param merged all elements, in any order
- * @param wanted elements (or just their merge keys) in the order that the patch asks for
+ * @param wanted elements (or only their merge keys) in the patch's order
  * @param current the server's list before the merge
  * @throws Error when an element has no merge key
  */
@@ -40,7 +40,7 @@ export function inOrder(
   return interleave(serverOnly, fromPatch, inCurrent);
 }
 
-/** @throws StrategicPatchError when an element is no map, or has no merge key */
+/** @throws StrategicPatchError when an element is not a map, or has no merge key */
 export function requireMergeKey(list: readonly unknown[], mergeKey: string): void {
   for (const element of list) {
     if (typeof element !== "object" || element === null || Array.isArray(element)) {
@@ -50,7 +50,7 @@ export function requireMergeKey(list: readonly unknown[], mergeKey: string): voi
   }
 }
 
-/** The first place counts, should an element be there twice. */
+/** The first position counts if an element occurs twice. */
 function ranks(list: readonly unknown[], mergeKey: string): ReadonlyMap<unknown, number> {
   const ranks = new Map<unknown, number>();
   list.forEach((element, index) => {

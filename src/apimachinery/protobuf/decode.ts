@@ -2,10 +2,10 @@ import type { Decode, Field, FieldTable, ScalarName } from "./fields.js";
 import { BYTES, FIXED64, ProtobufError, type Reader, VARINT } from "./reader.js";
 
 type Values = Record<string, unknown>;
-/** Reads one field's value, its tag already read, into `out`. */
+/** Reads the value of one field into `out`; its tag has already been read. */
 type ReadField = (reader: Reader, out: Values) => void;
 
-/** Makes the decoder of one message: an array of functions by tag. */
+/** Builds the decoder of one message: an array of functions by tag. */
 export function compileDecoder(fields: FieldTable): Decode {
   const byTag: (ReadField | undefined)[] = [];
   const blank: Values = {};
@@ -34,7 +34,7 @@ export function compileDecoder(fields: FieldTable): Decode {
   };
 }
 
-/** @param name of a field that is known, but comes in another form */
+/** @param name of the field, if its number is known but its wire type does not match */
 function skipField(reader: Reader, tag: number, name: string | undefined): void {
   if (name !== undefined) throw new ProtobufError(`proto: wrong wireType = ${tag & 7} for field ${name}`);
   if (tag >>> 3 === 0) throw new ProtobufError(`proto: illegal tag 0 (wire type ${tag})`);
@@ -57,7 +57,7 @@ const ZEROS: Readonly<Record<ScalarName, unknown>> = {
   bytes: Buffer.alloc(0),
 };
 
-/** How a field may come, and what reads it then. */
+/** The wire types of a field, and the reader for each. */
 type Forms = readonly (readonly [wireType: number, read: ReadField])[];
 
 function readField(name: string, field: Field): Forms {
@@ -88,7 +88,7 @@ function wireTypeOf(scalar: ScalarName): number {
 }
 
 function readScalar(name: string, scalar: ScalarName): ReadField {
-  // Most of all fields are texts.
+  // Strings are by far the most common fields.
   if (scalar === "string") {
     return (reader, out) => {
       out[name] = reader.string();
@@ -100,7 +100,7 @@ function readScalar(name: string, scalar: ScalarName): ReadField {
   };
 }
 
-/** Numbers come packed into one run of bytes, or one by one: a decoder takes both. */
+/** Repeated numbers are packed into one run of bytes or sent one by one; a decoder accepts both. */
 function readScalars(name: string, scalar: ScalarName): Forms {
   const read = READERS[scalar];
   const one: ReadField = (reader, out) => {
@@ -128,7 +128,7 @@ interface Nested {
 
 function readMessage(name: string, of: Nested): ReadField {
   return (reader, out) => {
-    // Sent twice, a message's parts are merged.
+    // A message that is sent twice is merged.
     out[name] = readNested(reader, of.decoder, out[name] as Values | undefined);
   };
 }
@@ -158,7 +158,7 @@ function readMap(name: string): ReadField {
   };
 }
 
-/** Only these keys: of an entry with another one, the value is stepped over. */
+/** Decodes only entries with these keys and skips the values of others. */
 function readMapOf(name: string, only: readonly string[]): ReadField {
   const byLength: (readonly string[])[] = [];
   for (const key of only) {
@@ -182,7 +182,7 @@ function readMapOf(name: string, only: readonly string[]): ReadField {
   };
 }
 
-/** What is left of an entry. @param key as far as it is known */
+/** Reads the rest of an entry. @param key if it was already read */
 function readEntry(
   reader: Reader,
   end: number,
@@ -199,7 +199,7 @@ function readEntry(
   }
   if (reader.at !== end) throw new ProtobufError("unexpected EOF");
   if (only !== undefined && !only.includes(key)) return;
-  // Assigned, this one name would be the object's prototype.
+  // An assignment to this name would set the object's prototype.
   if (key === "__proto__") Object.defineProperty(map, key, { value, enumerable: true, configurable: true });
   else map[key] = value;
 }

@@ -3,10 +3,10 @@ import { BYTES, FIXED64, VARINT } from "./reader.js";
 import type { Writer } from "./writer.js";
 
 type Values = Readonly<Record<string, unknown>>;
-/** Writes one field; absent and zero values are not sent. */
+/** Writes one field; omits absent and zero values. */
 type WriteField = (writer: Writer, value: unknown) => void;
 
-/** Makes the encoder of one message. On the wire its fields stand in the order of their numbers, as Go writes them. */
+/** Builds the encoder of one message. Fields are written in the order of their numbers, like in Go. */
 export function compileEncoder(fields: FieldTable): Encode {
   const rows = Object.entries(fields)
     .sort(([, a], [, b]) => b.number - a.number)
@@ -74,7 +74,7 @@ const WRITERS: Readonly<Record<ScalarName, WriteField>> = {
 };
 
 function isZero(value: unknown): boolean {
-  // Minus zero is a value of its own to protobuf; it is not to us.
+  // Protobuf distinguishes minus zero from zero; we do not.
   return (
     value === "" ||
     value === 0 ||
@@ -91,7 +91,7 @@ function eachBackwards(write: WriteField): WriteField {
   };
 }
 
-/** proto3 sends lists of numbers as one run of bytes. */
+/** proto3 packs lists of numbers into one run of bytes. */
 function writePacked(tag: number, write: WriteField): WriteField {
   const each = eachBackwards(write);
   return (writer, value) => {
@@ -106,7 +106,7 @@ function writePacked(tag: number, write: WriteField): WriteField {
 const KEY_TAG = (1 << 3) | BYTES;
 const VALUE_TAG = (2 << 3) | BYTES;
 
-/** Entries are small messages of key and value; both are always sent, as Go does. */
+/** An entry is a small message of key and value; both are always sent, like in Go. */
 function writeMap(tag: number): WriteField {
   return (writer, value) => {
     const map = value as Readonly<Record<string, string>>;

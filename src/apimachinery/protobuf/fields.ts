@@ -14,20 +14,20 @@ export interface Scalars {
 }
 export type ScalarName = keyof Scalars;
 
-/** Names and numbers of an enum. A value that is not in it stays the number it is. */
+/** Names and numbers of an enum. Unknown values stay numbers. */
 export interface EnumTable {
   readonly name: string;
   readonly values: Readonly<Record<string, number>>;
-  /** the message that its .proto declares it in, if any */
+  /** the message that contains its declaration in the .proto file, if any */
   readonly within?: string;
 }
 
-/** One row of a message's table. `Out`: what decoding gives; `In`: what encoding takes. Only types: no value has them. */
+/** One row of a message's table. `Out`: the decoded type; `In`: the encoder's input. Both are only types. */
 export interface Field<Out = unknown, In = unknown> {
   readonly number: number;
   readonly kind: FieldKind;
   readonly isRepeated: boolean;
-  /** the name in the .proto, where it is not the snake_case of ours */
+  /** the name in the .proto file, unless it is the snake_case form of ours */
   readonly protoName?: string;
   readonly _out?: Out;
   readonly _in?: In;
@@ -43,10 +43,10 @@ export type FieldTable = Readonly<Record<string, Field>>;
 
 /** Reads fields up to `reader.end` into `target`, or into a new object. */
 export type Decode = (reader: Reader, target: Record<string, unknown> | undefined) => Record<string, unknown>;
-/** Writes a message's fields, the last one first. */
+/** Writes a message's fields in reverse order. */
 export type Encode = (writer: Writer, value: Readonly<Record<string, unknown>>) => void;
 
-/** A message as a row of another message refers to it: `Message` without what callers need. */
+/** A message as fields of other messages refer to it: `Message` without the methods for callers. */
 export interface MessageType<F extends FieldTable> {
   readonly name: string;
   readonly fields: F;
@@ -56,11 +56,11 @@ export interface MessageType<F extends FieldTable> {
   encode(value: InitFields<F>): Buffer;
 }
 
-/** What decoding gives: every field is there; scalars have proto3's zero values, messages that were not sent are undefined. */
+/** The decoded form: every field is present; scalars have proto3's zero values, absent messages are undefined. */
 export type DecodedFields<F extends FieldTable> = {
   readonly [K in keyof F]: F[K] extends Field<infer Out, unknown> ? Out : never;
 };
-/** What encoding takes: fields left out are not sent. */
+/** The form to encode: absent fields are not sent. */
 export type InitFields<F extends FieldTable> = {
   readonly [K in keyof F]?: (F[K] extends Field<unknown, infer In> ? In : never) | undefined;
 };
@@ -68,7 +68,7 @@ export type InitFields<F extends FieldTable> = {
 export type Decoded<M> = M extends MessageType<infer F> ? DecodedFields<F> : never;
 export type Init<M> = M extends MessageType<infer F> ? InitFields<F> : never;
 
-/** As many tables as there are messages: each row is made by one of these. */
+/** The functions below build the rows of the message tables. */
 function scalar<S extends ScalarName, In = Scalars[S]>(name: S) {
   return (number: number, protoName?: string): Field<Scalars[S], In> => ({
     number,
@@ -88,7 +88,7 @@ export const double = scalar("double");
 export const bytes = scalar<"bytes", Uint8Array>("bytes");
 
 /**
- * An enum's value, as a number: newer runtimes may send values that this table does not know.
+ * An enum's value as a number, because newer runtimes can send values that this table does not know.
  * @param named `{ ContainerState }`: the enum's name and its values
  */
 export function enumeration(
@@ -101,7 +101,7 @@ export function enumeration(
   return { number, kind: { type: "enum", of }, isRepeated: false };
 }
 
-/** A nested message; undefined when it was not sent. */
+/** A nested message; undefined if it was not sent. */
 export function one<F extends FieldTable>(
   number: number,
   of: MessageType<F>,
@@ -115,7 +115,7 @@ export function one<F extends FieldTable>(
   };
 }
 
-/** A list of nested messages; empty when none was sent. */
+/** A list of nested messages; empty if no message was sent. */
 export function many<F extends FieldTable>(
   number: number,
   of: MessageType<F>,
@@ -130,17 +130,17 @@ export function strings(number: number): Field<readonly string[], readonly strin
   return { number, kind: { type: "scalar", scalar: "string" }, isRepeated: true };
 }
 
-/** `repeated int32`, read packed or not */
+/** `repeated int32`, accepts both packed and unpacked */
 export function int32s(number: number): Field<readonly number[], readonly number[]> {
   return { number, kind: { type: "scalar", scalar: "int32" }, isRepeated: true };
 }
 
-/** `repeated int64`, read packed or not */
+/** `repeated int64`, accepts both packed and unpacked */
 export function int64s(number: number): Field<readonly bigint[], readonly (bigint | number)[]> {
   return { number, kind: { type: "scalar", scalar: "int64" }, isRepeated: true };
 }
 
-/** `map<string, string>`. With `only`, a projection: other keys are skipped without being decoded. */
+/** `map<string, string>`. With `only`, a projection: other keys are skipped without decoding. */
 export function stringMap(
   number: number,
   only?: readonly string[],
@@ -148,7 +148,7 @@ export function stringMap(
   return { number, kind: { type: "map", ...(only === undefined ? {} : { only }) }, isRepeated: false };
 }
 
-/** A message that was encoded before and is copied as it is: for lists whose items rarely change. */
+/** An encoded message that is copied as it is, for lists whose items rarely change. */
 export class Encoded {
   constructor(readonly bytes: Uint8Array) {}
 }

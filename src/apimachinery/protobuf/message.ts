@@ -7,9 +7,9 @@ import { Writer } from "./writer.js";
 const SPARE_BYTES = 8;
 
 /**
- * One message type: a table of fields, and the encoder and decoder made from it when they are first needed.
+ * One message type: a table of fields, with an encoder and decoder that are built on first use.
  *
- * A projection is another Message for the same bytes with fewer rows: what it does not name is skipped, not decoded.
+ * A projection is another Message for the same bytes with fewer rows: it skips other fields without decoding them.
  */
 export class Message<F extends FieldTable> {
   #decode: Decode | undefined;
@@ -21,7 +21,7 @@ export class Message<F extends FieldTable> {
     readonly fields: F,
   ) {}
 
-  /** @throws ProtobufError for bytes that are no message of any kind */
+  /** @throws ProtobufError for bytes that are not a valid message */
   decode(bytes: Buffer): DecodedFields<F> {
     return this.decoder(new Reader(bytes), undefined) as DecodedFields<F>;
   }
@@ -29,24 +29,24 @@ export class Message<F extends FieldTable> {
   encode(value: InitFields<F>): Buffer {
     const writer = new Writer(this.#lastSize);
     this.encoder(writer, value);
-    // The next one is probably as long: a list of eight megabytes is then written without growing.
+    // Reuses the last size as a hint: a list of eight megabytes is then written without growing the buffer.
     this.#lastSize = writer.length + (writer.length >> 3) + SPARE_BYTES;
     return writer.finish();
   }
 
-  /** Encodes once what will be part of many messages. */
+  /** Encodes a value once that will be part of many messages. */
   encoded(value: InitFields<F>): Encoded {
     const writer = new Writer();
     this.encoder(writer, value);
     return new Encoded(Buffer.from(writer.finish()));
   }
 
-  /** The value with every field present, as if it had been sent and decoded. */
+  /** The value with every field present, as after encoding and decoding. */
   create(value: InitFields<F>): DecodedFields<F> {
     return this.decode(this.encode(value));
   }
 
-  /** A projection on some of the fields. */
+  /** A projection to some of the fields. */
   pick<K extends keyof F & string>(...names: readonly K[]): Message<Pick<F, K>> {
     const picked = Object.fromEntries(names.map((name) => [name, this.fields[name]])) as unknown as Pick<F, K>;
     return new Message(this.name, picked);
@@ -63,7 +63,7 @@ export class Message<F extends FieldTable> {
   }
 }
 
-/** Describes a message by its fields. @param name as the .proto file writes it */
+/** Describes a message by its fields. @param name as in the .proto file */
 export function message<F extends FieldTable>(name: string, fields: F): Message<F> {
   return new Message(name, fields);
 }

@@ -1,9 +1,9 @@
-/** The bytes end in the middle of a value, or make none. In the words of Go's decoders. */
+/** The bytes end in the middle of a value or are invalid. The messages are those of Go's decoders. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
 
-/** How a field's value is laid out on the wire: the low three bits of its tag. */
+/** A field's wire type: the low three bits of its tag. */
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const BYTES = 2;
@@ -11,27 +11,26 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** What Node's Buffer has had for long and its types do not name: decoding without looking at an encoding's name. */
+/** Methods of Node's Buffer that its types omit: they decode without looking up an encoding by name. */
 interface SlicingBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
   latin1Slice(start: number, end: number): string;
 }
 
-/** 64 bits seen as two halves or as one bigint: the cheapest way from one to the other. */
+/** 64 bits as two halves or as one bigint: the cheapest conversion between the two. */
 const halves = new Uint32Array(2);
 const signed = new BigInt64Array(halves.buffer);
 const unsigned = new BigUint64Array(halves.buffer);
 
-/** Map keys seen before, by a hash of their bytes: ten thousand containers carry the same few label names. */
+/** Map keys by a hash of their bytes, because ten thousand containers carry the same few label names. */
 const KEY_SLOTS = 1024;
 const MAX_CACHED_KEY = 96;
 const keys: (string | undefined)[] = new Array<string | undefined>(KEY_SLOTS).fill(undefined);
 
 /**
- * Reads the wire format of protocol buffers, front to back, without copying. `end` moves while a nested message is read.
+ * Reads protobuf's wire format from front to back, without copying. `end` changes while a nested message is read.
  *
- * Text that is not UTF-8 does not stop it: bytes that mean nothing become U+FFFD, as the Go types of Kubernetes v1.25
- * carried them through unseen.
+ * Accepts text that is not UTF-8: invalid bytes become U+FFFD; the Go types of Kubernetes v1.25 passed such bytes on.
  */
 export class Reader {
   readonly #bytes: SlicingBuffer;
@@ -44,7 +43,7 @@ export class Reader {
     this.#bytes = bytes as SlicingBuffer;
   }
 
-  /** A varint's low 32 bits, unsigned: tags, lengths, enums, small integers, nearly all of which are one byte. */
+  /** The low 32 bits of a varint, unsigned: tags, lengths, enums and small integers. Nearly all are a single byte. */
   uint32(): number {
     const first = this.#bytes[this.at] as number;
     if (first >= 0x80 || this.at >= this.end) return this.#longUint32(first);
@@ -62,7 +61,7 @@ export class Reader {
       byte = bytes[at++] as number;
       if (shift < 32) value |= (byte & 0x7f) << shift;
     }
-    // Beyond the last byte there is `undefined`, which ends the loop like a last byte would.
+    // A read past the end gives `undefined`, which ends the loop like a final byte.
     if (at > this.end) throw unexpectedEnd();
     this.at = at;
     return value >>> 0;
@@ -93,7 +92,7 @@ export class Reader {
     return this.#bytes.readDoubleLE(this.at - 8);
   }
 
-  /** Leaves a varint's 64 bits in `halves`. */
+  /** Stores the 64 bits of a varint in `halves`. */
   #varint(): void {
     const bytes = this.#bytes;
     let low = 0;
@@ -115,7 +114,7 @@ export class Reader {
     throw new ProtobufError("proto: integer overflow");
   }
 
-  /** The length of what follows, which is known to be there. */
+  /** The length of the following bytes, after checking that they are present. */
   length(): number {
     const first = this.#bytes[this.at] as number;
     const length = first < 0x80 ? first : this.#longUint32(first);
@@ -131,14 +130,14 @@ export class Reader {
     return length === 0 ? "" : this.#bytes.utf8Slice(start, this.at);
   }
 
-  /** A copy: what was received is not kept alive by it. */
+  /** A copy, so that it does not keep the received buffer in memory. */
   bytes(): Buffer {
     const length = this.length();
     this.at += length;
     return Buffer.from(this.#bytes.subarray(this.at - length, this.at));
   }
 
-  /** A string that is likely to have been met before: a map's key. */
+  /** A string that is likely to repeat: a map's key. */
   key(): string {
     const length = this.length();
     if (length === 0) return "";
@@ -158,24 +157,24 @@ export class Reader {
   }
 
   /**
-   * The one of these texts that comes next; undefined when it is another. Steps over it.
-   * @param byLength those of each length in UTF-8, as nearly all that are not wanted have another
+   * Reads a string and returns it if it is one of these texts, otherwise undefined.
+   * @param byLength the texts by length in UTF-8, because nearly all other strings differ in length
    */
   keyAmong(byLength: readonly (readonly string[] | undefined)[]): string | undefined {
     const length = this.length();
     this.at += length;
     const texts = byLength[length];
     if (texts === undefined) return undefined;
-    // One call into Node compares as many bytes as there are; the text that is known makes a faster key than the new one.
+    // One native call compares all bytes; the known text is a faster key than the new string.
     return texts[texts.indexOf(this.#bytes.utf8Slice(this.at - length, this.at))];
   }
 
-  /** Whether this one-byte tag comes next. */
+  /** Reports whether this one-byte tag comes next. */
   isNext(tag: number): boolean {
     return this.#bytes[this.at] === tag;
   }
 
-  /** Steps over the value of an unknown field. */
+  /** Skips the value of an unknown field. */
   skip(wireType: number): void {
     switch (wireType) {
       case VARINT:
@@ -202,7 +201,7 @@ export class Reader {
     }
   }
 
-  /** Groups may hold groups: counted, not nested, so that no message can exhaust the stack. */
+  /** Groups can contain groups; a counter replaces recursion, so that no message can exhaust the stack. */
   #skipGroup(): void {
     for (let depth = 1; depth > 0; ) {
       const wireType = this.uint32() & 7;
@@ -227,7 +226,7 @@ function slotOf(bytes: Buffer, start: number, length: number): number {
   return (length * 31 + middle * 7 + last * 131) & (KEY_SLOTS - 1);
 }
 
-/** Byte for byte: a text with other than ASCII letters is never equal, and is decoded anew. */
+/** Compares byte by byte: a text with non-ASCII letters never matches, and is decoded again. */
 function equals(text: string, bytes: Buffer, start: number): boolean {
   for (let i = 0; i < text.length; i++) {
     if (text.charCodeAt(i) !== bytes[start + i]) return false;

@@ -1,9 +1,9 @@
-/** What Node's Buffer has had for long and its types do not name. */
+/** Methods of Node's Buffer that its types omit. */
 interface WritingBuffer extends Buffer {
   utf8Write(text: string, at: number, length: number): number;
 }
 
-/** Up to this length a loop over characters is faster than a call into Node. */
+/** Up to this length a loop over characters is faster than a native call. */
 const SHORT_TEXT = 20;
 const FIRST_SIZE = 256;
 
@@ -11,26 +11,26 @@ const halves = new Uint32Array(2);
 const signed = new BigInt64Array(halves.buffer);
 
 /**
- * Writes the wire format of protocol buffers back to front: when a nested message's head is written, its length is known,
- * and nothing is measured twice or moved. So fields, items and the value of a field come in reverse order; tags last.
+ * Writes protobuf's wire format from back to front: the length of a nested message is known when its head is written, so
+ * nothing is measured or moved. Callers write fields, items and values in reverse order, and each tag after its value.
  */
 export class Writer {
   #bytes: WritingBuffer;
-  /** where the written bytes begin; they end with the buffer */
+  /** start of the written bytes, which extend to the end of the buffer */
   #at: number;
 
-  /** @param sizeHint bytes that will probably do; 0: nobody knows */
+  /** @param sizeHint expected number of bytes; 0: unknown */
   constructor(sizeHint = 0) {
     this.#bytes = Buffer.allocUnsafe(sizeHint === 0 ? FIRST_SIZE : sizeHint) as WritingBuffer;
     this.#at = this.#bytes.length;
   }
 
-  /** How many bytes are written: the difference of two moments is the length of what came between. */
+  /** The number of written bytes; the difference of two values is the length of what was written in between. */
   get length(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** A view of what was written; the writer is done with. */
+  /** A view of the written bytes; the writer cannot be used afterwards. */
   finish(): Buffer {
     return this.#bytes.subarray(this.#at);
   }
@@ -49,7 +49,7 @@ export class Writer {
     else this.#varint(value >>> 0, 0xffffffff);
   }
 
-  /** @param value signed or unsigned: the same 64 bits */
+  /** @param value signed or unsigned: both have the same 64 bits */
   int64(value: bigint | number): void {
     if (typeof value === "number" && value >= 0 && value <= 0xffffffff) {
       this.uint32(value);
@@ -81,7 +81,7 @@ export class Writer {
     this.#bytes.writeDoubleLE(value, this.#at);
   }
 
-  /** A text and, before it, its length. */
+  /** Writes a text, preceded by its length. */
   string(text: string): void {
     const before = this.length;
     if (text.length > SHORT_TEXT || !this.#shortAscii(text)) {
@@ -93,7 +93,7 @@ export class Writer {
     this.uint32(this.length - before);
   }
 
-  /** @returns false, with nothing written, when a character is beyond ASCII */
+  /** @returns false without writing when the text contains a non-ASCII character */
   #shortAscii(text: string): boolean {
     this.#reserve(text.length);
     const bytes = this.#bytes;
@@ -107,13 +107,13 @@ export class Writer {
     return true;
   }
 
-  /** Bytes and, before them, their length. */
+  /** Writes bytes, preceded by their length. */
   bytes(value: Uint8Array): void {
     this.raw(value);
     this.uint32(value.length);
   }
 
-  /** Bytes as they are. */
+  /** Writes bytes without a length. */
   raw(value: Uint8Array): void {
     this.#reserve(value.length);
     this.#at -= value.length;

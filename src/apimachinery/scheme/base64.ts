@@ -1,8 +1,8 @@
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * The canonical base64 of what a text encodes: without line breaks, unused bits zero.
- * @returns undefined if the text is not base64
+ * The canonical base64 form of the encoded bytes: without line breaks, unused bits zero.
+ * @returns undefined for invalid base64
  */
 export function canonicalBase64(text: string): string | undefined {
   const plain = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, "") : text;
@@ -13,7 +13,7 @@ export function canonicalBase64(text: string): string | undefined {
 
 /**
  * Mirrors CorruptInputError in Go's encoding/base64.
- * Differs: names the first character outside of the alphabet, or the last group of four, in all cases.
+ * Differs: always names the first character outside the alphabet, or the last group of four.
  */
 export function base64Error(text: string): string {
   const at = text.search(/[^A-Za-z0-9+/\r\n]/);

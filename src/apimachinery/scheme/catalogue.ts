@@ -37,7 +37,7 @@ const TABLES: readonly TypeTable[] = [
   apiextensions,
 ];
 
-/** Types parsed so far. The tables are constants, so this is a cache and not state. */
+/** Types parsed so far. The tables are constants, so this is a cache, not state. */
 const parsed = new Map<string, TypeSchema>();
 const flattened = new Map<string, readonly Field[]>();
 
@@ -53,7 +53,7 @@ export function typeSchema(name: string): TypeSchema {
   return schema;
 }
 
-/** The fields as JSON has them: those of embedded structs are siblings of the other fields. */
+/** The fields in JSON form: those of embedded structs are siblings of the other fields. */
 export function jsonFields(name: string): readonly Field[] {
   const known = flattened.get(name);
   if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export function jsonFields(name: string): readonly Field[] {
   return fields;
 }
 
-/** Every type that has a table, in the order of the tables. */
+/** All types in the tables, in the order of the tables. */
 export function typeNames(): string[] {
   return TABLES.flatMap(({ types }) => Object.keys(types));
 }

@@ -9,20 +9,20 @@ import { canonicalTime, GoTimeError, RFC3339, RFC3339_MICRO } from "./go-time.js
 import type { Field, FieldType, ScalarType } from "./schema.js";
 
 /**
- * JSON values to objects in one walk: known fields only, in Go's order, defaults and always-present fields in place.
+ * Converts JSON values to objects in one walk: known fields only, in Go's order, with defaults and always-present fields.
  *
- * This is the path of every request, so it only notices that something is wrong (a type, an unknown key); `problems.ts`
- * finds out what. Decoders are made of closures, once for each type.
- * Differs: a whole number written as `1.0` or `1e3` is taken for an integer.
+ * Every request passes here, so the walk only detects that something is wrong (a type, an unknown key); `problems.ts`
+ * finds the details. Decoders are closures, built once for each type.
+ * Differs: accepts a whole number written as `1.0` or `1e3` as an integer.
  */
 export interface Walk {
-  /** an object had a key that its type does not know */
+  /** an object had a key that its type does not define */
   unknown: boolean;
-  /** keys of all objects seen: fewer than in the text means that one was there twice */
+  /** keys of all objects seen; fewer than in the text mean that a key was duplicated */
   keys: number;
 }
 
-/** Something has the wrong type. `problemsOf` words it. */
+/** A value has the wrong type. `problemsOf` finds the message. */
 export class ShapeError extends Error {
   override readonly name = "ShapeError";
 }
@@ -32,12 +32,12 @@ export function decodeWalking(type: string, value: unknown, walk: Walk): KubeObj
   return structDecoder(type)(value, walk) as KubeObject;
 }
 
-/** Whether decoding failed because of the value. */
+/** Reports whether decoding failed because of the value. */
 export function isDecodingError(error: unknown): error is Error {
   return error instanceof ShapeError || error instanceof GoTimeError || error instanceof QuantityError;
 }
 
-/** How many keys all objects inside a value have. */
+/** The number of keys of all objects inside a value. */
 export function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let count = 0;
@@ -51,7 +51,7 @@ export function countKeys(value: unknown): number {
 
 type Decoder = (value: unknown, walk: Walk) => unknown;
 
-/** Made when a type is first met: they are functions of constants. */
+/** Struct decoders by type, built on first use: they depend only on constants. */
 const decoders = new Map<string, Decoder>();
 
 function structDecoder(type: string): Decoder {
@@ -63,7 +63,7 @@ function structDecoder(type: string): Decoder {
   const rows: unknown[][] = [];
   const decode: Decoder = (value, walk) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
-    // A row is given back clean: most structs have many fields, of which few are given.
+    // `finish` leaves the row clean, because most structs have many fields but set only a few.
     const row = rows.pop() ?? new Array<unknown>(slots.length).fill(undefined);
     readFields(value as Readonly<Record<string, unknown>>, places, row, walk);
     const out = writeFields(slots, row, walk);
@@ -75,7 +75,7 @@ function structDecoder(type: string): Decoder {
   return decode;
 }
 
-/** Key by key, as they were sent: to ask for each field that the type has would mostly find nothing. */
+/** Walks the keys of the value, because most fields of a type are usually absent. */
 function readFields(
   input: Readonly<Record<string, unknown>>,
   places: ReadonlyMap<string, number>,
@@ -93,7 +93,7 @@ function readFields(
   }
 }
 
-/** In Go's order. Leaves the row clean. */
+/** Assembles the struct in Go's order, and clears the row. */
 function writeFields(slots: readonly Slot[], row: unknown[], walk: Walk): MutableStruct {
   const out: MutableStruct = {};
   for (let i = 0; i < slots.length; i++) {
@@ -114,7 +114,7 @@ interface Slot {
   /** @returns undefined to leave the field out */
   readonly present: Decoder;
   readonly absent: (walk: Walk) => unknown;
-  /** `absent` has something to say */
+  /** whether `absent` can return a value */
   readonly isNeverAbsent: boolean;
 }
 
@@ -131,7 +131,7 @@ function presentValue(field: Field): Decoder {
   if (pointer) return (value, walk) => decode(value, walk) ?? undefined;
   const isList = type.type === "array" || type.type === "map";
   if (isList) {
-    // The store keeps objects as protobuf, which cannot tell an empty list from none.
+    // The store keeps objects as protobuf, which cannot distinguish an empty list from an absent one.
     const empty = omitEmpty ? undefined : null;
     const keep = (value: unknown) => (isEmptyCollection(value) ? empty : value);
     return (value, walk) => keep(decode(value, walk));
@@ -147,7 +147,7 @@ function isEmptyCollection(value: unknown): boolean {
   return true;
 }
 
-/** Structs in Go: omitempty has no effect on them. */
+/** Structs in Go, for which omitempty has no effect. */
 function isStructLike({ type }: FieldType): boolean {
   return ["object", "time", "microtime", "quantity", "intOrString", "any"].includes(type);
 }
@@ -177,7 +177,7 @@ const ZEROS: Readonly<Record<string, unknown>> = {
   intOrString: 0,
 };
 
-/** Types refer to each other, and most of them are never met: a struct's decoder is made when a value needs it. */
+/** Types refer to each other, and most are never used, so a struct's decoder is built when a value needs it. */
 function lazyDecoder(type: FieldType): Decoder {
   switch (type.type) {
     case "object": {
@@ -197,7 +197,7 @@ function lazyDecoder(type: FieldType): Decoder {
   }
 }
 
-/** null inside a list or a map is Go's zero value. */
+/** null inside a list or a map becomes Go's zero value. */
 function elementDecoder(type: FieldType): Decoder {
   const decode = lazyDecoder(type);
   const zero =
@@ -217,7 +217,7 @@ function arrayDecoder(items: FieldType): Decoder {
   };
 }
 
-/** Go writes the keys of a map sorted, whatever their order was. */
+/** Go writes the keys of a map sorted. */
 function mapDecoder(values: FieldType): Decoder {
   const decode = elementDecoder(values);
   return (value, walk) => {
@@ -236,7 +236,7 @@ function mapDecoder(values: FieldType): Decoder {
   };
 }
 
-/** Labels, annotations and the like are used as they came when they hold nothing but strings, in order. */
+/** Labels, annotations and similar maps are returned unchanged if all values are strings and the keys are sorted. */
 const stringMap: Decoder = (value, walk) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError();
   const input = value as Readonly<Record<string, unknown>>;

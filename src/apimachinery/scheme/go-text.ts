@@ -1,4 +1,4 @@
-/** How Go writes values into texts: upstream's messages quote them, and clients compare messages. */
+/** How Go formats values in texts: upstream's messages quote them, and clients compare messages. */
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   "\u0007": "\\a",
@@ -12,10 +12,10 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\\\",
 };
 
-/** What strconv.IsPrint does not print, and what a quoted text cannot hold. */
+/** Characters that strconv.IsPrint rejects or that a quoted text must escape. */
 const NEEDS_ESCAPE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu;
 
-/** Mirrors strconv.Quote, which is also what %q does. */
+/** Mirrors strconv.Quote, which is also %q. */
 export function goQuote(text: string): string {
   const escaped = text.replace(NEEDS_ESCAPE, (char) => {
     const code = char.codePointAt(0) ?? 0;
@@ -29,7 +29,7 @@ function hex(code: number, digits: number): string {
   return code.toString(16).padStart(digits, "0");
 }
 
-/** Mirrors %v of what encoding/json makes of a document: maps sorted by key, nothing quoted. */
+/** Mirrors %v of a document decoded by encoding/json: maps sorted by key, strings without quotes. */
 export function goFormat(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(goFormat).join(" ")}]`;
@@ -45,7 +45,7 @@ export function compareBytes(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** What Go calls the kind of a JSON value when it cannot use it. */
+/** Go's name for the kind of a JSON value in decoding errors. */
 export function goKind(value: unknown): "string" | "number" | "bool" | "array" | "object" | "null" {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

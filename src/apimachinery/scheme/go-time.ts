@@ -1,6 +1,6 @@
 import { goQuote } from "./go-text.js";
 
-/** The two layouts of times in the API, as Go's errors spell them. */
+/** The two time layouts of the API, as in Go's errors. */
 export const RFC3339 = "2006-01-02T15:04:05Z07:00";
 export const RFC3339_MICRO = "2006-01-02T15:04:05.000000Z07:00";
 
@@ -9,7 +9,7 @@ const PLAIN_MICRO = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[
 /** Go's zero time: `null` in JSON. */
 const ZERO = /^0001-01-01T00:00:00(?:\.0+)?Z$/;
 
-/** A text that is not a time, in Go's words. */
+/** The text is not a valid time; the message is Go's. */
 export class GoTimeError extends Error {
   override readonly name = "GoTimeError";
 }
@@ -26,10 +26,10 @@ export function canonicalTime(text: string, layout: typeof RFC3339 | typeof RFC3
 }
 
 const SECONDS = /^\d\d/;
-/** A fraction that the layout does not have is read and dropped. */
+/** A fraction that the layout does not contain is read and dropped. */
 const SECONDS_AND_FRACTION = /^\d\d(?:[.,]\d+)?/;
 
-/** The elements of a layout in order, each with what it matches. */
+/** The elements of a layout in order, each with the pattern of its text. */
 function elementsOf(layout: string): readonly (readonly [name: string, pattern: RegExp])[] {
   const micros = [[".000000", /^[.,]\d{6}/]] as const;
   return [
@@ -51,7 +51,7 @@ function elementsOf(layout: string): readonly (readonly [name: string, pattern: 
 
 /**
  * Mirrors parse in Go's time/format.go for these two layouts.
- * Differs: hours have two digits; one text for everything that is out of range.
+ * Differs: hours have two digits; one message for all elements that are out of range.
  */
 function rewrite(text: string, layout: string): string {
   const fail = (problem: string) => new GoTimeError(`parsing time ${goQuote(text)}${problem}`);
@@ -66,7 +66,7 @@ function rewrite(text: string, layout: string): string {
   if (rest !== "") throw fail(`: extra text: ${goQuote(rest)}`);
   const local = text.slice(0, 19);
   const localMs = Date.parse(`${local}Z`);
-  // Date takes February 30 for March 1.
+  // Date converts February 30 to March 1.
   if (Number.isNaN(localMs) || new Date(localMs).toISOString().slice(0, 19) !== local) throw fail(": out of range");
   const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):(\d\d)$/.exec(text) ?? [];
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === "-" ? -1 : 1);

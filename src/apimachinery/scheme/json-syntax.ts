@@ -1,28 +1,28 @@
 import { goQuote } from "./go-text.js";
 
 /**
- * How deep lists and objects may be inside of each other. What walks through values calls itself for each level, and a stack
- * that is full ends the process. Differs: Go's decoder allows 10,000.
+ * The limit for nested lists and objects. Functions that walk values recurse once per level, and a stack overflow would
+ * end the process. Differs: Go's decoder allows 10,000.
  */
 export const MAX_DEPTH = 500;
-/** A text so short cannot hold more. */
+/** A shorter text cannot exceed the limit. */
 const SHALLOW_LENGTH = MAX_DEPTH;
 
 /**
- * A JSON text from outside as a value.
- * @param fail makes the error out of Go's text
+ * Parses a JSON text from outside.
+ * @param fail creates the error from Go's message
  */
 export function parseJson(text: string, fail: (problem: string) => Error): unknown {
   if (text.length > SHALLOW_LENGTH && isTooDeep(text)) throw fail("exceeded max depth");
   try {
     return JSON.parse(text);
   } catch {
-    // JSON.parse words it differently from one Node release to the next.
+    // The wording of JSON.parse differs between Node releases.
     throw fail(jsonSyntaxError(text));
   }
 }
 
-/** In one pass, without reading more than brackets and quotes. */
+/** Scans the text once, reading only brackets and strings. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -42,7 +42,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Whether a value that did not come as text has more levels. Keeps its own stack. */
+/** Reports whether a value that was not parsed from text is nested deeper. Keeps its own stack. */
 export function isDeeper(value: unknown, maxDepth: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -52,7 +52,7 @@ export function isDeeper(value: unknown, maxDepth: number): boolean {
   return false;
 }
 
-/** Where the string that begins at `start` ends: at its closing quote, or with the text. */
+/** The end of the string that begins at `start`: its closing quote, or the end of the text. */
 export function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -72,7 +72,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** `duplicate field "spec.x"` for each key that an object in a JSON text has twice. */
+/** `duplicate field "spec.x"` for each duplicate key in the objects of a JSON text. */
 export function duplicateFields(text: string): readonly string[] {
   const scanner = new Scanner(text);
   scanner.document();
@@ -80,10 +80,10 @@ export function duplicateFields(text: string): readonly string[] {
 }
 
 /**
- * Where Go's encoding/json stops in a text that JSON.parse refused: `unexpected end of JSON input`, `invalid character ']'
- * looking for beginning of object key string`.
+ * Go's message for a text that JSON.parse rejected: `unexpected end of JSON input`, `invalid character ']' looking for
+ * beginning of object key string`.
  * Mirrors encoding/json/scanner.go.
- * Differs: has one text for everything that is wrong inside of a string or a number.
+ * Differs: uses one message for all errors inside a string or a number.
  */
 export function jsonSyntaxError(text: string): string {
   try {
@@ -101,7 +101,7 @@ class JsonSyntaxError extends Error {
 
 const LITERAL = /true|false|null|-?\d[\d.eE+-]*/y;
 
-/** Walks through a JSON text, whose depth `isTooDeep` has checked. */
+/** Walks through a JSON text whose depth `isTooDeep` has checked. */
 class Scanner {
   readonly duplicates = new Set<string>();
   #at = 0;
@@ -162,7 +162,7 @@ class Scanner {
     while (" \t\r\n".includes(this.text[this.#at] ?? "x")) this.#at++;
   }
 
-  /** Steps over a punctuation mark if it comes next. */
+  /** Skips the punctuation mark if it comes next. */
   #takes(mark: string): boolean {
     this.#skipSpace();
     if (this.text[this.#at] !== mark) return false;
@@ -176,7 +176,7 @@ class Scanner {
 
   #fail(context: string): never {
     if (this.#at >= this.text.length) throw new JsonSyntaxError("unexpected end of JSON input");
-    // Go reads bytes: of other characters it shows the first byte, as if it were Latin-1.
+    // Go reads bytes: for a non-ASCII character it shows the first byte, as if it were Latin-1.
     const byte = Buffer.from(this.text.slice(this.#at, this.#at + 2))
       .toString("latin1")
       .slice(0, 1);

@@ -32,7 +32,7 @@ export function parseType(name: string, packageName: string, rows: TypeRows): Ty
   };
 }
 
-/** `kind` and `apiVersion` have no protobuf number: they are in the envelope. */
+/** `kind` and `apiVersion` have no protobuf number: the envelope contains them. */
 const TYPE_META: TypeRows = {
   kind: "0 string -- The name of the type of this object, in CamelCase. Cannot be changed.",
   apiVersion: "0 string -- The group and version of the API that this object is written in.",

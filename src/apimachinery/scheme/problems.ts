@@ -5,13 +5,13 @@ import { goKind, goQuote } from "./go-text.js";
 import type { FieldType } from "./schema.js";
 
 export interface Problems {
-  /** why the value does not fit the type, in Go's words: the first problem found */
+  /** why the value does not fit the type, as Go's message: the first problem */
   readonly error: string | undefined;
   /** `unknown field "spec.x"`, in the order of the value */
   readonly unknownFields: readonly string[];
 }
 
-/** Where a value is, in the two notations of Go's errors. */
+/** The position of a value, in the two notations of Go's errors. */
 interface Place {
   /** `spec.containers[0].image` */
   readonly path: string;
@@ -21,15 +21,14 @@ interface Place {
   readonly names: string;
 }
 
-/** Words a value of the wrong type. */
+/** The message for a value of the wrong type. */
 type Wording = (type: FieldType, value: unknown, place: Place) => string;
 
 /**
- * Finds what the decoder of requests only noticed: why a value does not fit its type, and fields that the type does not have.
+ * Finds the details of what the decoder only detected: why a value does not fit its type, and unknown fields.
  *
  * Mirrors sigs.k8s.io/json (a fork of encoding/json/decode.go).
- * Differs: stops at the first problem, where Go prefers some kinds of errors; strings are `string` whatever Go's name for
- * their type.
+ * Differs: stops at the first problem, while Go prefers some kinds of errors; names every string type `string`.
  */
 export function problemsOf(type: string, value: unknown, wording: Wording = jsonTypeError): Problems {
   const unknownFields: string[] = [];
@@ -95,9 +94,9 @@ function jsonTypeError(type: FieldType, value: unknown, { field }: Place): strin
 }
 
 /**
- * Words what does not fit after a strategic merge patch: upstream decodes its result from maps, not from JSON.
+ * The message for the result of a strategic merge patch: upstream decodes it from maps, not from JSON.
  * Mirrors k8s.io/apimachinery/pkg/runtime/converter.go (sliceFromUnstructured).
- * Differs: only lists have a text of their own.
+ * Differs: only lists have a message of their own.
  */
 export function unstructuredTypeError(type: FieldType, value: unknown, place: Place): string {
   if (type.type === "array") return `cannot restore slice from ${goKind(value)}`;

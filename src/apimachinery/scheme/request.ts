@@ -12,8 +12,8 @@ import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./s
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers (createHandler, transformDecodeError in rest.go) and
  * k8s.io/apimachinery/pkg/runtime/serializer/json/json.go (Decode).
- * @param text JSON; what came as YAML, already turned into JSON
- * @param kind what the path takes; a body may leave out kind and apiVersion
+ * @param text JSON; a YAML body is converted first
+ * @param kind the kind that the path accepts; a body may omit kind and apiVersion
  * @throws StatusError 400
  */
 export function decodeRequestBody(text: string, kind: KindRef, validation: FieldValidation = "Warn"): DecodedBody {
@@ -29,7 +29,7 @@ export function cannotBeHandled(actual: GroupVersionKind, kind: KindRef, problem
   return badRequest(`${actual.kind} in version "${actual.version}" cannot be handled as a ${kind.kind}: ${problem}`);
 }
 
-/** What could not even be asked for its kind. @param data the body, or its beginning */
+/** The error for a body whose kind cannot be read. @param data the body, or its beginning */
 export function unrecognized(kind: KindRef, problem: string, data: string | Buffer) {
   return badRequest(
     `the object provided is unrecognized (must be of type ${kind.kind}): ${problem} (${summary(data)})`,
@@ -37,9 +37,9 @@ export function unrecognized(kind: KindRef, problem: string, data: string | Buff
 }
 
 /**
- * Decodes the body of a DELETE; an empty one is empty options.
+ * Decodes the body of a DELETE; an empty one means empty options.
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/delete.go (DeleteResource).
- * @throws StatusError 500 for what is no DeleteOptions, as upstream (errors of this decoder are not made into 400s)
+ * @throws StatusError 500 for a body that is not DeleteOptions (upstream does not convert errors of this decoder to 400)
  */
 export function decodeDeleteOptions(text: string, apiVersion = "v1"): KubeObject {
   if (text.trim() === "") return { kind: "DeleteOptions", apiVersion, metadata: {} };
@@ -54,8 +54,8 @@ export function decodeDeleteOptions(text: string, apiVersion = "v1"): KubeObject
 const MAX_STRICT_ERRORS = 100;
 
 /**
- * Decodes a text of a known type, and says what it holds that the type does not know.
- * @param fail makes the error out of Go's text
+ * Decodes a text of a known type, and reports unknown and duplicate fields.
+ * @param fail creates the error from Go's message
  */
 export function decodeText(
   text: string,
@@ -84,7 +84,7 @@ export function strictDecodingError(strictErrors: readonly string[]): string {
   return `strict decoding error: ${strictErrors.join(", ")}`;
 }
 
-/** A colon outside of strings follows a key. More of them than keys in the value: some key was there twice. */
+/** Outside of strings, each colon follows a key. More colons than keys in the value mean a duplicate key. */
 export function countKeysInText(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) {

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../api/meta.js";
 
 /**
- * What TypeScript's types of the API objects cannot hold: protobuf numbers, merge keys, defaults, fields that are always
- * present, texts. The API server reads it to decode JSON and protobuf, to report unknown and duplicate fields, to apply
- * strategic merge patches and to write OpenAPI documents, without knowing kinds by name. The tables themselves are in
- * `fixtures/scheme`, one file for each API group; `test/apimachinery/scheme/table-types.test.ts` checks them against the types.
+ * The properties of API types that TypeScript's types lack: protobuf numbers, merge keys, defaults, always-present
+ * fields, descriptions. With them the API server decodes JSON and protobuf, reports unknown and duplicate fields, applies
+ * strategic merge patches and writes OpenAPI documents, without code for single kinds. The tables are in
+ * `fixtures/scheme`, one file per API group; `test/apimachinery/scheme/table-types.test.ts` compares them to the types.
  */
 
 /** A kind and the name of its type in the tables. A `ResourceDefinition` is one. */
@@ -14,14 +14,14 @@ export interface KindRef {
   readonly kind: string;
   /** `Pod`, or `events.Event` where two groups share a name */
   readonly schema: string;
-  /** bodies of these versions are taken as well */
+  /** bodies of these versions are accepted, too */
   readonly olderVersions?: readonly string[];
 }
 
-/** How to treat unknown and duplicate fields: the query parameter of the same name. The default is Warn. */
+/** How to handle unknown and duplicate fields: the query parameter of the same name. The default is Warn. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
-/** An object as the server keeps it: known fields only, times cut, defaults filled in, always-present fields present. */
+/** The stored form of an object: known fields only, times truncated, defaults set, always-present fields present. */
 export interface DecodedBody {
   readonly object: KubeObject;
   /** texts for `Warning: 299` headers, under fieldValidation=Warn: `unknown field "spec.x"`, `duplicate field "y"` */
@@ -40,15 +40,15 @@ export type ScalarType =
   | "time"
   /** RFC 3339 with exactly six decimals */
   | "microtime"
-  /** a number with a suffix, kept as it was written */
+  /** a number with a suffix, kept as written */
   | "quantity"
-  /** the same, rewritten to upstream's canonical form and rounded up to thousandths: what resource lists hold */
+  /** a quantity in upstream's canonical form, rounded up to thousandths: used in resource lists */
   | "resourceQuantity"
   | "intOrString"
   /** any JSON value: FieldsV1, RawExtension */
   | "any";
 
-/** `null` counts as absent, as in Go. */
+/** `null` counts as absent, like in Go. */
 export type FieldType =
   | { readonly type: ScalarType }
   | { readonly type: "object"; readonly ref: string }
@@ -59,40 +59,40 @@ export interface Field {
   readonly name: string;
   readonly type: FieldType;
   /**
-   * Go has a pointer here: an explicit zero (0, false, "", {}) is kept. Without one a zero value is the same as none, and
-   * a struct or a time is never absent (`resources: {}`, `creationTimestamp: null`).
+   * The field is a pointer in Go: an explicit zero (0, false, "", {}) is kept. For other fields a zero value counts as
+   * absent, and a struct or a time is always present (`resources: {}`, `creationTimestamp: null`).
    */
   readonly pointer: boolean;
-  /** Go's omitempty; false: present in every answer, as null, "", 0 or {} */
+  /** Go's omitempty; false: present in every response, as null, "", 0 or {} */
   readonly omitEmpty: boolean;
   readonly required: boolean;
-  /** the merge key of a list that strategic merge patch merges; "" for a list of plain values that is merged as a set */
+  /** the merge key of a list in strategic merge patches; "" for a list of plain values that is merged as a set */
   readonly mergeKey?: string;
   /** strategic merge patch's `retainKeys` (unions such as volumes) */
   readonly retainKeys: boolean;
-  /** strategic merge patch replaces this struct as a whole */
+  /** a strategic merge patch replaces this struct as a whole */
   readonly replace: boolean;
-  /** fields of an embedded struct stand in JSON beside its siblings, in protobuf in a message of their own */
+  /** an embedded struct: its fields are siblings of the others in JSON, and a message of their own in protobuf */
   readonly inline: boolean;
   /** the field's number in protobuf; 0: not sent (kind and apiVersion are in the envelope) */
   readonly protobuf: number;
-  /** what an absent (without `pointer` also a zero) value becomes; what depends on other fields is in `defaults/` */
+  /** the default for an absent (without `pointer` also a zero) value; `defaults/` sets those that need other fields */
   readonly default?: string | number | boolean;
-  /** for OpenAPI and `kubectl explain`, in our own words */
+  /** for OpenAPI and `kubectl explain`, not copied from upstream */
   readonly description?: string;
 }
 
 export interface TypeSchema {
-  /** as the tables name it: `PodSpec`, `events.Event` */
+  /** the name in the tables: `PodSpec`, `events.Event` */
   readonly name: string;
-  /** Go's name of the struct, for error texts: `PodSpec`, `Event` */
+  /** Go's name of the struct, for messages: `PodSpec`, `Event` */
   readonly goName: string;
   /** for OpenAPI: `io.k8s.api.core.v1` */
   readonly package: string;
   readonly description?: string;
-  /** in Go's order; embedded structs as one field with `inline` */
+  /** in Go's order; an embedded struct is one field with `inline` */
   readonly fields: readonly Field[];
-  /** has kind and apiVersion of its own */
+  /** has its own kind and apiVersion */
   readonly isKind: boolean;
 }
 
@@ -103,6 +103,6 @@ export type TypeRows = Readonly<Record<string, string>>;
 export interface TypeTable {
   /** `io.k8s.api.core.v1` */
   readonly package: string;
-  /** a name that two groups share carries the group: `events.Event` */
+  /** a name that two groups share includes the group: `events.Event` */
   readonly types: Readonly<Record<string, TypeRows>>;
 }

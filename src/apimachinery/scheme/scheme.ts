@@ -8,7 +8,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** Older versions that upstream's scheme still knows at v1.25: a body of one is refused with another text. */
+/** Older versions in upstream's scheme at v1.25: a body with one of these is refused with a different message. */
 const OLDER_VERSIONS: Readonly<Record<string, readonly string[]>> = {
   apps: ["v1beta1", "v1beta2"],
   "authentication.k8s.io": ["v1beta1"],
@@ -24,12 +24,12 @@ const OLDER_VERSIONS: Readonly<Record<string, readonly string[]>> = {
   "storage.k8s.io": ["v1alpha1", "v1beta1"],
 };
 
-/** Where upstream's schemes are made: its messages say so. */
+/** Where upstream creates its schemes: its messages contain these locations. */
 const SCHEME = "pkg/api/legacyscheme/scheme.go:30";
 const META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
 
 /**
- * Whether a body of this kind may be sent where another (or the same) is expected.
+ * Checks whether a body of this kind is accepted where another (or the same) is expected.
  * Mirrors the codec's Decode (k8s.io/apimachinery/pkg/runtime/serializer/versioning) and the check after it in create.go.
  */
 export function checkGroupVersionKind(actual: GroupVersionKind, expected: KindRef): StatusError | undefined {
@@ -51,7 +51,7 @@ export function checkGroupVersionKind(actual: GroupVersionKind, expected: KindRe
   );
 }
 
-/** Options are registered in every group, under a scheme of their own, and nobody makes its errors into 400s. */
+/** Options are registered in every group, in a separate scheme whose errors upstream does not convert to 400. */
 export function checkMetaKind(actual: GroupVersionKind, expected: string): StatusError | undefined {
   if (actual.kind === expected) return undefined;
   return internalError(
@@ -63,7 +63,7 @@ function groupVersion({ group, version }: { readonly group: string; readonly ver
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** The API group that a Go package of types belongs to: `io.k8s.api.rbac.v1` is `rbac.authorization.k8s.io`. */
+/** The API group of a Go package of types: `io.k8s.api.rbac.v1` is `rbac.authorization.k8s.io`. */
 export function groupOfPackage(packageName: string): string {
   const name = packageName.split(".").at(-2) ?? "";
   if (name === "core" || name === "meta") return "";
@@ -71,14 +71,14 @@ export function groupOfPackage(packageName: string): string {
   return ["apps", "autoscaling", "policy"].includes(name) ? name : `${name}.k8s.io`;
 }
 
-/** @returns the name in the type tables, undefined when none has this kind. Status and options are of no group: `v1`. */
+/** @returns the name in the type tables, undefined if there is none. Status and options belong to no group: `v1`. */
 export function typeNameOf(apiVersion: string, kind: string): string | undefined {
   const slash = apiVersion.indexOf("/");
   const group = apiVersion.slice(0, Math.max(slash, 0));
   return apiVersion.slice(slash + 1) === "v1" ? kinds().get(`${group}/${kind}`) : undefined;
 }
 
-/** `group/kind` -> name in the tables. Read out of them once: constants. */
+/** `group/kind` -> name in the tables, computed once from constants. */
 const byGroupKind = new Map<string, string>();
 
 function kinds(): ReadonlyMap<string, string> {

@@ -1,6 +1,6 @@
 import type { DefaultsFunction } from "./struct.js";
 
-/** Mirrors pkg/apis/apps/v1/defaults.go: a rolling update has its numbers even when nobody gave any. */
+/** Mirrors pkg/apis/apps/v1/defaults.go: a rolling update gets default numbers. */
 export const appsDefaults: Readonly<Record<string, DefaultsFunction>> = {
   DeploymentStrategy(strategy) {
     if (strategy.type === "RollingUpdate") strategy.rollingUpdate ??= { maxUnavailable: "25%", maxSurge: "25%" };

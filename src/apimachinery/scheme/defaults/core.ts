@@ -2,7 +2,7 @@ import { type DefaultsFunction, type MutableStruct, structOf, structsOf } from "
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** Mirrors pkg/apis/core/v1/defaults.go and pkg/apis/rbac/v1/defaults.go, and the conversions that drop or move fields. */
+/** Mirrors pkg/apis/core/v1/defaults.go, pkg/apis/rbac/v1/defaults.go, and the conversions that drop or move fields. */
 export const coreDefaults: Readonly<Record<string, DefaultsFunction>> = {
   Secret(secret) {
     if (secret.stringData === undefined) return;
@@ -20,7 +20,7 @@ export const coreDefaults: Readonly<Record<string, DefaultsFunction>> = {
     metadata.labels = { ...structOf(metadata.labels), "kubernetes.io/metadata.name": metadata.name };
   },
 
-  /** Mirrors Convert_v1_NodeSpec_To_core_NodeSpec: the single range wins over the list. */
+  /** Mirrors Convert_v1_NodeSpec_To_core_NodeSpec: the single range overrides the list. */
   NodeSpec(spec) {
     const first = Array.isArray(spec.podCIDRs) ? spec.podCIDRs[0] : undefined;
     if (spec.podCIDR === undefined) {

@@ -1,6 +1,6 @@
 import { type DefaultsFunction, type MutableStruct, structOf, structsOf } from "./struct.js";
 
-/** Mirrors the pod part of pkg/apis/core/v1/defaults.go (SetDefaults_Pod and others) and of conversion.go beside it. */
+/** Mirrors SetDefaults_Pod and others in pkg/apis/core/v1/defaults.go, and conversion.go in the same folder. */
 export const podDefaults: Readonly<Record<string, DefaultsFunction>> = {
   Pod(pod) {
     const spec = structOf(pod.spec);
@@ -17,7 +17,7 @@ export const podDefaults: Readonly<Record<string, DefaultsFunction>> = {
     spec.serviceAccount = name;
   },
 
-  /** Mirrors Convert_v1_PodStatus_To_core_PodStatus: the single address wins over the list. */
+  /** Mirrors Convert_v1_PodStatus_To_core_PodStatus: the single address overrides the list. */
   PodStatus(status) {
     const first = structsOf(status.podIPs)[0]?.ip;
     if (status.podIP === undefined) {
@@ -33,7 +33,7 @@ export const podDefaults: Readonly<Record<string, DefaultsFunction>> = {
   },
 };
 
-/** Requests that are not given are as large as the limits. */
+/** Missing requests default to the limits. */
 function requestWhatIsLimited(resources: MutableStruct): void {
   const limits = structOf(resources.limits);
   if (resources.limits === undefined) return;
@@ -55,7 +55,7 @@ const REFERENCE = new RegExp(
     "(?::(?<tag>\\w[\\w.-]{0,127}))?(?<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$",
 );
 
-/** @returns `latest` when there is neither a tag nor a digest, "" when it is no image name. Mirrors pkg/util/parsers (ParseImageName). */
+/** @returns `latest` without tag or digest, "" for an invalid name. Mirrors pkg/util/parsers (ParseImageName). */
 function imageTag(image: string): string {
   const groups = image.length > 1000 ? undefined : REFERENCE.exec(image)?.groups;
   if (groups === undefined) return "";

@@ -1,7 +1,7 @@
-/** A struct while it is being decoded: nobody else has it yet. */
+/** A struct during decoding, before it is shared. */
 export type MutableStruct = Record<string, unknown>;
 
-/** Fills in what depends on more than one field; fixed values stand in the type tables. */
+/** Sets defaults that depend on more than one field; the type tables contain constant defaults. */
 export type DefaultsFunction = (struct: MutableStruct) => void;
 
 export function structOf(value: unknown): MutableStruct {

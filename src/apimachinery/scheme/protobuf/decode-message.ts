@@ -7,8 +7,8 @@ import { BYTES, ProtobufError, WireReader } from "./wire.js";
 type Json = Record<string, unknown>;
 
 /**
- * A message to the JSON value that means the same, by the numbers in the type tables. Unknown numbers are skipped: a newer
- * client's fields. Mirrors the generated Unmarshal methods of k8s.io/api.
+ * Converts a message to the equivalent JSON value by the numbers in the type tables. Skips unknown numbers, which newer
+ * clients send. Mirrors the generated Unmarshal methods of k8s.io/api.
  * @throws ProtobufError
  */
 export function decodeMessage(type: string, bytes: Buffer): Json {
@@ -72,7 +72,7 @@ function readValue(type: FieldType, reader: WireReader): unknown {
   return readChunk(type.type, reader.chunk());
 }
 
-/** A list as a map's value is a message of its own: ExtraValue. */
+/** A list inside a map is wrapped in a message of its own: ExtraValue. */
 function readItems(items: FieldType, bytes: Buffer): unknown[] {
   const reader = new WireReader(bytes);
   const list: unknown[] = [];
@@ -119,7 +119,7 @@ function readTime(bytes: Buffer, isMicro: boolean): string {
   return isMicro ? `${text}.${String(micros).padStart(6, "0")}Z` : `${text}Z`;
 }
 
-/** Fields of a small message that no table describes. */
+/** Fields of a small message that is not in the type tables. */
 function readNumbered(bytes: Buffer): Map<number, string | bigint> {
   const reader = new WireReader(bytes);
   const fields = new Map<number, string | bigint>();
@@ -141,7 +141,7 @@ function parseRaw(raw: string): unknown {
   return parseJson(raw, (problem) => new ProtobufError(`proto: embedded document is not JSON: ${problem}`));
 }
 
-/** Made when a type is first met: constants. */
+/** Decoders by type, built on first use from constants. */
 const numbered = new Map<string, ReadonlyMap<number, Field>>();
 
 function fieldsByNumber(type: string): ReadonlyMap<number, Field> {

@@ -6,8 +6,8 @@ import { WireWriter } from "./wire.js";
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * An object as the message that means the same. Mirrors the generated Marshal methods of k8s.io/api: fields by number, map
- * keys sorted, and everything that is no pointer is written even when it is empty.
+ * Encodes an object as a message. Mirrors the generated Marshal methods of k8s.io/api: fields in the order of their
+ * numbers, map keys sorted, and non-pointer fields written even if they are empty.
  */
 export function encodeMessage(type: string, object: Json): Buffer {
   const writer = new WireWriter();
@@ -73,7 +73,7 @@ function writeValue(writer: WireWriter, number: number, type: FieldType, value: 
   }
 }
 
-/** Values that JSON writes as one word and protobuf as a message. */
+/** Values that JSON writes as a single value and protobuf as a message. */
 function encodeScalar(type: ScalarType, value: unknown): Buffer {
   const message = new WireWriter();
   if (value === undefined || value === null) {
@@ -94,7 +94,7 @@ function encodeScalar(type: ScalarType, value: unknown): Buffer {
   return message.finish();
 }
 
-/** Made when a type is first met: constants. */
+/** Encoders by type, built on first use from constants. */
 const ordered = new Map<string, readonly Field[]>();
 
 function fieldsInOrder(type: string): readonly Field[] {

@@ -9,13 +9,13 @@ import { encodeMessage } from "./encode-message.js";
 import { BYTES, ProtobufError, WireReader, WireWriter } from "./wire.js";
 
 /**
- * Kubernetes' protobuf: the four bytes `k8s\0`, then a runtime.Unknown with kind and apiVersion around the object's own
+ * Kubernetes' protobuf: the four bytes `k8s\0`, then a runtime.Unknown with kind and apiVersion around the object's
  * message. Mirrors k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go.
  */
 const MAGIC = Buffer.from("k8s\0");
 
 /**
- * Decodes a request's body. Protobuf has no unknown fields to warn of.
+ * Decodes a request's body. Unknown protobuf fields cause no warnings.
  * @throws StatusError 400
  */
 export function decodeProtobufBody(bytes: Buffer, kind: KindRef): DecodedBody {
@@ -45,8 +45,8 @@ export function decodeProtobufBody(bytes: Buffer, kind: KindRef): DecodedBody {
 }
 
 /**
- * Decodes the options in the body of a DELETE, as Go clients of the API (kubelets, controllers) send them.
- * @throws StatusError 500 for what is no DeleteOptions, as for JSON
+ * Decodes the options in the body of a DELETE, as Go clients (kubelets, controllers) send them.
+ * @throws StatusError 500 for a body that is not DeleteOptions, as for JSON
  */
 export function decodeProtobufDeleteOptions(bytes: Buffer): KubeObject {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw internalError("the body is not a protobuf message");
@@ -94,8 +94,8 @@ function readChunks(bytes: Buffer): Map<number, Buffer> {
 }
 
 /**
- * An object, a list or a Status for a client that reads protobuf only.
- * @returns undefined for a kind without a protobuf form (tables), or one that no type table describes
+ * Encodes an object, a list or a Status for a client that only reads protobuf.
+ * @returns undefined for a kind without a protobuf form (tables) or without a type table
  */
 export function encodeProtobuf(object: object): Buffer | undefined {
   const { apiVersion, kind, items } = object as Partial<KubeObject>;

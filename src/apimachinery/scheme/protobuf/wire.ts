@@ -1,11 +1,11 @@
-/** The wire format of protocol buffers: as much of it as Kubernetes' messages need. */
+/** The parts of protobuf's wire format that Kubernetes' messages use. */
 
 const VARINT = 0;
 const FIXED64 = 1;
 export const BYTES = 2;
 const FIXED32 = 5;
 
-/** The bytes end in the middle of a value, or make none. In the words of Go's decoders. */
+/** The bytes end in the middle of a value or are invalid. The messages are those of Go's decoders. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
@@ -55,7 +55,7 @@ export class WireReader {
   }
 }
 
-/** Collects fields of one message; nested messages are finished before they are added. */
+/** Collects the fields of one message; nested messages are completed before they are added. */
 export class WireWriter {
   readonly #parts: Buffer[] = [];
   #length = 0;
