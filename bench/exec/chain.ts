@@ -1,9 +1,9 @@
-import { connectStreams, type StreamClient } from "../../src/commands/exec/connect.js";
-import { streamQuery } from "../../src/commands/exec/run-exec.js";
+import type { RemoteCommandProtocol } from "../../src/client-go/remotecommand/connect.js";
+import { openRemoteCommand } from "../../src/client-go/remotecommand/executor.js";
+import type { StreamClient } from "../../src/client-go/transport/fallback.js";
+import { streamQuery } from "../../src/commands/exec/stream-container.js";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { startRuntime } from "../../src/runtime/start.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
-import type { RemoteCommandClientSession } from "../../src/streaming/remote-command/session.js";
 import { startRuntimeServers } from "../../src/testbed/runtime-servers.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
@@ -43,26 +43,7 @@ export function clientOf(config: StreamClient["config"]): StreamClient {
 export async function open({ client }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {
   const options = { stdin: false, stdout: true, stderr: true, tty: false };
   const path = `/api/v1/namespaces/default/pods/tool/exec?${streamQuery("c", options, words)}`;
-  return connectStreams<RemoteCommandClientSession>(
-    client,
-    path,
-    [
-      {
-        method: protocol === "spdy" ? "POST" : "GET",
-        name: protocol,
-        agreed: () => "",
-        async connect({ url, headers, tls }) {
-          const how = { options, clock, protocols: [protocol], headers, tls };
-          const { session, refused } = await connectRemoteCommand(url, how, never);
-          if (session !== undefined) return { outcome: "connected", value: session };
-          const [first] = refused;
-          if (first === undefined) throw new Error("no answer");
-          return first.refusal;
-        },
-      },
-    ],
-    never,
-  );
+  return openRemoteCommand(client, { path, options, protocols: [protocol], showsFrames: false }, never);
 }
 
 /** ms from asking to the first byte of the status: `true` says nothing else. */

@@ -10,15 +10,15 @@ import { addServeCommand } from "./exec/serve.js";
 export function addExecCommand(program: Command, context: CliContext): void {
   const command = program
     .command("exec")
-    // What stands behind `serve` is meant for it, though exec has flags of the same names.
+    // Flags after `serve` belong to it, though exec has flags of the same names.
     .enablePositionalOptions()
     .summary("run a command in a pod, and see every hop on the way there")
     .description(
-      "Runs a command in a container of a pod: client, API server, kubelet, container runtime. Its output is on stdout, the hops are on stderr, its exit code is this command's. Where no cluster runs, one is started, with the pods nettool and nginx.",
+      "Runs a command in a container of a pod, through API server, kubelet and container runtime. Prints its output to stdout and the hops to stderr, and exits with its exit code. Starts a cluster with the pods nettool and nginx if none runs.",
     )
-    .argument("<pod>", "name of the pod; with --cri name or ID of a container")
-    .argument("<command...>", "what to run, behind --")
-    .showHelpAfterError("(what is to run stands behind --: kubelab exec POD -- ls -l; add --help for the flags)");
+    .argument("<pod>", "name of the pod; with --cri, name or ID of a container")
+    .argument("<command...>", "the command, after --")
+    .showHelpAfterError("(write the command after --: kubelab exec POD -- ls -l; add --help for the flags)");
   addExamples(
     command,
     "kubelab exec nettool -- ls -l /",
@@ -30,7 +30,7 @@ export function addExecCommand(program: Command, context: CliContext): void {
   );
   addRemoteOptions(command)
     .addOption(
-      new Option("--cri <endpoint>", "through an API server and a kubelet of this command's own to this real runtime"),
+      new Option("--cri <endpoint>", "start an API server and a kubelet's server in front of this real runtime"),
     )
     .action((pod: string, words: readonly string[], options: ExecOptions) => {
       const namesNamespace = command.getOptionValueSource("namespace") === "cli";

@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { parseDuration, targetOptions } from "../cli/options.js";
+import { streamLog } from "../client-go/rest/stream.js";
 import { addExamples } from "./examples.js";
 import { explainContainer } from "./exec/container-hint.js";
 import { openStreamEnvironment } from "./exec/environment.js";
 import { addContainerOption, addPodOptions, type PodOptions, parseCount, parseCountOrAll } from "./exec/options.js";
-import { chooseContainer, getPod, parsePodName, podPath } from "./exec/pod.js";
-import { streamLog } from "./exec/stream-log.js";
+import { chooseContainer, parsePodName, podPath, withPod } from "./exec/pod.js";
 
 interface LogsOptions extends PodOptions {
   readonly follow?: boolean;
@@ -24,19 +24,19 @@ const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/logs/logs.go", func
 export function addLogsCommand(program: Command, context: CliContext): void {
   const command = program
     .command("logs")
-    .summary("print a container's log, and see from where it comes")
+    .summary("print a container's log, and see where it comes from")
     .description(
-      "Asks the API server for a container's log, which asks the kubelet, which reads the file that the runtime writes. The log is on stdout, the hops are on stderr.",
+      "Requests a container's log from the API server, which requests it from the kubelet, which reads the file that the runtime writes. Prints the log to stdout, and the hops to stderr.",
     )
     .argument("<pod>", "name of the pod");
   addExamples(command, "kubelab logs nginx", "kubelab logs nginx -f --tail 1", "kubelab logs mypod -c app --previous");
   addContainerOption(addPodOptions(command))
-    .addOption(new Option("-f, --follow", "go on with what is written from now on, until Ctrl-C"))
-    .addOption(new Option("-p, --previous", "of the container that ran before this one"))
-    .addOption(new Option("--timestamps", "each line with the time at which it was written"))
-    .addOption(new Option("--tail <lines>", "only so many lines from the end; -1: all").argParser(parseCountOrAll))
-    .addOption(new Option("--since <time>", "only what is younger: 30s, 5m; 0: all").argParser(parseDuration))
-    .addOption(new Option("--limit-bytes <bytes>", "no more than this; 0: all").argParser(parseCount))
+    .addOption(new Option("-f, --follow", "keep printing new lines, until Ctrl-C"))
+    .addOption(new Option("-p, --previous", "the log of the container's previous instance"))
+    .addOption(new Option("--timestamps", "print the time before each line"))
+    .addOption(new Option("--tail <lines>", "only the last lines; -1: all").argParser(parseCountOrAll))
+    .addOption(new Option("--since <time>", "only lines newer than this: 30s, 5m; 0: all").argParser(parseDuration))
+    .addOption(new Option("--limit-bytes <bytes>", "at most this many bytes; 0: all").argParser(parseCount))
     .action((pod: string, options: LogsOptions) => runLogs(context, pod, options));
 }
 
@@ -44,23 +44,20 @@ async function runLogs(context: CliContext, text: string, options: LogsOptions):
   const name = parsePodName(text, options.namespace);
   await using environment = await openStreamEnvironment(context, "logs", targetOptions(options), name, "running");
   const { client } = environment;
-  const { trace } = client;
-  await trace.chapter("exec", () =>
-    trace.step("user", `Read the log of ${name.name}`, { upstream: UPSTREAM }, async () => {
-      const pod = await getPod(client, name, environment.unknownPodHint, context.signal);
-      const container = chooseContainer(pod, options.container, trace);
-      const path = `${podPath(name, "log")}?${logQuery(container, options)}`;
-      const out = context.streams.stdout;
-      const bytes = await explainContainer(pod, container, () => streamLog(client, path, out, context.signal));
-      const to = `${bytes} bytes`;
-      trace.emit({ kind: "state", subject: `the log of ${container}`, what: "ended,", to }, { actor: "user" });
-    }),
-  );
+  const step = { title: `Read the log of ${name.name}`, upstream: UPSTREAM };
+  await withPod(context, environment, name, step, async (pod) => {
+    const container = chooseContainer(pod, options.container, client.trace);
+    const path = `${podPath(name, "log")}?${logQuery(container, options)}`;
+    const { streams, signal } = context;
+    const bytes = await explainContainer(pod, container, () => streamLog(client, path, streams.stdout, signal));
+    const to = `${bytes} bytes`;
+    client.trace.emit({ kind: "state", subject: `the log of ${container}`, what: "ended,", to }, { actor: "user" });
+  });
 }
 
 /**
- * Mirrors PodLogOptions in k8s.io/api/core/v1, and k8s.io/kubectl/pkg/cmd/logs/logs.go (ToLogOptions) in what is left out.
- * Differs: less than half a second is asked for as one; kubectl rounds it to 0, which the API server refuses.
+ * Mirrors PodLogOptions in k8s.io/api/core/v1, and ToLogOptions in k8s.io/kubectl/pkg/cmd/logs/logs.go, which omits defaults.
+ * Differs: rounds less than half a second up to one; kubectl rounds it to 0, which the API server refuses.
  */
 function logQuery(container: string, options: LogsOptions): URLSearchParams {
   const { follow, previous, timestamps, tail, since, limitBytes } = options;

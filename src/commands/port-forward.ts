@@ -1,31 +1,34 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
+import type { PortForwardProtocol } from "../client-go/portforward/dialer.js";
+import { forwardPorts, type ListeningPort } from "../client-go/portforward/portforward.js";
+import { parsePorts, resolvePorts } from "../client-go/portforward/ports.js";
+import { factFor } from "../release/facts.js";
+import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { openStreamEnvironment } from "./exec/environment.js";
-import { type ForwardFlag, forwardProtocolOption, type OpenForward, portForward } from "./exec/forward.js";
 import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";
-import { getPod, parsePodName } from "./exec/pod.js";
-import { parseForwards, resolveForwards } from "./exec/ports.js";
+import { parsePodName, podPath, withPod } from "./exec/pod.js";
 
 interface PortForwardOptions extends PodOptions {
-  readonly protocol?: ForwardFlag;
+  readonly protocol?: PortForwardProtocol;
   readonly frames?: boolean;
   readonly address: string;
 }
 
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/portforward/portforward.go", func: "RunPortForward" };
 
-/** `kubelab port-forward`: ports of this machine that lead into a pod. */
+/** `kubelab port-forward`: local ports that lead to ports of a pod. */
 export function addPortForwardCommand(program: Command, context: CliContext): void {
   const command = program
     .command("port-forward")
-    .summary("let ports of this machine lead to ports of a pod")
+    .summary("forward local ports to ports of a pod")
     .description(
-      "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Each connection is told: when it opens, what went through, how it ended. --json prints one list, each port as {address, local, remote}, once all of them listen.",
+      "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Reports for each connection when it opens, how many bytes it carries, and how it ends. --json prints one list when all ports listen, each as {address, local, remote}.",
     )
     .argument("<pod>", "name of the pod")
-    .argument("<ports...>", "[LOCAL:]REMOTE, a number or a port's name; :REMOTE takes any free port here");
+    .argument("<ports...>", "[LOCAL:]REMOTE, a number or a port's name; :REMOTE takes any free local port");
   addExamples(
     command,
     "kubelab port-forward nginx 8080:80       # then: curl 127.0.0.1:8080",
@@ -34,8 +37,13 @@ export function addPortForwardCommand(program: Command, context: CliContext): vo
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );
   addNamespaceOption(addTargetOptions(addOutputOptions(command)))
-    .option("--address <ip>", "listen at this address of the machine", "127.0.0.1")
-    .addOption(forwardProtocolOption())
+    .option("--address <ip>", "local address to listen on", "127.0.0.1")
+    .addOption(
+      new Option(
+        "--protocol <name>",
+        "tunnel (SPDY in a WebSocket) or spdy; default: as kubectl of that release: spdy before 1.31, then tunnel with a fallback to spdy",
+      ).choices(["tunnel", "spdy"]),
+    )
     .addOption(framesOption())
     .action((pod: string, ports: readonly string[], options: PortForwardOptions) =>
       runPortForward(context, pod, ports, options),
@@ -49,29 +57,35 @@ async function runPortForward(
   options: PortForwardOptions,
 ): Promise<void> {
   const name = parsePodName(text, options.namespace);
-  const wanted = parseForwards(ports);
-  await using environment = await openStreamEnvironment(
-    context,
-    "port-forward",
-    targetOptions(options),
-    name,
-    "running",
-  );
-  const { client } = environment;
-  await client.trace.chapter("exec", () =>
-    client.trace.step("user", `Forward ports to ${name.name}`, { upstream: UPSTREAM }, async () => {
-      const pod = await getPod(client, name, environment.unknownPodHint, context.signal);
-      const { address, protocol, frames = false } = options;
-      const { kubeVersion } = environment;
-      const forwards = resolveForwards(wanted, pod);
-      const request = { pod, address, forwards, protocol, kubeVersion, showsFrames: frames };
-      await portForward(client, request, (opened) => context.print(listeningResult(opened)), context.signal);
-    }),
-  );
+  const requested = parsePorts(ports);
+  const target = targetOptions(options);
+  await using environment = await openStreamEnvironment(context, "port-forward", target, name, "running");
+  const step = { title: `Forward ports to ${name.name}`, upstream: UPSTREAM };
+  await withPod(context, environment, name, step, async (pod) => {
+    if (pod.status.phase !== "Running") {
+      const message = `unable to forward port because pod is not running. Current status=${pod.status.phase ?? ""}`;
+      throw new LabError("FAILED", message, "Wait until it runs: kubectl describe pod shows the reason.");
+    }
+    const { address, protocol, frames: showsFrames = false } = options;
+    const protocols = protocolsOf(protocol, environment.kubeVersion);
+    const path = podPath(name, "portforward");
+    const request = { path, address, ports: resolvePorts(requested, pod), protocols, showsFrames };
+    await forwardPorts(environment.client, request, (opened) => context.print(listeningResult(opened)), context.signal);
+  });
 }
 
-/** One document however many ports there are. Mirrors the lines of client-go/tools/portforward (listenOnPort). */
-function listeningResult(opened: readonly OpenForward[]): { readonly text: string; readonly json: unknown } {
+/** The protocols of the kubectl of the cluster's release. @param kubeVersion undefined: unknown, so the newest kubectl's */
+function protocolsOf(
+  flag: PortForwardProtocol | undefined,
+  kubeVersion: string | undefined,
+): readonly PortForwardProtocol[] {
+  if (flag !== undefined) return [flag];
+  const isOld = kubeVersion !== undefined && !factFor("portForwardWebsockets", kubeVersion);
+  return isOld ? ["spdy"] : ["tunnel", "spdy"];
+}
+
+/** One document for all ports. Mirrors the lines of client-go/tools/portforward (listenOnPort). */
+function listeningResult(opened: readonly ListeningPort[]): { readonly text: string; readonly json: unknown } {
   const lines = opened.map(({ address, local, remote }) => {
     const host = address.includes(":") ? `[${address}]` : address;
     return `Forwarding from ${host}:${local} -> ${remote}`;

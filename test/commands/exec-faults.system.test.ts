@@ -3,14 +3,15 @@ import { randomBytes } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, test } from "vitest";
+import type { RemoteCommandProtocol } from "../../src/client-go/remotecommand/connect.js";
+import type { RemoteCommandRequest } from "../../src/client-go/remotecommand/executor.js";
 import type { RestConfig } from "../../src/client-go/rest/client.js";
-import type { StreamClient } from "../../src/commands/exec/connect.js";
+import type { StreamClient } from "../../src/client-go/transport/fallback.js";
 import { podPath } from "../../src/commands/exec/pod.js";
-import { type RemoteRequest, runRemote } from "../../src/commands/exec/remote.js";
-import { streamQuery } from "../../src/commands/exec/run-exec.js";
+import { runRemote } from "../../src/commands/exec/remote.js";
+import { streamQuery } from "../../src/commands/exec/stream-container.js";
 import { type CriClient, createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
-import type { RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
 import type { ProcessStreams } from "../../src/testbed/context.js";
 import { type RuntimeServers, startRuntimeServers } from "../../src/testbed/runtime-servers.js";
 import type { TraceEvent } from "../../src/trace/events.js";
@@ -82,9 +83,12 @@ class Streams implements ProcessStreams {
   }
 }
 
-type Overrides = Partial<RemoteRequest> & { readonly tty?: boolean; readonly stdin?: boolean };
+type Overrides = Partial<RemoteCommandRequest> & { readonly tty?: boolean; readonly stdin?: boolean };
 
-function request(words: readonly string[], { tty = false, stdin = tty, ...rest }: Overrides = {}): RemoteRequest {
+function request(
+  words: readonly string[],
+  { tty = false, stdin = tty, ...rest }: Overrides = {},
+): RemoteCommandRequest {
   const options = { stdin, stdout: true, stderr: !tty, tty };
   const path = `${podPath(POD, "exec")}?${streamQuery("c", options, words)}`;
   return { path, options, protocols: ["v5", "spdy"], showsFrames: false, ...rest };

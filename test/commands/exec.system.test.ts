@@ -59,7 +59,7 @@ const COMMON: readonly Row[] = [
     ["nettool", "-i", "--protocol", "v4", "--", "sh", "-c", "read l; sleep 0.3"],
     0,
     /^$/,
-    /v4\.channel\.k8s\.io has no way to say so/,
+    /v4\.channel\.k8s\.io cannot close it/,
     "hello\n",
   ],
   [
@@ -67,7 +67,7 @@ const COMMON: readonly Row[] = [
     ["nettool", "-it", "--", "cat"],
     0,
     /^hello\n$/,
-    /No terminal is made: stdin is no terminal/,
+    /The command gets no terminal: stdin is not a terminal/,
     "hello\n",
   ],
   [
@@ -97,7 +97,7 @@ const COMMON: readonly Row[] = [
     ["nowhere", "--", "ls"],
     4,
     /^$/,
-    /400 pod nowhere does not have a host assigned No node has been found for the pod yet; why: kubectl describe pod nowhere/,
+    /400 pod nowhere does not have a host assigned The pod has no node yet; see the reason: kubectl describe pod nowhere/,
   ],
   [
     "a pod that has ended",
@@ -113,7 +113,7 @@ const COMMON: readonly Row[] = [
     /^$/,
     /dial tcp 127\.0\.0\.1:1: connect: connection refused The kubelet of the pod's node does not answer/,
   ],
-  ["a name that is none", ["Nettool", "--", "ls"], 2, /^$/, /"Nettool" is no name of a pod/],
+  ["a name that is none", ["Nettool", "--", "ls"], 2, /^$/, /"Nettool" is not a pod name/],
   ["no command", ["nettool"], 2, /^$/, /missing required argument 'command'/],
   ["a protocol that is none", ["nettool", "--protocol", "v9", "--", "ls"], 2, /^$/, /Allowed choices are v5, v4, spdy/],
 ];
@@ -133,14 +133,14 @@ const BY_RELEASE: Readonly<Record<string, readonly Row[]>> = {
       ["nettool", "--", "true"],
       0,
       /^$/,
-      /run elsewhere: `kubelab cluster up` tells them(?!.*403 Forbidden).*101 SPDY, v4\.channel\.k8s\.io/,
+      /run elsewhere: `kubelab cluster up -v 3` shows their steps(?!.*403 Forbidden).*101 SPDY, v4\.channel\.k8s\.io/,
     ],
     [
       "v5 alone is refused, with what to do",
       ["nettool", "--protocol", "v5", "--", "true"],
       4,
       /^$/,
-      /refuse a subprotocol that they do not know Use --protocol v4 or spdy/,
+      /refuse an unknown subprotocol Use --protocol v4 or spdy/,
     ],
   ],
   "1.32": [
@@ -201,9 +201,9 @@ function releaseSuite(release: string): void {
     const argv = ["exec", "nettool", "--kubeconfig", clusterKubeconfig(cluster.env, "kubelab"), "--", "true"];
     const { code, stderr } = await runInProcess(argv, { env: cluster.env });
     const fallback =
-      /403 Forbidden \(nothing else is said\).*ask once more, by SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/;
+      /403 Forbidden \(no further message\).*ask once more, by SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/;
     assert.match(flat(stderr), release === "1.25" ? fallback : /101 WebSocket, v5\.channel\.k8s\.io/);
-    assert.match(flat(stderr), /run elsewhere: their logs tell them/);
+    assert.match(flat(stderr), /run elsewhere: their logs show their steps/);
     assert.equal(code, 0, stderr);
   });
 
@@ -276,21 +276,21 @@ function releaseSuite(release: string): void {
       ["port-forward", "nginx", "80:http"],
       2,
       /^$/,
-      /the pod nginx has no port of the name http None of its ports has a name/,
+      /the pod nginx has no port named http Its ports have no names/,
     ],
     [
       "port-forward with a name that is none",
       ["port-forward", "nginx", "80:HTTP"],
       2,
       /^$/,
-      /"80:HTTP" names no ports/,
+      /"80:HTTP" is not a valid port argument/,
     ],
     [
       "port-forward at an address of another machine",
       ["port-forward", "nginx", ":80", "--address", "192.0.2.1"],
       2,
       /^$/,
-      /unable to listen on 192\.0\.2\.1:0: .* Name an address of this machine/,
+      /unable to listen on 192\.0\.2\.1:0: .* Use an address of this machine/,
     ],
     ...(release === "1.25" ? [OLD_TUNNEL] : []),
   ];
@@ -389,7 +389,7 @@ test("a kubelet whose certificate is from another CA: Go's sentence and a hint",
     const { code, stderr } = await runInProcess(argv, { env: cluster.env });
     assert.match(
       flat(stderr),
-      /x509: certificate signed by unknown authority.* sign it with the CA that the API server is given/,
+      /x509: certificate signed by unknown authority.* sign it with the CA in the API server's/,
     );
     assert.equal(code, 3);
   }
@@ -407,7 +407,7 @@ for (const flag of ["kubeconfig", "context", "real", "mock", "cluster", "yes", "
 
 test("on a fresh machine the hint about a refused subprotocol does not depend on the pod's status", async () => {
   const { code, stderr } = await runInProcess(["exec", "nettool", "--protocol", "v5", "--", "ls"]);
-  assert.match(flat(stderr), /a subprotocol that they do not know Use --protocol v4 or spdy; v5 needs/);
+  assert.match(flat(stderr), /an unknown subprotocol Use --protocol v4 or spdy; v5 needs/);
   assert.equal(code, 4);
 });
 
@@ -438,7 +438,7 @@ test("on a fresh machine a cluster, a node and the pod are started; the error fo
   assert.ok(listed.stderr.split("\n").every((line) => line.length <= 80));
   assert.match(
     flat(unknown.stderr),
-    /404 pods "nosuch" not found A cluster of this command's own has the pods nettool and nginx/,
+    /404 pods "nosuch" not found A cluster that this command starts has only the pods nettool and nginx/,
   );
   assert.equal(unknown.code, 4);
 });

@@ -53,7 +53,7 @@ const wrong = [
   [["pleg", "--http", "127.0.0.999:0"], /expected an address of this machine/],
   [["pleg", "--version-only", "--duration", "1s"], /--version-only ends at once, and --duration is about/],
   [["pleg", "--version-only", "--http", "0"], /--version-only ends at once, and --http is about/],
-  [["exec", "nettool", "ls", "-l"], /unknown option '-l'\n\(what is to run stands behind --/],
+  [["exec", "nettool", "ls", "-l"], /unknown option '-l'\n\(write the command after --/],
   [["exec", "serve", "x"], /too many arguments for 'serve'.*\n\(add --help/],
   [["lease", "--stop-after", "1x"], /expected 1 or more renewals, or a time/],
   [["lease", "--stop-after", "0"], /expected 1 or more renewals, or a time/],

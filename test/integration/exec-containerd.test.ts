@@ -68,7 +68,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "kubelab exec --cri befor
     const { code, stdout, stderr } = await exec(["nosuch", "--", "ls"]);
     assert.match(
       stderr,
-      /error: no container that runs at unix:\S+ has the name or ID "nosuch"\nThere are: .*main of default\/chain/,
+      /error: no running container at unix:\S+ has the name or ID "nosuch"\nRunning: .*main of default\/chain/,
     );
     assert.equal(stdout, "");
     assert.equal(code, 2);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
 import type { Status } from "../../src/apimachinery/api/meta.js";
+import { connectPortForward } from "../../src/client-go/portforward/dialer.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/client-go/remotecommand/connect.js";
 import { RUNTIME_SERVICE as R } from "../../src/cri/services.js";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import type { ByteReader } from "../../src/streaming/bytes.js";
-import { connectPortForward } from "../../src/streaming/port-forward/connect.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/streaming/remote-command/connect.js";
 import type { RemoteCommandClientSession, RemoteCommandOptions } from "../../src/streaming/remote-command/session.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
@@ -35,9 +35,9 @@ async function open(
   options: RemoteCommandOptions,
 ): Promise<RemoteCommandClientSession> {
   const signal = new AbortController().signal;
-  const { session, refused } = await connectRemoteCommand(url, { options, clock, protocols: [protocol] }, signal);
-  assert.ok(session !== undefined, JSON.stringify(refused));
-  return session;
+  const answer = await connectRemoteCommand(url, { options, clock, protocol }, signal);
+  assert.ok(answer.outcome === "connected");
+  return answer.session;
 }
 
 /** The IDs of runs and sandboxes are each runtime's own, and the test's containerd has no network of the pod's own. */
@@ -171,9 +171,9 @@ suiteNeeding(
         const { sandboxId } = await cri.runSandbox();
         const { url } = await cri.ok(R.portForward, { podSandboxId: sandboxId, port: [1] });
         const signal = new AbortController().signal;
-        const { session } = await connectPortForward(url, { clock, protocols: ["spdy"] }, signal);
-        assert.ok(session !== undefined);
-        await using _session = session;
+        const answer = await connectPortForward(url, { clock, protocol: "spdy" }, signal);
+        assert.ok(answer.outcome === "connected");
+        await using session = answer.session;
         const connection = await session.connect(1);
         return withoutIds((await connection.failure) ?? "");
       };

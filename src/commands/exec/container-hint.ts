@@ -2,10 +2,10 @@ import type { V1ContainerStatus, V1Pod } from "../../apimachinery/api/pod.js";
 import { LabError } from "../../util/errors.js";
 
 /**
- * Asks for something of a container; when that is refused and the pod says why, with what to do about it.
- * @param ask is given what to do, for failures that are told in another way
+ * Sends a request about a container. If the server refuses it and the pod's status explains why, the error has a hint.
+ * @param ask gets the hint too, for failures that it reports itself
  * @param container empty: the API server finds the only one
- * @param isKnownToRun somebody has seen it start, which the pod's status may not say yet
+ * @param isKnownToRun the container has started, but the pod's status may be older
  */
 export async function explainContainer<T>(
   pod: V1Pod,
@@ -22,7 +22,7 @@ export async function explainContainer<T>(
   }
 }
 
-/** @returns undefined: it runs, or nothing is known of it */
+/** @returns undefined if the container runs, or its state is unknown */
 export function containerHint(
   { metadata, spec, status }: V1Pod,
   name: string,
@@ -32,7 +32,7 @@ export function containerHint(
   if (name !== "" && !names.includes(name)) return `The pod ${metadata.name} has the containers ${names.join(", ")}.`;
   if (isKnownToRun) return undefined;
   if (status.phase === "Pending" && spec.nodeName === undefined) {
-    return `No node has been found for the pod yet; why: kubectl describe pod ${metadata.name}`;
+    return `The pod has no node yet; see the reason: kubectl describe pod ${metadata.name}`;
   }
   const all = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   const found = name === "" ? all[0] : all.find((one) => one.name === name);
@@ -42,12 +42,12 @@ export function containerHint(
 function notRunning(podName: string, { name, state, restartCount = 0 }: V1ContainerStatus): string | undefined {
   const waiting = state?.waiting ?? undefined;
   const terminated = state?.terminated ?? undefined;
-  const logs = (flag: string) => `what it said: kubelab logs ${podName} -c ${name}${flag}`;
+  const logs = (flag: string) => `see its output: kubelab logs ${podName} -c ${name}${flag}`;
   if (terminated !== undefined) {
     return `The container ${name} has ended with exit code ${terminated.exitCode}; ${logs("")}`;
   }
   if (waiting === undefined) return undefined;
   const why = waiting.reason === undefined ? "" : ` (${waiting.reason})`;
-  const before = restartCount > 0 ? `; ${logs(" --previous")}` : `; what it waits for: kubectl describe pod ${podName}`;
+  const before = restartCount > 0 ? `; ${logs(" --previous")}` : `; see the reason: kubectl describe pod ${podName}`;
   return `The container ${name} does not run${why}${before}`;
 }

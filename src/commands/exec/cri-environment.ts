@@ -20,15 +20,15 @@ export interface FoundContainer {
   readonly container: RunningContainerRef;
 }
 
-/** A way to one container of somebody's runtime. */
+/** Access to one container of an existing runtime. */
 export interface CriEnvironment extends StreamEnvironment {
   readonly found: FoundContainer;
 }
 
 /**
- * Starts an API server and a kubelet's server before a runtime, for one command.
- * @param wanted ID of a container, or how it begins, or its name
- * @throws LabError RUNTIME_UNREACHABLE; USAGE when there is no such container or more than one
+ * Starts an API server and a kubelet's server in front of a runtime, for one command.
+ * @param wanted the container's name, or its ID or the beginning of that
+ * @throws LabError RUNTIME_UNREACHABLE; USAGE unless exactly one container matches
  */
 export async function openCriEnvironment(
   context: CliContext,
@@ -53,7 +53,7 @@ export async function openCriEnvironment(
       trace.emit({ kind: "note", text }, { actor: "user" });
       const client = { config: servers.controlPlane.admin, clock, random, trace, story };
       const found = findContainer(servers.pods, wanted, endpoint);
-      const unknownPodHint = "The pod has gone since the runtime was asked: run the command again.";
+      const unknownPodHint = "The pod was removed meanwhile: run the command again.";
       return { client, unknownPodHint, kubeVersion, isPodStarted: false, found, [Symbol.asyncDispose]: close };
     } catch (error) {
       await servers[Symbol.asyncDispose]();
@@ -74,13 +74,9 @@ function findContainer(pods: readonly SandboxPod[], wanted: string, endpoint: st
     `${container.containerId.slice(0, 13)} (${container.name} of ${pod.namespace}/${pod.name})`;
   if (first !== undefined && second === undefined) return first;
   if (first !== undefined) {
-    const hint = `Name one by the beginning of its ID: ${matches.map(label).join(", ")}`;
-    throw new LabError("USAGE", `${JSON.stringify(wanted)} is more than one container at ${endpoint}`, hint);
+    const hint = `Use the beginning of an ID: ${matches.map(label).join(", ")}`;
+    throw new LabError("USAGE", `${JSON.stringify(wanted)} matches more than one container at ${endpoint}`, hint);
   }
-  const hint = all.length === 0 ? "No container runs there." : `There are: ${all.map(label).join(", ")}`;
-  throw new LabError(
-    "USAGE",
-    `no container that runs at ${endpoint} has the name or ID ${JSON.stringify(wanted)}`,
-    hint,
-  );
+  const hint = all.length === 0 ? "No container runs there." : `Running: ${all.map(label).join(", ")}`;
+  throw new LabError("USAGE", `no running container at ${endpoint} has the name or ID ${JSON.stringify(wanted)}`, hint);
 }

@@ -1,28 +1,28 @@
 import type { CliContext } from "../../cli/context.js";
+import type { StreamClient } from "../../client-go/transport/fallback.js";
 import type { ProgressReporter } from "../../testbed/context.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import type { Readiness, SampleNode, SampleNodeSession } from "../../testbed/sample-node.js";
 import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
-import type { StreamClient } from "./connect.js";
 import type { PodName } from "./pod.js";
 
-/** A cluster with the pod that is asked for, as far as this command can bring it there. */
+/** A cluster with the requested pod, if the command can start it. */
 export interface StreamEnvironment extends AsyncDisposable {
   readonly client: StreamClient;
-  /** what to do when the pod is unknown */
+  /** the hint if the pod is unknown */
   readonly unknownPodHint: string;
-  /** that the API server behaves like; undefined: a real one, which was not asked */
+  /** the API server's release; undefined for a real one, whose release is unknown */
   readonly kubeVersion: string | undefined;
-  /** this command has seen the pod's containers start: a moment later than that the pod's status says so too */
+  /** this command has started the pod's containers; the pod's status may show it a moment later */
   readonly isPodStarted: boolean;
 }
 
 /**
- * Opens the cluster. One that is joined or real is taken as it is; in an embedded one, which nobody else has put anything
- * into, a node is started and the pod, when it is one of those that are known by name.
- * @throws LabError as `openTarget`; TIMED_OUT when the pod does not start
+ * Opens the cluster. Leaves a joined or real cluster as it is. In an embedded one, which is empty, starts a node with the
+ * pod if it is a sample pod.
+ * @throws LabError as `openTarget`; TIMED_OUT if the pod does not start
  */
 export async function openStreamEnvironment(
   context: CliContext,
@@ -48,7 +48,7 @@ export async function openStreamEnvironment(
       await node?.close();
       await target.close();
     };
-    if (story === undefined) tellElsewhere(trace, target);
+    if (story === undefined) noteRemoteServers(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
     const isPodStarted = node !== undefined;
     return { client, unknownPodHint: unknownPodHint(target), kubeVersion, isPodStarted, [Symbol.asyncDispose]: close };
@@ -58,14 +58,14 @@ export async function openStreamEnvironment(
   }
 }
 
-/** A request says nothing of the hops behind the server that took it: only who runs them can tell. */
-function tellElsewhere(trace: Trace, { kind }: Target): void {
-  const where = kind === "joined" ? "`kubelab cluster up` tells them with -v 3" : "their logs tell them";
-  const text = `API server, kubelet and runtime run elsewhere: ${where}; here is what this client sees.`;
+/** The servers of another process report their hops there. */
+function noteRemoteServers(trace: Trace, { kind }: Target): void {
+  const where = kind === "joined" ? "`kubelab cluster up -v 3` shows their steps" : "their logs show their steps";
+  const text = `API server, kubelet and runtime run elsewhere: ${where}; this is the client's view.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
-/** Loaded only here: a command on a running cluster needs neither kubelet nor runtime. */
+/** Loads the node on demand: a command on a running cluster needs neither kubelet nor runtime. */
 async function startSamplePod(
   reporter: ProgressReporter,
   session: SampleNodeSession,
@@ -85,9 +85,9 @@ async function startSamplePod(
 function unknownPodHint({ kind, kubeconfigPath }: Target): string {
   const names = [...SAMPLE_PODS.keys()].join(" and ");
   if (kind === "embedded") {
-    return `A cluster of this command's own has the pods ${names} in the namespace default, and no others.`;
+    return `A cluster that this command starts has only the pods ${names}, in the namespace default.`;
   }
   const kubectl = kubeconfigPath === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfigPath}`;
   if (kind === "real") return `See which pods there are: ${kubectl} get pods -A`;
-  return `See which pods there are: ${kubectl} get pods -A. Or make it: ${kubectl} run nettool --image nettool`;
+  return `See which pods there are: ${kubectl} get pods -A. Or create it: ${kubectl} run nettool --image nettool`;
 }

@@ -3,13 +3,13 @@ import type { ProcessStreams } from "../../testbed/context.js";
 
 type RawInput = ProcessStreams["stdin"] & { setRawMode?(isRaw: boolean): unknown };
 
-/** Is there a terminal at both ends, so that a remote one makes sense? */
+/** Whether stdin is a terminal that can be set to raw mode, which a remote terminal needs. */
 export function hasTerminal({ stdin }: Pick<ProcessStreams, "stdin">): boolean {
   return stdin.isTTY === true && typeof (stdin as RawInput).setRawMode === "function";
 }
 
 /**
- * The learner's terminal while a remote one is shown on it: every key goes to the remote side, Ctrl-C too.
+ * The local terminal while it shows a remote one: in raw mode it sends every key, also Ctrl-C, to the remote side.
  *
  * Mirrors k8s.io/kubectl/pkg/util/term/term.go (TTY, Safe).
  */
@@ -23,14 +23,14 @@ export class LocalTerminal implements Disposable {
     this.#isRaw = true;
   }
 
-  /** Gives the terminal back. Safe to call twice. */
+  /** Leaves raw mode. Safe to call twice. */
   restore(): void {
     if (!this.#isRaw) return;
     this.#isRaw = false;
     (this.streams.stdin as RawInput).setRawMode?.(false);
   }
 
-  /** The size now, and whenever it has changed, until `signal` aborts. Sizes that nobody took in time are skipped. */
+  /** Yields the current size, and then each change until `signal` aborts. A slow consumer gets only the latest size. */
   async *sizes(signal: AbortSignal): AsyncGenerator<TerminalSize> {
     const { stdout } = this.streams;
     let hasChanged = true;

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addTargetOptions, addTraceOptions } from "../../cli/options.js";
+import type { RemoteCommandProtocol } from "../../client-go/remotecommand/connect.js";
 import { factFor } from "../../release/facts.js";
-import type { RemoteCommandProtocol } from "../../streaming/remote-command/connect.js";
 import type { TargetOptions } from "../../testbed/target.js";
 
-/** Flags of everything that goes to a pod. */
+/** Flags of commands for a pod. */
 export interface PodOptions extends TargetOptions {
   readonly namespace: string;
   readonly container?: string;
@@ -21,8 +21,8 @@ export interface RemoteOptions extends PodOptions {
 export type ProtocolFlag = "v5" | "v4" | "spdy";
 
 /**
- * What is tried, one after the other: what the kubectl of the cluster's release would.
- * @param kubeVersion undefined: it is not known, and the newest kubectl is taken, which falls back
+ * The protocols to try in order, as the kubectl of the cluster's release does.
+ * @param kubeVersion undefined: unknown, so the newest kubectl's, which falls back
  */
 export function protocolsOf(
   flag: ProtocolFlag | undefined,
@@ -33,32 +33,29 @@ export function protocolsOf(
   return isOld ? ["spdy"] : ["v5", "spdy"];
 }
 
-/** Without --json: what comes from the pod is the result. */
+/** Without --json, because the pod's output is the result. */
 export function addPodOptions(command: Command): Command {
   return addNamespaceOption(addTargetOptions(addTraceOptions(command)));
 }
 
 export function addNamespaceOption(command: Command): Command {
-  return command.addOption(new Option("-n, --namespace <name>", "of the pod").default("default"));
+  return command.addOption(new Option("-n, --namespace <name>", "the pod's namespace").default("default"));
 }
 
 export function addContainerOption(command: Command): Command {
   return command.addOption(
-    new Option(
-      "-c, --container <name>",
-      "which of the pod's containers (default: what its annotation says, else the first)",
-    ),
+    new Option("-c, --container <name>", "container of the pod (default: from its annotation, else the first)"),
   );
 }
 
 export function addRemoteOptions(command: Command): Command {
   return addContainerOption(addPodOptions(command))
     .addOption(new Option("-i, --stdin", "send this command's stdin"))
-    .addOption(new Option("-t, --tty", "as a terminal: every key goes there, Ctrl-C too"))
+    .addOption(new Option("-t, --tty", "with a terminal: sends every key, also Ctrl-C"))
     .addOption(
       new Option(
         "--protocol <name>",
-        "v5 or v4 (WebSocket), or spdy; default: as kubectl of that release, before 1.30 spdy, then v5, else spdy",
+        "v5 or v4 (WebSocket), or spdy; default: as kubectl of that release: spdy before 1.30, then v5 with a fallback to spdy",
       ).choices(["v5", "v4", "spdy"]),
     )
     .addOption(framesOption());
@@ -67,7 +64,7 @@ export function addRemoteOptions(command: Command): Command {
 export function framesOption(): Option {
   return new Option(
     "--frames",
-    "print every frame: direction, channel, length, beginning. What is piped into stdin is shown as it is; of what is typed with -t only lengths are, as it may be a password",
+    "print every frame: direction, channel, length, first bytes. Shows piped stdin as it is; with -t only the lengths of stdin, which may be a password",
   );
 }
 
@@ -77,7 +74,7 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError("expected a whole number, 0 or more.");
 }
 
-/** -1: no limit, as kubectl logs --tail takes it. @throws InvalidArgumentError: commander names the flag */
+/** -1 means no limit, as in kubectl logs --tail. @throws InvalidArgumentError: commander names the flag */
 export function parseCountOrAll(text: string): number {
   if (text === "-1") return -1;
   if (/^\d+$/.test(text)) return parseCount(text);

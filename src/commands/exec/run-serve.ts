@@ -22,14 +22,14 @@ export interface ServeOptions {
 }
 
 /**
- * Starts the two servers of the chain, says where they are, and keeps them up until Ctrl-C.
+ * Starts the API server and the kubelet's server, prints their addresses, and keeps them up until Ctrl-C.
  * @throws LabError as `startRuntimeServers`
  */
 export async function runServe(context: CliContext, options: ServeOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
   const { clock, trace } = context.session({});
   const { random, signal } = context;
-  await using runtime = options.cri === undefined ? await startPlayedRuntime(context, clock, trace) : undefined;
+  await using runtime = options.cri === undefined ? await startSampleRuntime(context, clock, trace) : undefined;
   const endpoint = options.cri ?? runtime?.endpoint ?? "";
   await using cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
   const { apiserverPort: apiServerPort, kubeletPort, plainHttp = false } = options;
@@ -43,8 +43,8 @@ export async function runServe(context: CliContext, options: ServeOptions): Prom
   await untilAborted(signal);
 }
 
-/** The embedded runtime with the pods that are known by name, made behind everybody's back. */
-async function startPlayedRuntime(context: CliContext, clock: Clock, trace: Trace) {
+/** Starts the embedded runtime with the sample pods, without an API server or a kubelet. */
+async function startSampleRuntime(context: CliContext, clock: Clock, trace: Trace) {
   const { startRuntime } = await import("../../runtime/start.js");
   const { random } = context;
   const logs = await mkdtemp(join(tmpdir(), "kubelab-serve-logs-"));
@@ -64,7 +64,7 @@ async function startPlayedRuntime(context: CliContext, clock: Clock, trace: Trac
   return { endpoint: runtime.endpoint, [Symbol.asyncDispose]: close };
 }
 
-/** For kubectl: goes with the servers. */
+/** Writes a kubeconfig for kubectl; disposing removes it. */
 async function writeKubeconfig({ controlPlane, url }: RuntimeServers, plainHttp: boolean) {
   const folder = await mkdtemp(join(tmpdir(), "kubelab-serve-"));
   const path = join(folder, "kubeconfig");
@@ -81,11 +81,11 @@ function announce(
   kubeconfig: string,
   plainHttp: boolean,
 ): void {
-  const say = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
-  if (plainHttp) say("No TLS: whoever can connect on this machine may do everything there.");
+  const note = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  if (plainHttp) note("No TLS: every user of this machine has full access to the servers.");
   const names = pods.map(({ namespace, name }) => `${namespace}/${name}`);
-  say(`API server ${url}, kubelet ${kubeletUrl}, pods: ${names.length === 0 ? "none" : names.join(", ")}`);
-  say("Until Ctrl-C.");
+  note(`API server ${url}, kubelet ${kubeletUrl}, pods: ${names.length === 0 ? "none" : names.join(", ")}`);
+  note("Ctrl-C stops the servers.");
   context.print({
     text: `kubectl --kubeconfig ${kubeconfig}`,
     json: { server: url, kubelet: kubeletUrl, kubeconfig, pods: names },

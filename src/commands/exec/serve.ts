@@ -4,14 +4,14 @@ import { addOutputOptions, parsePort } from "../../cli/options.js";
 import { addExamples } from "../examples.js";
 import type { ServeOptions } from "./run-serve.js";
 
-/** `kubelab exec serve`: the two servers of the chain, for other clients. */
+/** `kubelab exec serve`: the API server and the kubelet's server, for other clients. */
 export function addServeCommand(exec: Command, context: CliContext): void {
   const command = exec
     .command("serve")
     .showHelpAfterError("(add --help for the flags)")
     .summary("keep the API server and the kubelet's server up for other clients")
     .description(
-      "Starts an API server and a kubelet's server in front of a container runtime and keeps them up: for kubectl, client-go or curl. Every request that goes through them is told. The pods are the sandboxes that the runtime has when it starts; nothing in it is changed.",
+      "Starts an API server and a kubelet's server in front of a container runtime and keeps them up for kubectl, client-go or curl. Reports every request. The pods are the runtime's sandboxes at the start; the runtime is not changed.",
     );
   addExamples(
     command,
@@ -23,12 +23,12 @@ export function addServeCommand(exec: Command, context: CliContext): void {
     .addOption(new Option("--apiserver-port <port>", "0: a free one").argParser(parsePort).default(6443))
     .addOption(new Option("--kubelet-port <port>", "0: a free one").argParser(parsePort).default(9090))
     .addOption(
-      new Option("--plain-http", "both without TLS: whoever is on this machine may do everything (127.0.0.1 only)"),
+      new Option("--plain-http", "both without TLS: every user of this machine has full access (127.0.0.1 only)"),
     )
     .addOption(new Option("--cri <endpoint>", "a real runtime: unix:///path or tcp://host:port (default: embedded)"))
     .addOption(new Option("--kube-version <release>", "behave like this release").default("1.25"))
     .action(async (_options: unknown, self: Command) => {
-      // Its servers are not for who runs a command.
+      // Loaded on demand: exec needs no servers.
       const { runServe } = await import("./run-serve.js");
       await runServe(context, self.optsWithGlobals<ServeOptions>());
     });

@@ -1,4 +1,4 @@
-import { connectPortForward } from "../../streaming/port-forward/connect.js";
+import { connectPortForward } from "../../client-go/portforward/dialer.js";
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
 import type { Clock } from "../../util/clock.js";
 
@@ -17,10 +17,9 @@ export function forwardToPod(
 ): (podUid: string, port: number, signal: AbortSignal) => Promise<ForwardedConnection> {
   return async (podUid, port, signal) => {
     const url = await deps.getUrl(podUid, port, signal);
-    const { session, refused } = await connectPortForward(url, { clock: deps.clock, protocols: ["spdy"] }, signal);
-    if (session === undefined) {
-      throw new Error(`the runtime refused the port-forward: ${refused[0]?.refusal.status ?? "no answer"}`);
-    }
+    const answer = await connectPortForward(url, { clock: deps.clock, protocol: "spdy" }, signal);
+    if (answer.outcome === "refused") throw new Error(`the runtime refused the port-forward: ${answer.status}`);
+    const { session } = answer;
     try {
       const connection = await session.connect(port);
       return endingWith(connection, () => session.close());

@@ -20,7 +20,7 @@ const running = { running: { startedAt: null } };
 const HINTS: readonly (readonly [what: string, pod: V1Pod, container: string, want: RegExp | undefined])[] = [
   ["one that runs", podOf(running), "app", undefined],
   ["one that nothing is known of", podOf(running), "side", undefined],
-  ["none named: the first", podOf({ waiting: {} }), "", /^The container app does not run; what it waits for/],
+  ["none named: the first", podOf({ waiting: {} }), "", /^The container app does not run; see the reason/],
   ["a wrong name", podOf(running), "ap", /^The pod web has the containers app, side, init\.$/],
   [
     "one that waits for its first start",
@@ -38,7 +38,7 @@ const HINTS: readonly (readonly [what: string, pod: V1Pod, container: string, wa
     "one that has ended",
     podOf({ terminated: { exitCode: 3 } }),
     "app",
-    /ended with exit code 3; what it said: kubelab logs web -c app$/,
+    /ended with exit code 3; see its output: kubelab logs web -c app$/,
   ],
 ];
 

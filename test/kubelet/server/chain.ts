@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/client-go/remotecommand/connect.js";
 import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
 import type { ByteReader } from "../../../src/streaming/bytes.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/streaming/remote-command/connect.js";
 import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
 import { exitCodeOf } from "../../../src/streaming/remote-command/status-text.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -103,10 +103,10 @@ export class Chain implements AsyncDisposable {
     ]);
     for (const word of command) query.append("command", word);
     const url = `${this.server.url}${this.path("exec")}?${query}`;
-    const options = { options: PIPES, clock, protocols: [protocol], tls: this.tls };
-    const { session, refused } = await connectRemoteCommand(url, options, signal);
-    if (session === undefined) return refused.map(({ refusal }) => refusal.status);
-    await using open = session;
+    const options = { options: PIPES, clock, protocol, tls: this.tls };
+    const answer = await connectRemoteCommand(url, options, signal);
+    if (answer.outcome === "refused") return [answer.status];
+    await using open = answer.session;
     const output = Promise.all([textOf(open.stdout), textOf(open.stderr)]);
     if (input !== "") await open.stdin?.write(Buffer.from(input));
     await open.stdin?.end();

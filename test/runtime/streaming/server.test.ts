@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { afterEach, beforeEach, test } from "vitest";
+import { connectPortForward } from "../../../src/client-go/portforward/dialer.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/client-go/remotecommand/connect.js";
 import { RUNTIME_SERVICE as R } from "../../../src/cri/services.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
 import { RequestCache } from "../../../src/runtime/streaming/request-cache.js";
 import { StreamingServer } from "../../../src/runtime/streaming/server.js";
 import type { ByteReader } from "../../../src/streaming/bytes.js";
-import { connectPortForward } from "../../../src/streaming/port-forward/connect.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/streaming/remote-command/connect.js";
 import type {
   RemoteCommandClientSession,
   RemoteCommandOptions,
@@ -47,13 +47,9 @@ async function connect(
   options: Partial<RemoteCommandOptions> = {},
 ): Promise<RemoteCommandClientSession> {
   const all = { stdin: false, stdout: true, stderr: options.tty !== true, tty: false, ...options };
-  const { session, refused } = await connectRemoteCommand(
-    url,
-    { options: all, clock, protocols: [protocol] },
-    newSignal(),
-  );
-  assert.ok(session !== undefined, JSON.stringify(refused));
-  return session;
+  const answer = await connectRemoteCommand(url, { options: all, clock, protocol }, newSignal());
+  assert.ok(answer.outcome === "connected");
+  return answer.session;
 }
 
 async function textOf(reader: ByteReader | undefined): Promise<string> {
@@ -161,9 +157,9 @@ test("port-forward over SPDY: several connections, and one to a port without a l
   const { sandboxId, config } = await cri.runSandbox();
   await cri.run({ image: { image: "nginx" }, command: [] }, { sandboxId, config });
   const { url } = await cri.ok(R.portForward, { podSandboxId: sandboxId, port: [] });
-  const { session } = await connectPortForward(url, { clock, protocols: ["spdy"] }, newSignal());
-  assert.ok(session !== undefined);
-  await using _session = session;
+  const answer = await connectPortForward(url, { clock, protocol: "spdy" }, newSignal());
+  assert.ok(answer.outcome === "connected");
+  await using session = answer.session;
   const statusLineOf = async (port: number) => {
     const connection = await session.connect(port);
     await connection.write(Buffer.from("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).catch(() => {});
@@ -222,10 +218,10 @@ for (const protocol of ["spdy", "v4"] as const) {
     await using session = await connect(url, protocol);
     await session.status;
     const options = { stdin: false, stdout: true, stderr: true, tty: false };
-    const again = await connectRemoteCommand(url, { options, clock, protocols: [protocol] }, newSignal());
-    assert.equal(again.session, undefined);
-    assert.equal(again.refused[0]?.refusal.status, 404);
-    assert.equal(again.refused[0]?.refusal.body.toString(), "404 page not found\n");
+    const again = await connectRemoteCommand(url, { options, clock, protocol }, newSignal());
+    assert.ok(again.outcome === "refused");
+    assert.equal(again.status, 404);
+    assert.equal(again.body.toString(), "404 page not found\n");
   });
 
   test(`a container that ends before the client connects, over ${protocol}`, async () => {

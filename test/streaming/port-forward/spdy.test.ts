@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "vitest";
+import { connectSpdyPortForward, spdyPortForward } from "../../../src/client-go/portforward/spdy.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../../src/streaming/port-forward/session.js";
-import { connectSpdyPortForward, spdyPortForward } from "../../../src/streaming/port-forward/spdy-client.js";
 import { acceptSpdyPortForward, serveSpdyPortForward } from "../../../src/streaming/port-forward/spdy-server.js";
 import { encodeDataHead } from "../../../src/streaming/spdy/frames.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import type { Status } from "../../../src/apimachinery/api/meta.js";
+import {
+  type ConnectSpdyRemoteCommandOptions,
+  connectSpdyRemoteCommand,
+} from "../../../src/client-go/remotecommand/spdy.js";
 import type {
   RemoteCommandClientSession,
   RemoteCommandOptions,
   RemoteCommandServerSession,
 } from "../../../src/streaming/remote-command/session.js";
-import {
-  type ConnectSpdyRemoteCommandOptions,
-  connectSpdyRemoteCommand,
-} from "../../../src/streaming/remote-command/spdy-client.js";
 import { type AcceptSpdyOptions, acceptSpdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-server.js";
 import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { startUpgradeServer, type UpgradeServer } from "../support/upgrade-server.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "vitest";
-import { connectSpdyRemoteCommand, spdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-client.js";
+import { connectSpdyRemoteCommand, spdyRemoteCommand } from "../../../src/client-go/remotecommand/spdy.js";
 import { SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { RawPeer, socketPair } from "../spdy-support.js";

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { test } from "vitest";
+import { connectSpdyRemoteCommand } from "../../../src/client-go/remotecommand/spdy.js";
 import type { FrameReport } from "../../../src/streaming/frame-report.js";
 import type {
   RemoteCommandClientSession,
   RemoteCommandOptions,
 } from "../../../src/streaming/remote-command/session.js";
-import { connectSpdyRemoteCommand } from "../../../src/streaming/remote-command/spdy-client.js";
 import { exitCodeOf, SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
 import { acceptSpdy } from "../../../src/streaming/spdy/accept.js";
 import { encodeDataHead } from "../../../src/streaming/spdy/frames.js";

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { test } from "vitest";
 import { WebSocket } from "ws";
 import type { Status } from "../../../src/apimachinery/api/meta.js";
+import { webSocketRemoteCommand } from "../../../src/client-go/remotecommand/websocket.js";
 import { StreamError } from "../../../src/streaming/bytes.js";
 import type { FrameReport } from "../../../src/streaming/frame-report.js";
 import type {
@@ -10,7 +11,6 @@ import type {
   RemoteCommandServerSession,
 } from "../../../src/streaming/remote-command/session.js";
 import { exitCodeOf, SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
-import { webSocketRemoteCommand } from "../../../src/streaming/remote-command/websocket-client.js";
 import { acceptWebSocketRemoteCommand } from "../../../src/streaming/remote-command/websocket-server.js";
 import { connectWebSocket } from "../../../src/streaming/websocket/connect.js";
 import { V5 } from "../../../src/streaming/websocket/subprotocols.js";

@@ -1,11 +1,11 @@
 import type { Status } from "../../../apimachinery/api/meta.js";
+import { spdyRemoteCommand } from "../../../client-go/remotecommand/spdy.js";
 import type { ByteReader, ByteWriter } from "../../../streaming/bytes.js";
 import type {
   RemoteCommandClientSession,
   RemoteCommandOptions,
   RemoteCommandServerSession,
 } from "../../../streaming/remote-command/session.js";
-import { spdyRemoteCommand } from "../../../streaming/remote-command/spdy-client.js";
 import { SPDY_REMOTE_COMMAND_PROTOCOLS } from "../../../streaming/remote-command/spdy-protocols.js";
 import { exitCodeOf, internalErrorStatus } from "../../../streaming/remote-command/status-text.js";
 import { acceptWebSocketRemoteCommand } from "../../../streaming/remote-command/websocket-server.js";

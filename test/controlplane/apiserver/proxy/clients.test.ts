@@ -4,8 +4,8 @@ import { PassThrough } from "node:stream";
 import { Attach, Exec, KubeConfig, Log, PortForward, type V1Status } from "@kubernetes/client-node";
 import { describe, test } from "vitest";
 import type { Status } from "../../../../src/apimachinery/api/meta.js";
-import { connectPortForward } from "../../../../src/streaming/port-forward/connect.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../../src/streaming/remote-command/connect.js";
+import { connectPortForward } from "../../../../src/client-go/portforward/dialer.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../../src/client-go/remotecommand/connect.js";
 import { exitCodeOf, internalErrorStatus, SUCCESS } from "../../../../src/streaming/remote-command/status-text.js";
 import { acceptSpdy } from "../../../../src/streaming/spdy/accept.js";
 import { SpdyConnection } from "../../../../src/streaming/spdy/connection.js";
@@ -54,13 +54,19 @@ async function exec(lab: ProxyLab, protocol: RemoteCommandProtocol, argv: readon
   const command = argv.map((one) => `command=${encodeURIComponent(one)}`).join("&");
   const url = `${lab.face.controlPlane.url}${PODS}/p/exec?stdin=1&stdout=1&${tty ? "tty=1" : "stderr=1"}&${command}`;
   const options = { stdin: true, stdout: true, stderr: !tty, tty };
-  return connectRemoteCommand(url, { options, clock, tls: { ca, cert, key }, protocols: [protocol] }, never);
+  return connectRemoteCommand(url, { options, clock, tls: { ca, cert, key }, protocol }, never);
+}
+
+async function opened(...request: Parameters<typeof exec>) {
+  const answer = await exec(...request);
+  assert.ok(answer.outcome === "connected");
+  return answer.session;
 }
 
 describe("v5 since 1.30 is translated to SPDY", () => {
   test("a command with its input, which is closed, its outputs and its success", async () => {
     await using lab = await open("1.30");
-    const { session } = await exec(lab, "v5", ["cat"]);
+    const session = await opened(lab, "v5", ["cat"]);
     assert.ok(session);
     await session.stdin?.write(Buffer.from("typed"));
     await session.stdin?.end();
@@ -73,7 +79,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
 
   test("a terminal's size goes through", async () => {
     await using lab = await open("1.30");
-    const { session } = await exec(lab, "v5", ["size"], true);
+    const session = await opened(lab, "v5", ["size"], true);
     await session?.resize({ width: 100, height: 40 });
     assert.equal(await textOf(session?.stdout), "100x40");
   });
@@ -85,7 +91,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
   for (const [argv, code, message] of endings) {
     test(`${argv.join(" ")} ends with ${code ?? "an error"}`, async () => {
       await using lab = await open("1.30");
-      const { session } = await exec(lab, "v5", argv);
+      const session = await opened(lab, "v5", argv);
       assert.ok(session);
       const [stdout, , status] = await Promise.all([textOf(session.stdout), textOf(session.stderr), session.status]);
       assert.equal(stdout, `stdout of ${argv.join(" ")}`);
@@ -102,7 +108,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
     );
     const path = (lab: ProxyLab) => `https://127.0.0.1:${lab.kubelet.port}/exec/default/p/c`;
     const message = async (lab: ProxyLab): Promise<string> => {
-      const { session } = await exec(lab, "v5", ["ls"]);
+      const session = await opened(lab, "v5", ["ls"]);
       return (await session?.status)?.message ?? "";
     };
     const refused = `dial tcp 127.0.0.1:${down.kubelet.port}: connect: connection refused`;
@@ -122,12 +128,12 @@ describe("v5 since 1.30 is translated to SPDY", () => {
       return SUCCESS;
     };
     await using lab = await open("1.30", { exec: waiting });
-    const { session } = await exec(lab, "v5", ["wait"]);
+    const session = await opened(lab, "v5", ["wait"]);
     await begun[0]?.promise;
     await session?.close();
     await gone.promise;
 
-    const { session: other } = await exec(lab, "v5", ["wait"]);
+    const other = await opened(lab, "v5", ["wait"]);
     await begun[1]?.promise;
     await lab.kubelet.close();
     const status = (await other?.status) as Status;
@@ -151,7 +157,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
       socket.destroy();
     };
     await using lab = await ProxyLab.open({ upgrade }, { kubeVersion: "1.30" });
-    const { session } = await exec(lab, "v5", ["exit", "7"]);
+    const session = await opened(lab, "v5", ["exit", "7"]);
     assert.ok(session);
     assert.equal(exitCodeOf(await session.status), 7);
   });
@@ -159,7 +165,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
   test("200 at once, each with its own bytes", async () => {
     await using lab = await open("1.30");
     const all = Array.from({ length: 200 }, async (_, i) => {
-      const { session } = await exec(lab, "v5", ["cat"]);
+      const session = await opened(lab, "v5", ["cat"]);
       assert.ok(session);
       await session.stdin?.write(Buffer.from(`mine is ${i}`));
       await session.stdin?.end();
@@ -173,16 +179,12 @@ describe("v5 since 1.30 is translated to SPDY", () => {
 
 test("v5 before 1.30: the kubelet refuses it with a 403 without words, and a client falls back to SPDY", async () => {
   await using lab = await open("1.25");
-  const { session, refused } = await exec(lab, "v5", ["cat"]);
-  assert.equal(session, undefined);
-  assert.deepEqual(
-    refused.map(({ refusal }) => [refusal.status, refusal.body.toString()]),
-    [[403, ""]],
-  );
-  const spdy = await exec(lab, "spdy", ["exit", "3"]);
-  assert.equal(await textOf(spdy.session?.stdout), "stdout of exit 3");
-  const status = await spdy.session?.status;
-  assert.equal(status && exitCodeOf(status), 3);
+  const refused = await exec(lab, "v5", ["cat"]);
+  assert.ok(refused.outcome === "refused");
+  assert.deepEqual([refused.status, refused.body.toString()], [403, ""]);
+  const spdy = await opened(lab, "spdy", ["exit", "3"]);
+  assert.equal(await textOf(spdy.stdout), "stdout of exit 3");
+  assert.equal(exitCodeOf(await spdy.status), 3);
 });
 
 for (const [kubeVersion, first] of [
@@ -195,13 +197,15 @@ for (const [kubeVersion, first] of [
     });
     const { ca, cert, key } = lab.access;
     const url = `${lab.face.controlPlane.url}${PODS}/p/portforward`;
-    const connect = { clock, tls: { ca, cert, key }, protocols: ["tunnel", "spdy"] as const };
-    const { session, refused } = await connectPortForward(url, connect, never);
-    assert.deepEqual(
-      refused.map(({ protocol, refusal }) => `${protocol} ${refusal.status} ${refusal.body}`),
-      first === "spdy" ? ['tunnel 400 query parameter "port" is required'] : [],
-    );
-    assert.ok(session);
+    const connect = { clock, tls: { ca, cert, key } };
+    if (first === "spdy") {
+      const refused = await connectPortForward(url, { ...connect, protocol: "tunnel" }, never);
+      assert.ok(refused.outcome === "refused");
+      assert.equal(`${refused.status} ${refused.body}`, '400 query parameter "port" is required');
+    }
+    const answer = await connectPortForward(url, { ...connect, protocol: first }, never);
+    assert.ok(answer.outcome === "connected");
+    const { session } = answer;
     const [one, two, bad] = await Promise.all([session.connect(80), session.connect(81), session.connect(9)]);
     await Promise.all([one.write(Buffer.from("first")), two.write(Buffer.from("second"))]);
     await Promise.all([one.end(), two.end()]);

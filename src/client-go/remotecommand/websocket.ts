@@ -1,21 +1,26 @@
 import type { Status } from "../../apimachinery/api/meta.js";
+import type { ByteQueue } from "../../streaming/byte-queue.js";
+import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import type { FrameObserver } from "../../streaming/frame-report.js";
+import type {
+  NegotiatedProtocol,
+  RemoteCommandClientSession,
+  RemoteCommandOptions,
+  TerminalSize,
+} from "../../streaming/remote-command/session.js";
+import { parseErrorStream } from "../../streaming/remote-command/status-text.js";
+import { terminalSizeText } from "../../streaming/remote-command/terminal-size.js";
+import { CHANNEL, channelName } from "../../streaming/remote-command/websocket-channels.js";
+import { ChannelConnection } from "../../streaming/websocket/channels.js";
+import type { ConnectedWebSocket } from "../../streaming/websocket/connect.js";
+import { hasStatus } from "../../streaming/websocket/subprotocols.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import type { ByteQueue } from "../byte-queue.js";
-import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
-import type { FrameObserver } from "../frame-report.js";
-import { ChannelConnection } from "../websocket/channels.js";
-import type { ConnectedWebSocket } from "../websocket/connect.js";
-import { hasStatus } from "../websocket/subprotocols.js";
-import type { NegotiatedProtocol, RemoteCommandClientSession, RemoteCommandOptions, TerminalSize } from "./session.js";
-import { parseErrorStream } from "./status-text.js";
-import { terminalSizeText } from "./terminal-size.js";
-import { CHANNEL, channelName } from "./websocket-channels.js";
 
 export interface WebSocketRemoteCommandOptions {
   readonly options: RemoteCommandOptions;
   readonly clock: Clock;
-  readonly observer?: FrameObserver;
+  readonly observer?: FrameObserver | undefined;
 }
 
 /** Mirrors pingPeriod and pingReadDeadline in client-go/tools/remotecommand/websocket.go. */

@@ -4,10 +4,10 @@ import type { ForwardedConnection, PortForwardClientSession } from "../../stream
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
-import { type Counter, giveOutput, OutputGone } from "./local-streams.js";
+import { type Counter, copyOutput, OutputClosed } from "../transport/copy.js";
 
 /**
- * Carries one connection of this machine to a port of the pod, both directions, and tells what went through. Never rejects.
+ * Carries one local connection to a port of the pod in both directions, and reports the byte counts. Never rejects.
  *
  * Mirrors client-go/tools/portforward/portforward.go (handleConnection).
  * @param causedBy the step that it belongs to
@@ -21,25 +21,24 @@ export async function carry(
 ): Promise<void> {
   const cause = defined({ causedBy });
   const subject = `connection of port ${socket.remotePort ?? "?"} to ${port}`;
-  const tell = (to: string) =>
+  const report = (to: string) =>
     trace.emit({ kind: "state", subject, what: "streams", to }, { actor: "user", level: 1, ...cause });
   const [sent, received]: readonly [Counter, Counter] = [{ bytes: 0 }, { bytes: 0 }];
-  // A client that resets its connection is no failure of ours; both directions end below.
+  // The local client may reset its connection; that ends both directions below.
   socket.on("error", () => socket.destroy());
   let remote: ForwardedConnection | undefined;
   try {
     remote = await session.connect(port);
-    tell("opened");
+    report("opened");
     await Promise.all([send(socket, remote, sent), receive(remote, socket, received)]);
     const failure = await remote.failure;
-    tell(`ended: ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
+    report(`ended: ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
     if (failure !== undefined) {
       const message = `an error occurred forwarding to ${port}: ${failure}`;
       trace.emit({ kind: "error", message }, { actor: "user", ...cause });
     }
   } catch (error) {
-    const why = messageOf(error);
-    tell(`broke off (${why}): ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
+    report(`broke off (${messageOf(error)}): ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
   } finally {
     socket.destroy();
     await remote?.close();
@@ -54,19 +53,19 @@ async function send(socket: Socket, remote: ForwardedConnection, counter: Counte
     }
     await remote.end();
   } catch (error) {
-    // The pod does not listen any more, or this side is gone: the other direction tells how it ended.
+    // The pod stopped reading, or the local client has gone: the other direction reports how the connection ended.
     if (!(error instanceof StreamError) && !socket.destroyed) throw error;
   }
 }
 
 async function receive(remote: ForwardedConnection, socket: Socket, counter: Counter): Promise<void> {
   try {
-    await giveOutput(remote.incoming, socket, counter);
+    await copyOutput(remote.incoming, socket, counter);
     socket.end();
-    // What the client still sends interests nobody once the pod has said all: upstream closes both then.
+    // Like upstream, close both directions when the pod has ended; what the client still sends is lost.
     await remote.end();
     socket.destroySoon();
   } catch (error) {
-    if (!(error instanceof OutputGone)) throw error;
+    if (!(error instanceof OutputClosed)) throw error;
   }
 }

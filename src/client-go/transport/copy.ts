@@ -1,18 +1,18 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
-import type { ProcessStreams } from "../../testbed/context.js";
 
-/** How many bytes went through. */
+/** The number of bytes copied. */
 export interface Counter {
   bytes: number;
 }
 
-/** Whoever reads our output is gone (`| head -1`): nothing more is wanted of the remote side. */
-export class OutputGone extends Error {
-  override readonly name = "OutputGone";
+/** The reader of our output has gone (`| head -1`): no more remote output is needed. */
+export class OutputClosed extends Error {
+  override readonly name = "OutputClosed";
 }
 
-/** Pieces of an input as they come, until it ends or `signal` aborts. Whoever takes them slowly slows the input down. */
-async function* inputPieces(stdin: ProcessStreams["stdin"], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** Yields the pieces of an input until it ends or `signal` aborts. A slow consumer pauses the input. */
+async function* inputPieces(stdin: NodeJS.ReadableStream, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const waiting: Buffer[] = [];
   let isOver = false;
   let wake = () => {};
@@ -25,7 +25,7 @@ async function* inputPieces(stdin: ProcessStreams["stdin"], signal: AbortSignal)
     isOver = true;
     wake();
   };
-  // A terminal that is gone, or a file that cannot be read on: the input has ended.
+  // A closed terminal or an unreadable file counts as the end of input.
   stdin.on("data", onData).once("end", onEnd).once("close", onEnd).once("error", onEnd);
   signal.addEventListener("abort", onEnd, { once: true });
   if ((stdin as { readableEnded?: boolean }).readableEnded === true) isOver = true;
@@ -51,10 +51,10 @@ async function* inputPieces(stdin: ProcessStreams["stdin"], signal: AbortSignal)
 
 /**
  * Copies an input to the remote side, and ends it there.
- * @returns whether the input had an end; false: it was cut off
+ * @returns whether the input ended; false: the remote side closed, or `signal` aborted
  */
-export async function sendInput(
-  stdin: ProcessStreams["stdin"],
+export async function copyInput(
+  stdin: NodeJS.ReadableStream,
   remote: ByteWriter,
   counter: Counter,
   signal: AbortSignal,
@@ -62,22 +62,22 @@ export async function sendInput(
   try {
     for await (const piece of inputPieces(stdin, signal)) {
       counter.bytes += piece.length;
-      // What the remote side has said last is read first: a write to a connection that it has closed would lose it.
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      // Read pending remote output first: writing to a connection that the server has closed would lose it.
+      await nextTurn();
       await remote.write(piece);
     }
     if (signal.aborted) return false;
     await remote.end();
     return true;
   } catch (error) {
-    // The command has closed its input, or is over: how it ended is told elsewhere.
+    // The command has closed its input or has ended; the status reports how.
     if (error instanceof StreamError) return false;
     throw error;
   }
 }
 
-/** Copies what the remote side says to an output, as fast as that takes it. @throws StreamError, OutputGone */
-export async function giveOutput(
+/** Copies remote output to a local stream at the local stream's speed. @throws StreamError, OutputClosed */
+export async function copyOutput(
   remote: ByteReader | undefined,
   out: NodeJS.WritableStream,
   counter: Counter,
@@ -93,23 +93,19 @@ interface Writable extends NodeJS.WritableStream {
   readonly errored?: Error | null;
 }
 
-/** Resolves when there is room for more. @throws OutputGone */
-export function writeTo(out: NodeJS.WritableStream, bytes: Uint8Array | string): Promise<void> {
+/** Resolves when the stream has room for more. @throws OutputClosed */
+export function writeTo(out: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
   const { destroyed = false, errored = null } = out as Writable;
-  if (destroyed || errored !== null) return Promise.reject(new OutputGone("the output is closed"));
+  const closed = () => new OutputClosed("the output is closed");
+  if (destroyed || errored !== null) return Promise.reject(closed());
   if (out.write(bytes)) return Promise.resolve();
   return new Promise((resolve, reject) => {
-    const settle = () => {
+    const settle = (done: () => void) => () => {
       out.off("drain", onDrain).off("close", onClose).off("error", onClose);
+      done();
     };
-    const onDrain = () => {
-      settle();
-      resolve();
-    };
-    const onClose = () => {
-      settle();
-      reject(new OutputGone("the output is closed"));
-    };
+    const onDrain = settle(resolve);
+    const onClose = settle(() => reject(closed()));
     out.once("drain", onDrain).once("close", onClose).once("error", onClose);
   });
 }

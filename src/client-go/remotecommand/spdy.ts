@@ -1,17 +1,26 @@
 import type { Status } from "../../apimachinery/api/meta.js";
+import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../../streaming/dial.js";
+import type { FrameObserver } from "../../streaming/frame-report.js";
+import { readBounded } from "../../streaming/read-bounded.js";
+import type {
+  NegotiatedProtocol,
+  RemoteCommandClientSession,
+  RemoteCommandOptions,
+  TerminalSize,
+} from "../../streaming/remote-command/session.js";
+import {
+  carriesStatus,
+  SPDY_REMOTE_COMMAND_PROTOCOLS,
+  streamTypes,
+} from "../../streaming/remote-command/spdy-protocols.js";
+import { parseErrorStream } from "../../streaming/remote-command/status-text.js";
+import { terminalSizeText } from "../../streaming/remote-command/terminal-size.js";
+import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../../streaming/spdy/accept.js";
+import { SpdyConnection } from "../../streaming/spdy/connection.js";
+import type { SpdyStream } from "../../streaming/spdy/stream.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
-import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../dial.js";
-import type { FrameObserver } from "../frame-report.js";
-import { readBounded } from "../read-bounded.js";
-import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../spdy/accept.js";
-import { SpdyConnection } from "../spdy/connection.js";
-import type { SpdyStream } from "../spdy/stream.js";
-import type { NegotiatedProtocol, RemoteCommandClientSession, RemoteCommandOptions, TerminalSize } from "./session.js";
-import { carriesStatus, SPDY_REMOTE_COMMAND_PROTOCOLS, streamTypes } from "./spdy-protocols.js";
-import { parseErrorStream } from "./status-text.js";
-import { terminalSizeText } from "./terminal-size.js";
 
 export interface SpdyRemoteCommandOptions {
   readonly options: RemoteCommandOptions;
@@ -28,7 +37,7 @@ export interface ConnectSpdyRemoteCommandOptions
   readonly method?: DialOptions["method"] | undefined;
 }
 
-export interface ConnectedSpdyRemoteCommand {
+export interface ConnectedRemoteCommand {
   readonly outcome: "connected";
   readonly session: RemoteCommandClientSession;
 }
@@ -50,7 +59,7 @@ export async function connectSpdyRemoteCommand(
   url: string | URL,
   connect: ConnectSpdyRemoteCommandOptions,
   signal: AbortSignal,
-): Promise<ConnectedSpdyRemoteCommand | RefusedUpgrade> {
+): Promise<ConnectedRemoteCommand | RefusedUpgrade> {
   const { headers, tls, protocols = SPDY_REMOTE_COMMAND_PROTOCOLS, method = "POST" } = connect;
   const answer = await dialUpgrade(
     url,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
-import { sendInput } from "../../../src/commands/exec/local-streams.js";
+import { copyInput } from "../../../src/client-go/transport/copy.js";
 
 test("pending remote output is read before each piece of input is written", async () => {
   let turn = 0;
@@ -17,7 +17,7 @@ test("pending remote output is read before each piece of input is written", asyn
   const turns: number[] = [];
   const remote = { write: async () => void turns.push(turn), end: async () => {} };
   const counter = { bytes: 0 };
-  const hasEnded = await sendInput(stdin, remote, counter, new AbortController().signal);
+  const hasEnded = await copyInput(stdin, remote, counter, new AbortController().signal);
   isOver = true;
   assert.deepEqual([hasEnded, counter.bytes, turns.length], [true, 50, 5]);
   assert.equal(new Set(turns).size, 5, `two pieces in one turn of the loop: ${turns}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { backendProblem } from "../../../src/commands/exec/connect.js";
+import { backendProblem } from "../../../src/client-go/transport/fallback.js";
 
 const table = [
   [

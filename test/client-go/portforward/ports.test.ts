@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { parseForwards, resolveForwards } from "../../../src/commands/exec/ports.js";
+import { parsePorts, resolvePorts } from "../../../src/client-go/portforward/ports.js";
 import { LabError } from "../../../src/util/errors.js";
 
 const POD: V1Pod = {
@@ -25,19 +25,19 @@ const PORTS: readonly (readonly [text: string, want: readonly [local: number, re
   ["8080:http", [8080, 80]],
   ["http", [80, 80]],
   [":metrics", [0, 9090]],
-  ["8080:nosuch", /the pod web has no port of the name nosuch: It has: http \(80\), metrics \(9090\)\./],
-  ["0", /"0" names no ports/],
-  ["8080:65536", /names no ports/],
-  ["65536:80", /names no ports/],
-  ["http:80", /names no ports/],
-  ["8080:HTTP", /names no ports/],
-  ["", /"" names no ports/],
-  ["8080:", /names no ports/],
+  ["8080:nosuch", /the pod web has no port named nosuch: It has: http \(80\), metrics \(9090\)\./],
+  ["0", /"0" is not a valid port argument/],
+  ["8080:65536", /is not a valid port argument/],
+  ["65536:80", /is not a valid port argument/],
+  ["http:80", /is not a valid port argument/],
+  ["8080:HTTP", /is not a valid port argument/],
+  ["", /"" is not a valid port argument/],
+  ["8080:", /is not a valid port argument/],
 ];
 
 for (const [text, want] of PORTS) {
   test(`ports of port-forward: ${JSON.stringify(text)}`, () => {
-    const read = () => resolveForwards(parseForwards([text]), POD);
+    const read = () => resolvePorts(parsePorts([text]), POD);
     if (!(want instanceof RegExp)) return assert.deepEqual(read(), [{ local: want[0], remote: want[1] }]);
     assert.throws(read, (error) => error instanceof LabError && want.test(`${error.message}: ${error.hint}`));
   });

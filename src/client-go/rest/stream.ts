@@ -1,19 +1,22 @@
 import type { IncomingMessage } from "node:http";
-import { refusal, statusMessage } from "../../client-go/rest/answers.js";
-import { readBody } from "../../client-go/rest/body.js";
-import type { AskingHeaders } from "../../client-go/rest/client.js";
-import { HttpTransport } from "../../client-go/rest/http.js";
-import { addIdentity, identityInWords } from "../../client-go/rest/identity.js";
-import { explainTransportError } from "../../client-go/rest/transport-errors.js";
 import { LabError } from "../../util/errors.js";
-import { backendProblem, type StreamClient } from "./connect.js";
-import { OutputGone, writeTo } from "./local-streams.js";
+import { OutputClosed, writeTo } from "../transport/copy.js";
+import { backendProblem, reportRequest, type StreamClient } from "../transport/fallback.js";
+import { refusal, statusMessage } from "./answers.js";
+import { readBody } from "./body.js";
+import type { AskingHeaders } from "./client.js";
+import { HttpTransport } from "./http.js";
+import { addIdentity, identityInWords } from "./identity.js";
+import { explainTransportError } from "./transport-errors.js";
 
 /**
- * Asks for a log and writes it to an output as it comes, and as fast as that takes it.
+ * Requests a log and copies it to an output as it arrives, at the output's speed.
+ *
+ * Mirrors client-go/rest/request.go (Stream).
+ *
  * @param path with its query
- * @returns bytes; a reader that goes away ends it too
- * @throws LabError as the API client; FAILED for a log that was cut off; the signal's reason
+ * @returns the byte count; a closed output also ends the log
+ * @throws LabError as the API client, FAILED if the connection breaks; the signal's reason
  */
 export async function streamLog(
   client: StreamClient,
@@ -21,11 +24,10 @@ export async function streamLog(
   out: NodeJS.WritableStream,
   signal: AbortSignal,
 ): Promise<number> {
-  const { config, clock, random, trace, story } = client;
+  const { config, clock, random, story } = client;
   const auditId = random.uuid();
   story?.follow([auditId]);
   const transport = new HttpTransport(config);
-  const identity = identityInWords(config);
   const startMs = clock.now();
   try {
     const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
@@ -35,18 +37,10 @@ export async function streamLog(
     const isGood = status >= 200 && status < 300;
     const answer = { status, headers: response.headers, body: isGood ? "" : await readBody(response) };
     const outcome = isGood ? "as it comes" : statusMessage(answer);
-    const durationMs = clock.now() - startMs;
-    const server = config.server;
-    trace.emit(
-      { kind: "request", method: "GET", path, server, identity, status, outcome, durationMs, auditId },
-      { actor: "user", level: 1 },
-    );
-    if (!isGood) {
-      throw (
-        backendProblem(path.split("?")[0] ?? path, `${status} ${outcome}`) ?? refusal(answer, `GET ${path}`, identity)
-      );
-    }
-    return await copy(response, out, signal);
+    reportRequest(client, { method: "GET", path, status, outcome, durationMs: clock.now() - startMs, auditId });
+    if (isGood) return await copy(response, out, signal);
+    const backend = backendProblem(path.split("?")[0] ?? path, `${status} ${outcome}`);
+    throw backend ?? refusal(answer, `GET ${path}`, identityInWords(config));
   } catch (error) {
     signal.throwIfAborted();
     throw explainTransportError(error, {
@@ -70,9 +64,9 @@ async function copy(response: IncomingMessage, out: NodeJS.WritableStream, signa
     }
     return bytes;
   } catch (cause) {
-    if (cause instanceof OutputGone) return bytes;
+    if (cause instanceof OutputClosed) return bytes;
     signal.throwIfAborted();
-    const hint = "The API server or the kubelet has ended the connection: ask again with --since.";
+    const hint = "The API server or the kubelet closed the connection: run the command again with --since.";
     throw new LabError("FAILED", `the log was cut off after ${bytes} bytes`, hint, { cause });
   }
 }

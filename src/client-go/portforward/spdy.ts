@@ -1,13 +1,17 @@
 import type { Duplex } from "node:stream";
+import { StreamError } from "../../streaming/bytes.js";
+import { type DialOptions, dialUpgrade, type RefusedUpgrade } from "../../streaming/dial.js";
+import type { FrameObserver } from "../../streaming/frame-report.js";
+import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
+import {
+  clientConnection,
+  PORT_FORWARD_PROTOCOL,
+  SPDY_PORT_FORWARD,
+} from "../../streaming/port-forward/spdy-streams.js";
+import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../../streaming/spdy/accept.js";
+import { SpdyConnection } from "../../streaming/spdy/connection.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { StreamError } from "../bytes.js";
-import { type DialOptions, dialUpgrade, type RefusedUpgrade } from "../dial.js";
-import type { FrameObserver } from "../frame-report.js";
-import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../spdy/accept.js";
-import { SpdyConnection } from "../spdy/connection.js";
-import type { PortForwardClientSession } from "./session.js";
-import { clientConnection, PORT_FORWARD_PROTOCOL, SPDY_PORT_FORWARD } from "./spdy-streams.js";
 
 export interface SpdyPortForwardOptions {
   readonly clock: Clock;
@@ -19,7 +23,7 @@ export interface ConnectSpdyPortForwardOptions extends SpdyPortForwardOptions, P
   readonly method?: DialOptions["method"] | undefined;
 }
 
-export interface ConnectedSpdyPortForward {
+export interface ConnectedPortForward {
   readonly outcome: "connected";
   readonly session: PortForwardClientSession;
 }
@@ -36,7 +40,7 @@ export async function connectSpdyPortForward(
   url: string | URL,
   connect: ConnectSpdyPortForwardOptions,
   signal: AbortSignal,
-): Promise<ConnectedSpdyPortForward | RefusedUpgrade> {
+): Promise<ConnectedPortForward | RefusedUpgrade> {
   const { headers, tls, method = "POST" } = connect;
   const answer = await dialUpgrade(
     url,

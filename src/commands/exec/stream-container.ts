@@ -1,0 +1,62 @@
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { CliContext } from "../../cli/context.js";
+import { backendProblem } from "../../client-go/transport/fallback.js";
+import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import { explainContainer } from "./container-hint.js";
+import type { StreamEnvironment } from "./environment.js";
+import { protocolsOf, type RemoteOptions } from "./options.js";
+import { checkNotCompleted, chooseContainer, type PodName, type PodStep, podPath, withPod } from "./pod.js";
+import { runRemote } from "./remote.js";
+
+/** The differences between exec and attach. */
+export interface ContainerStreams extends PodStep {
+  readonly subresource: "exec" | "attach";
+  readonly words?: readonly string[];
+  chooseStreams(pod: V1Pod, container: string): RemoteCommandOptions;
+}
+
+/**
+ * Connects this process to a command or to the first process of a container, and exits with its exit code. An end without
+ * an exit code is reported as an error.
+ * @throws LabError if a server on the way is unreachable: since 1.30 an API server reports that inside the stream
+ */
+export async function streamContainer(
+  context: CliContext,
+  environment: StreamEnvironment,
+  name: PodName,
+  options: RemoteOptions,
+  streaming: ContainerStreams,
+): Promise<void> {
+  const { client, kubeVersion, isPodStarted } = environment;
+  const { subresource, words = [] } = streaming;
+  const { trace } = client;
+  const { exitCode, problem, hint } = await withPod(context, environment, name, streaming, async (pod) => {
+    checkNotCompleted(pod, subresource);
+    const container = chooseContainer(pod, options.container, trace);
+    const streams = streaming.chooseStreams(pod, container);
+    const path = `${podPath(name, subresource)}?${streamQuery(container, streams, words)}`;
+    const protocols = protocolsOf(options.protocol, kubeVersion);
+    const request = { path, options: streams, protocols, showsFrames: options.frames === true };
+    const run = async (hint: string | undefined) => {
+      const end = await runRemote(client, request, context.streams, context.signal);
+      return { ...end, hint };
+    };
+    return explainContainer(pod, container, run, isPodStarted);
+  });
+  if (problem !== undefined) {
+    const unreached = backendProblem("the command", problem);
+    if (unreached !== undefined) throw unreached;
+    trace.emit({ kind: "error", message: problem }, { actor: "user" });
+    if (hint !== undefined) trace.emit({ kind: "note", text: hint }, { actor: "user", level: 0 });
+  }
+  context.exitWith(exitCode);
+}
+
+/** Mirrors PodExecOptions and PodAttachOptions in k8s.io/api/core/v1, in client-go's order. */
+export function streamQuery(container: string, streams: RemoteCommandOptions, words: readonly string[] = []): string {
+  const query = new URLSearchParams();
+  for (const word of words) query.append("command", word);
+  if (container !== "") query.append("container", container);
+  for (const name of ["stderr", "stdin", "stdout", "tty"] as const) if (streams[name]) query.append(name, "true");
+  return query.toString();
+}
