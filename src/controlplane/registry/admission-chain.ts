@@ -16,7 +16,7 @@ export interface AdmissionRequest {
 
 type AdmittedResource = Pick<ResourceDefinition, "group" | "resource" | "kind">;
 
-/** The plugins that handle one kind of write, in their order. */
+/** The plugins that handle one kind of write, in order. */
 interface Chain {
   readonly mutating: readonly Required<Pick<AdmissionPlugin, "admit">>[];
   readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[];
@@ -25,7 +25,7 @@ interface Chain {
 /** The admission plugins of one resource, grouped by the kinds of writes that they handle. */
 export class AdmissionChains {
   readonly #chains = new Map<string, Chain>();
-  /** how many plugins there were when the chains were made: those that need the registry are added after it */
+  /** number of plugins when the chains were built: plugins that need the registry are added later */
   #pluginCount = 0;
 
   constructor(
@@ -102,7 +102,7 @@ function attributesOf(of: AdmittedResource, context: RequestContext, request: Ad
     group,
     resource,
     kind,
-    // A namespace counts as being in itself. Mirrors createHandler in k8s.io/apiserver/pkg/endpoints/handlers/create.go.
+    // A namespace is in itself. Mirrors createHandler in k8s.io/apiserver/pkg/endpoints/handlers/create.go.
     namespace: namespace === "" && group === "" && resource === "namespaces" ? name : namespace,
     subresource,
     name,

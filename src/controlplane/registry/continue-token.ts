@@ -1,12 +1,12 @@
 import { badRequest } from "../../apimachinery/errors.js";
 
 /**
- * Where a list in chunks goes on. Mirrors k8s.io/apiserver/pkg/storage/continue.go (EncodeContinue, DecodeContinue): the
- * key after which to go on, relative to the list's prefix, with a NUL behind it: the first key greater than that one.
+ * Where a chunked list continues. Mirrors k8s.io/apiserver/pkg/storage/continue.go (EncodeContinue, DecodeContinue).
+ * The token contains the last key, relative to the list's prefix, plus a NUL: the smallest key greater than it.
  */
 export interface ContinuePoint {
   readonly afterKey: string;
-  /** exactly then; undefined: as things are now, inconsistent with the chunks before */
+  /** list at this revision; undefined: at the newest one, inconsistent with earlier chunks */
   readonly revision: number | undefined;
 }
 
@@ -37,7 +37,7 @@ function parse(bytes: Buffer): { readonly v?: unknown; readonly rv?: unknown; re
     const value: unknown = JSON.parse(bytes.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Go's parser stops at the first byte that cannot begin a value, and names it.
+    // Mimics Go's parser, which names the first byte that cannot begin a value.
     const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d);
     if (first === undefined || '{["tfn-0123456789'.includes(String.fromCharCode(first))) {
       return notValid("unexpected end of JSON input");

@@ -17,7 +17,7 @@ export interface RegistryDeps extends StoreDeps {
 }
 
 /**
- * A store for each row of the table that the release knows; virtual ones have none.
+ * Creates a store for each row of the table that the release has; virtual rows get no store.
  *
  * Mirrors pkg/controlplane/instance.go (InstallAPIs) over k8s.io/apiserver/pkg/registry/generic/registry.
  */
@@ -61,7 +61,7 @@ function resourceStore(core: StoreCore): ResourceStore {
   };
 }
 
-/** Mirrors Store.Get: a resourceVersion asks for an answer that is at least so new. */
+/** Mirrors Store.Get: the result is at least as new as the given resourceVersion. */
 async function getObject(
   core: StoreCore,
   namespace: string | undefined,

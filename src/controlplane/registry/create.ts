@@ -32,7 +32,7 @@ export async function createObject(
 }
 
 /**
- * Fills in what the server decides, lets the kind prepare the object, and validates it.
+ * Sets the server's fields, lets the kind prepare the object, and validates it.
  *
  * Mirrors k8s.io/apiserver/pkg/registry/rest/create.go (BeforeCreate) and meta.go (FillObjectMetaSystemFields).
  * @throws StatusError 422
@@ -92,7 +92,7 @@ async function storeNew(
   return core.read(entry);
 }
 
-/** A version that is no number counts as none here, as upstream. */
+/** A version that is not a number counts as absent, as upstream. */
 function isSetVersion(resourceVersion = ""): boolean {
   return /^\d+$/.test(resourceVersion) && Number(resourceVersion) !== 0;
 }

@@ -3,8 +3,8 @@ import type { FieldError } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 
 /**
- * One row of the resource table: all that the generic store, discovery, tables and the validators need to know of a
- * kind. A new kind is a new row; nothing else in the API server knows kinds by name.
+ * One row of the resource table: everything about a kind that the generic store, discovery, tables and validators need.
+ * A new kind is a new row; no other part of the API server knows kinds by name.
  */
 export interface ResourceDefinition {
   /** "" for the core group */
@@ -29,21 +29,21 @@ export interface ResourceDefinition {
   readonly strategy: Strategy;
   /** columns and cells for `as=Table`; absent: Name and Created At */
   readonly table?: TableDefinition;
-  /** values that field selectors can ask for, beside metadata.name and metadata.namespace */
+  /** values for field selectors, in addition to metadata.name and metadata.namespace */
   readonly selectableFields?: (object: KubeObject) => Readonly<Record<string, string>>;
   /** the release that began to serve it; absent: 1.25 or before */
   readonly since?: string;
-  /** the path upstream stores it under, where that is not the plural and a text shows it: `minions` */
+  /** upstream's storage path if a message shows it and it is not the plural: `minions` */
   readonly registryPath?: string;
-  /** Another view of what a different row stores (events.k8s.io over core events): no keys of its own. */
+  /** A view of objects that another row stores (events.k8s.io over core events). It has no keys. */
   readonly storedAs?: StoredAs;
-  /** DELETE answers the object instead of a Status (pods, namespaces, serviceaccounts, …) */
+  /** DELETE returns the object instead of a Status (pods, namespaces, serviceaccounts, …) */
   readonly deleteReturnsObject?: boolean;
 }
 
-/** Conversion between this row's kind and the one that is stored. */
+/** Conversion between this row's kind and the stored kind. */
 export interface StoredAs {
-  /** the row that stores, as `Registry.store` takes it: `events` */
+  /** the row that stores the objects, as for `Registry.store`: `events` */
   readonly resource: string;
   toStored(object: KubeObject): KubeObject;
   fromStored(stored: KubeObject): KubeObject;
@@ -52,14 +52,14 @@ export interface StoredAs {
 export interface SubresourceDefinition {
   /** `status`, `approval`, `binding`, `eviction`, `token`, … */
   readonly name: string;
-  /** what discovery shows, where it is not the parent's kind: `Binding` */
+  /** the kind in discovery if it is not the parent's: `Binding` */
   readonly kind?: string;
   readonly group?: string;
   readonly version?: string;
-  /** older versions that a body may be of as well. Mirrors rest.GroupVersionAcceptor */
+  /** older versions that a body can have. Mirrors rest.GroupVersionAcceptor */
   readonly olderVersions?: readonly string[];
   readonly verbs: readonly string[];
-  /** For subresources that are another view of the same object (status, approval): how an update is prepared and checked. */
+  /** For views of the same object (status, approval): how to prepare and check an update. */
   readonly strategy?: Pick<Strategy, "prepareForUpdate" | "validateUpdate">;
 }
 
@@ -74,27 +74,27 @@ export interface StrategyContext {
 }
 
 /**
- * What a kind does beyond the generic store. Mirrors rest.RESTCreateStrategy and its relatives in
- * k8s.io/apiserver/pkg/registry/rest. Objects are immutable: `prepare…` returns a new one. The generic store itself does
- * names, namespaces, uid, times, generateName, resourceVersion, finalizers and deletion.
+ * What a kind adds to the generic store. Mirrors rest.RESTCreateStrategy and its relatives in
+ * k8s.io/apiserver/pkg/registry/rest. Objects are immutable: `prepare…` returns a new one. The generic store itself
+ * handles names, namespaces, uid, times, generateName, resourceVersion, finalizers and deletion.
  */
 export interface Strategy {
-  /** Drops what the sender may not set, fills in what the server does. Defaults of the schema are in place already. */
+  /** Drops fields that clients cannot set and sets the server's fields. The schema's defaults are already set. */
   prepareForCreate?(object: KubeObject, context: StrategyContext): KubeObject;
   validate?(object: KubeObject, context: StrategyContext): FieldError[];
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): KubeObject;
   validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[];
-  /** checks metadata.name; absent: a DNS subdomain. @returns messages, as upstream words them */
+  /** checks metadata.name; absent: a DNS subdomain. @returns messages with upstream's text */
   validateName?(name: string): string[];
-  /** a PUT of an object that is not there creates it (leases) */
+  /** a PUT of a missing object creates it (leases) */
   readonly allowCreateOnUpdate?: boolean;
   /** a PUT without resourceVersion overwrites (nodes: yes, leases: no) */
   readonly allowUnconditionalUpdate?: boolean;
-  /** What else changes when an object is only marked for deletion: a namespace's phase. */
+  /** Other changes when an object is only marked for deletion: a namespace's phase. */
   prepareForDelete?(object: KubeObject, context: StrategyContext): KubeObject;
-  /** Holds a deletion back as metadata.finalizers do: a namespace's spec.finalizers. */
+  /** Reports whether finalizers outside metadata delay the deletion: a namespace's spec.finalizers. */
   hasOwnFinalizers?(object: KubeObject): boolean;
-  /** seconds an object lingers with a deletionTimestamp (pods); absent or undefined: gone at once unless it has finalizers */
+  /** seconds between mark and removal (pods); undefined: removed at once unless it has finalizers */
   gracePeriodSeconds?(object: KubeObject, asked: number | undefined): number | undefined;
 }
 
@@ -110,7 +110,7 @@ export interface TableColumn {
 export interface TableDefinition {
   readonly columns: readonly TableColumn[];
   cells(object: KubeObject, nowMs: number): unknown[];
-  /** `rows[].conditions`: a finished pod is marked Completed; empty: the key is left out */
+  /** `rows[].conditions`: a finished pod is marked Completed; empty: the key is omitted */
   conditions?(object: KubeObject): readonly TableRowCondition[];
 }
 

@@ -32,7 +32,7 @@ export async function deleteObject(
   throw conflict(core.definition, name, "too many others write to it");
 }
 
-/** @returns undefined when the entry is no longer the current one */
+/** @returns undefined if the entry is no longer the current one */
 async function deleteEntry(
   core: StoreCore,
   context: RequestContext,
@@ -58,7 +58,7 @@ async function deleteEntry(
   return { object: core.read(marked), gone: plan.thenRemove };
 }
 
-/** Whoever else removes it in between is welcome to. */
+/** Removes the marked object, unless another client has removed it already. */
 async function removeMarked(core: StoreCore, marked: StoredEntry): Promise<void> {
   let entry: StoredEntry | undefined = marked;
   while (entry !== undefined && entry.createRevision === marked.createRevision) {
@@ -67,7 +67,7 @@ async function removeMarked(core: StoreCore, marked: StoredEntry): Promise<void>
   }
 }
 
-/** Mirrors AdmissionToValidateObjectDeleteFunc: both halves of admission see the object that goes. */
+/** Mirrors AdmissionToValidateObjectDeleteFunc: both mutating and validating plugins see the deleted object. */
 async function admitDeletion(
   core: StoreCore,
   context: RequestContext,
@@ -89,9 +89,9 @@ async function admitDeletion(
 }
 
 /**
- * Deletes what is listed, one after the other; what others delete meanwhile is no failure.
+ * Deletes the listed objects one after the other; objects that others delete meanwhile are no error.
  *
- * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (DeleteCollection). @returns the list, as it was before
+ * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (DeleteCollection). @returns the old list
  */
 export async function deleteCollection(
   core: StoreCore,

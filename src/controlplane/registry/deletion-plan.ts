@@ -6,21 +6,22 @@ import type { DeleteOptions } from "./registry.js";
 import { invalidValue, notSupported } from "./resources/field-errors.js";
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from "./validate-meta.js";
 
-/** What a DELETE does to an object as it stands. */
+/** What a DELETE does to an object in its current state. */
 export type DeletionPlan =
-  /** it goes, at once */
+  /** the object is removed at once */
   | { readonly type: "remove" }
-  /** it is being deleted already, and this request changes nothing */
+  /** the object is being deleted already, and this request changes nothing */
   | { readonly type: "pending" }
-  /** it stays, marked; or goes right after that (`thenRemove`): two events with two revisions */
+  /** the object is marked and stays, or is removed right after that (`thenRemove`): two events with two revisions */
   | { readonly type: "mark"; readonly object: KubeObject; readonly thenRemove: boolean };
 
 /**
- * Decides between the cases of grace and finalizers. Pure.
+ * Decides how grace periods and finalizers affect a deletion. Pure.
  *
  * Mirrors k8s.io/apiserver/pkg/registry/rest/delete.go (BeforeDelete) and
- * pkg/registry/generic/registry/store.go (updateForGracefulDeletionAndFinalizers, deletionFinalizersForGarbageCollection).
- * @throws StatusError 422 bad options, 409 a precondition does not hold
+ * pkg/registry/generic/registry/store.go (updateForGracefulDeletionAndFinalizers,
+ * deletionFinalizersForGarbageCollection).
+ * @throws StatusError 422 for invalid options, 409 for a failed precondition
  */
 export function planDeletion(
   definition: ResourceDefinition,
@@ -74,7 +75,7 @@ function validateOptions({ propagationPolicy, orphanDependents }: DeleteOptions)
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
 }
 
-/** The texts name the kind where other conflicts name the resource. */
+/** These messages name the kind; other conflicts name the resource. */
 function checkPreconditions({ group, kind }: ResourceDefinition, object: KubeObject, options: DeleteOptions): void {
   const { name = "", uid = "", resourceVersion = "" } = object.metadata;
   const wanted = options.preconditions ?? {};
@@ -108,14 +109,14 @@ function graceFor(
     if (seconds === undefined) return "none";
     return { deletionTimestamp: timestamp(nowMs + seconds * 1000), deletionGracePeriodSeconds: seconds };
   }
-  // Marked with grace 0 but still there: a removal that was interrupted, or finalizers.
+  // Marked with grace 0 but still there: finalizers, or a removal that was interrupted.
   if (deletionGracePeriodSeconds === undefined || deletionGracePeriodSeconds === 0) return "none";
   if (asked === undefined || asked >= deletionGracePeriodSeconds) return "pending";
   const requestedMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
   return { deletionTimestamp: timestamp(requestedMs + asked * 1000), deletionGracePeriodSeconds: asked };
 }
 
-/** Mirrors markAsDeleting: finalizers hold an object whose kind knows no grace. */
+/** Mirrors markAsDeleting: finalizers delay the removal of an object whose kind has no grace period. */
 function markedNow({ metadata }: KubeObject, nowMs: number): Grace {
   const now = timestamp(nowMs);
   const { deletionTimestamp } = metadata;
@@ -127,7 +128,7 @@ function bumped(generation: number | undefined): number | undefined {
   return generation === undefined || generation === 0 ? generation : generation + 1;
 }
 
-/** The two finalizers of garbage collection as the options ask for them; else as they are. */
+/** Sets the two finalizers of garbage collection if the options name a policy. */
 function finalizersFor({ metadata }: KubeObject, options: DeleteOptions): readonly string[] {
   const present = metadata.finalizers ?? [];
   const { propagationPolicy, orphanDependents } = options;

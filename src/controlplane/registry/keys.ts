@@ -4,7 +4,7 @@ import type { ResourceDefinition } from "./definition.js";
 
 const ROOT = "/registry/";
 
-/** Resources whose key has an older word. Mirrors specialDefaultResourcePrefixes in pkg/kubeapiserver/default_storage_factory_builder.go */
+/** Older names in keys. Mirrors specialDefaultResourcePrefixes in pkg/kubeapiserver/default_storage_factory_builder.go */
 const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
   nodes: "minions",
   services: "services/specs",
@@ -13,13 +13,13 @@ const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
   ingresses: "ingress",
 };
 
-/** Where the objects of one resource are stored. */
+/** The storage keys of one resource. */
 export interface ResourceKeys {
   /** `/registry/pods/` */
   readonly resourcePrefix: string;
-  /** of all objects in a namespace; without one, of all */
+  /** the prefix of a namespace's objects; without a namespace, of all objects */
   prefix(namespace: string | undefined): string;
-  /** @throws StatusError 400 for what cannot be one segment of a path */
+  /** @throws StatusError 400 for a name that is not a valid path segment */
   key(namespace: string | undefined, name: string): string;
 }
 

@@ -7,7 +7,7 @@ import { forbidden, notSupported } from "./resources/field-errors.js";
 
 const FIELD = "resourceVersionMatch";
 const NOT_OLDER_THAN = "NotOlderThan";
-/** The release that gave watches sendInitialEvents, behind a gate; before, the parameter is not known and ignored. */
+/** The release that added sendInitialEvents to watches, behind a gate. Older releases ignore the parameter. */
 const SEND_INITIAL_EVENTS_SINCE = "1.27";
 
 function withoutVersion(resourceVersion: string): FieldError[] {
@@ -36,7 +36,7 @@ export function validateListOptions(options: ListOptions): void {
   refuse(errors);
 }
 
-/** @returns whether the watch is a list as well (WatchList) @throws StatusError 422 */
+/** @returns whether the watch also lists (WatchList) @throws StatusError 422 */
 export function validateWatchOptions(options: WatchOptions, kubeVersion: string): boolean {
   const { resourceVersionMatch: match = "", resourceVersion = "" } = options;
   if (!isAtLeast(kubeVersion, SEND_INITIAL_EVENTS_SINCE)) {

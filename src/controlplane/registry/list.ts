@@ -15,13 +15,13 @@ const CONTINUE_EXPIRED =
   "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or " +
   "deleted between the time the first chunk was returned and now may show up in the list.";
 
-/** A chunk that a selector thins out is read in pieces of at least this many. */
+/** With a selector, a chunk is read in pieces of at least this many entries. */
 const MIN_PIECE = 100;
 
 interface Query {
   readonly prefix: string;
   readonly selection: Selection | undefined;
-  /** undefined: all */
+  /** undefined: no limit */
   readonly limit: number | undefined;
   readonly afterKey: string | undefined;
   readonly atRevision: number | undefined;
@@ -30,14 +30,14 @@ interface Query {
 interface Chunk {
   readonly items: readonly KubeObject[];
   readonly revision: number;
-  /** the last key that was looked at, when there are more */
+  /** the last key that was read, if more follow */
   readonly lastKey: string | undefined;
   readonly remaining: number;
 }
 
 /**
  * Mirrors k8s.io/apiserver/pkg/storage/etcd3/store.go (GetList) and cacher/cacher.go (GetList, shouldDelegateList).
- * Differs: what upstream serves from its cache comes sorted, too; there it is in random order.
+ * Differs: all lists are sorted; upstream's lists from its cache are in random order.
  */
 export async function listObjects(
   core: StoreCore,
@@ -55,7 +55,7 @@ export async function listObjects(
   }
   if (revision !== undefined) await waitForRevision(core.storage, core.clock, revision);
   const point = isContinued ? decodeContinue(prefix, options.continue ?? "") : undefined;
-  // A list "from the cache" ignores the limit, which is how reflectors ask for all.
+  // A list "from the cache" ignores the limit. Reflectors rely on that to get everything.
   const limit = revision === 0 && !isContinued ? undefined : positive(options.limit);
   const atRevision = isContinued ? point?.revision : exactRevision(options, revision, limit);
   const query = { prefix, selection, limit, afterKey: point?.afterKey, atRevision };
@@ -71,7 +71,7 @@ export async function listObjects(
   }
 }
 
-/** What controllers and admission plugins ask for. */
+/** The options of controllers and admission plugins. */
 async function listAll(core: StoreCore, prefix: string): Promise<KubeList> {
   const { entries, revision } = await core.storage.list(prefix);
   const query = { prefix, selection: undefined, limit: undefined, afterKey: undefined, atRevision: undefined };
@@ -82,7 +82,7 @@ function positive(limit: number | undefined): number | undefined {
   return limit === undefined || limit <= 0 ? undefined : limit;
 }
 
-/** With a limit and no match, a resourceVersion means exactly that one: so it was before there was a match. */
+/** With a limit and no match, resourceVersion is exact, as before resourceVersionMatch existed. */
 function exactRevision(options: ListOptions, revision: number | undefined, limit: number | undefined) {
   if (revision === undefined || revision === 0) return undefined;
   const { resourceVersionMatch = "" } = options;
@@ -91,7 +91,7 @@ function exactRevision(options: ListOptions, revision: number | undefined, limit
     : undefined;
 }
 
-/** The one key that a list by name can find. Mirrors the shortcut for MatchesSingle in Store.ListPredicate. */
+/** The only key that a list by name can find. Mirrors the shortcut for MatchesSingle in Store.ListPredicate. */
 function singleKey(core: StoreCore, namespace: string | undefined, query: Query): string | undefined {
   const name = query.selection?.name;
   if (name === undefined || name === "" || name.includes("/") || query.atRevision !== undefined) return undefined;
@@ -127,14 +127,14 @@ function rangeOf({ afterKey, atRevision }: Query, limit: number | undefined) {
   };
 }
 
-/** Reads on until `limit` objects match. */
+/** Reads until `limit` objects match. */
 async function readSelected(core: StoreCore, query: Query, selection: Selection, limit: number): Promise<Chunk> {
   const items: KubeObject[] = [];
   let { afterKey, atRevision } = query;
   for (;;) {
     const range = rangeOf({ ...query, afterKey, atRevision }, Math.max(limit, MIN_PIECE));
     const { entries, revision, remainingCount } = await core.storage.list(query.prefix, range);
-    // The pieces after the first are of the same moment.
+    // All pieces are read at the revision of the first one.
     atRevision ??= revision;
     const taken = take(core, entries, selection, items, limit);
     afterKey = entries[taken - 1]?.key ?? afterKey;
@@ -145,7 +145,7 @@ async function readSelected(core: StoreCore, query: Query, selection: Selection,
   }
 }
 
-/** @returns how many entries were looked at */
+/** @returns how many entries were checked */
 function take(
   core: StoreCore,
   entries: readonly StoredEntry[],
@@ -172,7 +172,7 @@ function listOf({ definition }: StoreCore, { prefix, selection }: Query, chunk: 
     metadata: {
       resourceVersion: String(revision),
       ...(lastKey === undefined ? {} : { continue: encodeContinue(prefix, { afterKey: lastKey, revision }) }),
-      // How many of the rest a selector would let through, nobody knows.
+      // With a selector the number of remaining matches is unknown.
       ...(lastKey === undefined || selection !== undefined ? {} : { remainingItemCount: remaining }),
     },
     items,

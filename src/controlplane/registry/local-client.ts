@@ -5,10 +5,10 @@ import { reflectObjects } from "./reflect.js";
 import type { LocalClient, Registry, RequestContext } from "./registry.js";
 
 /**
- * The cluster as a controller in this process sees it: the stores, with admission, as one user.
+ * The cluster for a controller in this process: the stores, with admission, as one user.
  *
  * Mirrors the loopback client of k8s.io/apiserver/pkg/server (Config.LoopbackClientConfig).
- * Differs: nothing is serialized and nobody is asked for rights: a controller gets the very objects that are stored.
+ * Differs: no serialization and no authorization: a controller gets the stored objects themselves.
  */
 export function createLocalClient(registry: Registry, user: UserInfo): LocalClient {
   const context = (): RequestContext => ({ user, warnings: [] });
@@ -45,7 +45,7 @@ type ModifyParameters<T extends KubeObject> = [
   subresource?: string | undefined,
 ];
 
-/** Carries the object that was to be left alone out of the update. */
+/** Carries the unchanged object out of the update. */
 class Unchanged<T> {
   constructor(readonly object: T) {}
 }
@@ -69,7 +69,7 @@ async function modify<T extends KubeObject>(
   }
 }
 
-/** What is not there is not made, even where an update could. */
+/** Does not create a missing object, even if an update could. */
 function missing(name: string): ConstructorParameters<typeof StatusError>[0] {
   const message = `"${name}" not found`;
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "NotFound", message, code: 404 };

@@ -5,10 +5,10 @@ import type { Draft } from "../../util/draft.js";
 import { orderedMeta } from "../storage/resource-version.js";
 import type { ResourceDefinition } from "./definition.js";
 
-/** `undefined` takes a field out. */
+/** `undefined` removes a field. */
 export type MetaChanges = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };
 
-/** The object with other metadata, whose fields stay in Go's order. */
+/** The object with changed metadata, whose fields stay in Go's order. */
 export function withMeta(object: KubeObject, changes: MetaChanges): KubeObject {
   const metadata: Record<string, unknown> = { ...object.metadata };
   for (const field in changes) metadata[field] = changes[field as keyof ObjectMeta];
@@ -17,7 +17,7 @@ export function withMeta(object: KubeObject, changes: MetaChanges): KubeObject {
   return copy;
 }
 
-/** The last answer of `timestamp`: it is asked thousands of times a second, and writing a date is dear. */
+/** The last result of `timestamp`, which runs thousands of times a second: formatting a date is expensive. */
 let last = { seconds: Number.NaN, text: "" };
 
 /** RFC 3339 in UTC with whole seconds, as metav1.Time is written. */
@@ -28,7 +28,7 @@ export function timestamp(atMs: number): string {
 }
 
 /**
- * The body's namespace must be the path's; an absent one becomes it, a cluster-scoped object loses its own.
+ * Makes the body's namespace that of the path: sets an absent one, removes it from a cluster-scoped object.
  *
  * Mirrors k8s.io/apiserver/pkg/registry/rest/meta.go (EnsureObjectNamespaceMatchesRequestNamespace).
  * @throws StatusError 400
@@ -46,7 +46,7 @@ export function matchNamespace(
 }
 
 /**
- * The body of a PUT, or the outcome of a PATCH, must bear the name in the URL.
+ * Checks that the body of a PUT, or the result of a PATCH, has the name in the URL.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/rest.go (checkName).
  * @throws StatusError 400

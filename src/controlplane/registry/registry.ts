@@ -2,16 +2,16 @@ import type { KubeList, KubeObject, WatchEvent } from "../../apimachinery/api/me
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { ResourceDefinition } from "./definition.js";
 
-/** Everything that can be stored, by resource. The API server's handlers, the authorizers and the controllers' client stand on it. */
+/** All stores, by resource. The API server's handlers, the authorizers and the controllers' client use it. */
 export interface Registry {
   readonly definitions: readonly ResourceDefinition[];
-  /** @param resource `pods`, or `leases.coordination.k8s.io` @throws when no such row exists: a programmer's mistake */
+  /** @param resource `pods`, or `leases.coordination.k8s.io` @throws when the table has no such row */
   store(resource: string): ResourceStore;
   /** the current revision, as text */
   resourceVersion(): Promise<string>;
 }
 
-/** Who asks, and what the answer must carry back. One per request. */
+/** The requester, and what the response must return to it. One per request. */
 export interface RequestContext {
   readonly user: UserInfo;
   readonly auditId?: string;
@@ -37,7 +37,7 @@ export interface WatchOptions {
   readonly resourceVersionMatch?: string;
   readonly allowWatchBookmarks?: boolean;
   readonly sendInitialEvents?: boolean;
-  /** seconds after which the stream ends cleanly; a bookmark goes out about 2 s before */
+  /** seconds after which the stream ends normally; a bookmark is sent about 2 s before */
   readonly timeoutSeconds?: number;
 }
 
@@ -48,14 +48,14 @@ export interface DeleteOptions {
   readonly orphanDependents?: boolean;
 }
 
-/** Mirrors rest.UpdatedObjectInfo's Preconditions: only a PUT has them, a PATCH changes what it finds. */
+/** Mirrors rest.UpdatedObjectInfo's Preconditions: only a PUT has them; a PATCH changes the current object. */
 export interface UpdateOptions {
   readonly uid?: string;
-  /** creates what is not there, whatever the strategy says (server-side apply) */
+  /** creates a missing object, whatever the strategy allows (server-side apply) */
   readonly forceAllowCreate?: boolean;
 }
 
-/** Makes the object to store out of the current one; called again after a lost race. `undefined` current: it does not exist. */
+/** Computes the object to store, again after each conflict. `undefined` current: it does not exist. */
 export type Transform = (current: KubeObject | undefined) => KubeObject | Promise<KubeObject>;
 
 /** The generic store of one resource. Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go. All throw StatusError. */
@@ -66,10 +66,10 @@ export interface ResourceStore {
   /** Runs admission, strategy and validation, then stores. */
   create(context: RequestContext, namespace: string | undefined, object: KubeObject): Promise<KubeObject>;
   /**
-   * Read, transform, admit, validate, compare-and-swap; tries again when `transform`'s result carries no (or an unchanged)
-   * resourceVersion and somebody else wrote in between. No change: nothing is written, the resourceVersion stays.
+   * Read, transform, admit, validate, compare-and-swap. Tries again after a conflict if `transform`'s result has no
+   * resourceVersion, or the current one. Without a change nothing is written and the resourceVersion stays.
    * @param subresource `status`, `approval`: its own strategy is used; undefined: the main resource
-   * @param options.uid the uid in a PUT's body: another one in the store is a 409 before anything else is looked at
+   * @param options.uid the uid in a PUT's body: another uid in the store is a 409 before any other check
    */
   update(
     context: RequestContext,
@@ -92,13 +92,13 @@ export interface ResourceStore {
     options: ListOptions & DeleteOptions,
   ): Promise<KubeList>;
   /**
-   * Begins with ADDED events of what exists when resourceVersion is absent or "0". Ends when `signal` aborts or at its timeout.
-   * @throws StatusError at once, before the first event is asked for, when the options are wrong
+   * Starts with ADDED events of existing objects if resourceVersion is absent or "0". Ends at an abort or its timeout.
+   * @throws StatusError synchronously for invalid options
    */
   watch(namespace: string | undefined, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
 }
 
-/** What a reflector sees: a fresh list is not a change. Mirrors kube-rs's watcher events more than client-go's informer. */
+/** A reflector's events. A fresh list is not a change. Closer to kube-rs's watcher than to client-go's informer. */
 export type WatchItem<T extends KubeObject = KubeObject> =
   | { readonly type: "init"; readonly object: T }
   | { readonly type: "initDone" }
@@ -106,7 +106,7 @@ export type WatchItem<T extends KubeObject = KubeObject> =
   | { readonly type: "deleted"; readonly object: T };
 
 /**
- * The controllers' door to the cluster: the same stores as over HTTPS, with admission, without sockets.
+ * A controller's client: the same stores as over HTTPS, with admission, without sockets.
  * Mirrors the loopback client of the API server. Not-found is `undefined`; other failures throw StatusError.
  */
 export interface LocalClient {
@@ -129,7 +129,7 @@ export interface LocalClient {
   ): Promise<T>;
   /** Optimistic: the resourceVersion of `object` must be current. */
   update<T extends KubeObject = KubeObject>(resource: string, object: KubeObject, subresource?: string): Promise<T>;
-  /** Read-modify-write with retries; `change` returns the same object to leave it alone. @returns undefined when it is gone */
+  /** Read-modify-write with retries; `change` returns the same object to skip the write. @returns undefined if gone */
   modify<T extends KubeObject = KubeObject>(
     resource: string,
     namespace: string | undefined,
@@ -138,7 +138,7 @@ export interface LocalClient {
     subresource?: string,
   ): Promise<T | undefined>;
   delete(resource: string, namespace: string | undefined, name: string, options?: DeleteOptions): Promise<boolean>;
-  /** Lists, then watches, and lists anew after a break, until `signal` aborts (normal end). */
+  /** Lists, then watches, and lists again after a broken watch, until `signal` aborts (a normal end). */
   reflect<T extends KubeObject = KubeObject>(
     resource: string,
     signal: AbortSignal,

@@ -2,11 +2,11 @@ import { internalError, type StatusError, statusError } from "../../apimachinery
 import type { Clock } from "../../util/clock.js";
 import type { Storage } from "../storage/storage.js";
 
-/** How long a read waits for a revision that is yet to come. Mirrors blockTimeout in watch_cache.go */
+/** How long a read waits for a future revision. Mirrors blockTimeout in watch_cache.go */
 const BLOCK_TIMEOUT_MS = 3000;
 const EVERYTHING = "/registry/";
 
-/** @returns undefined for none @throws StatusError 500 (sic) for what is no number */
+/** @returns undefined for "" @throws StatusError 500 (sic) for text that is not a number */
 export function parseResourceVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
   if (/^\d{1,19}$/.test(text)) return Number(text);
@@ -16,7 +16,7 @@ export function parseResourceVersion(text: string | undefined): number | undefin
 }
 
 /**
- * Resolves once the storage has come to `revision`.
+ * Resolves once the storage has reached `revision`.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/watch_cache.go (waitUntilFreshAndBlock).
  * @throws StatusError 504 after 3 s

@@ -4,18 +4,16 @@ import { type FieldTerm, parseFieldSelector } from "../../apimachinery/field-sel
 import { type LabelSelector, parseLabelSelector } from "../../apimachinery/label-selector.js";
 import type { ResourceDefinition } from "./definition.js";
 
-/** Which objects a list or watch is about. Mirrors storage.SelectionPredicate in k8s.io/apiserver/pkg/storage. */
+/** The objects that a list or watch selects. Mirrors storage.SelectionPredicate in k8s.io/apiserver/pkg/storage. */
 export interface Selection {
   matches(object: KubeObject): boolean;
-  /** the one name that can match, where a field selector says so */
+  /** the only name that can match, if a field selector names it */
   readonly name?: string;
 }
 
 type SelectableFields = Readonly<Record<string, string>>;
 
-/**
- * Reads selectors for one resource. The fields of an object are computed once, however many watchers ask for them.
- */
+/** Parses selectors for one resource. Computes the fields of an object once for all watchers. */
 export class Selector {
   readonly #definition: ResourceDefinition;
   readonly #fieldsOf = new WeakMap<KubeObject, SelectableFields>();
@@ -25,7 +23,7 @@ export class Selector {
     this.#definition = definition;
   }
 
-  /** @returns undefined when everything is selected @throws StatusError 400 */
+  /** @returns undefined if everything is selected @throws StatusError 400 */
   select(options: { readonly labelSelector?: string; readonly fieldSelector?: string }): Selection | undefined {
     const { labelSelector = "", fieldSelector = "" } = options;
     const labels = labelSelector === "" ? undefined : parseLabelSelector(labelSelector);

@@ -14,15 +14,15 @@ export interface StoreDeps {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: Random;
-  /** read at each request: plugins that need the registry may be added after it was made */
+  /** read at each request, because plugins that need the registry are added later */
   readonly admission: readonly AdmissionPlugin[];
   /** `1.25` */
   readonly kubeVersion: string;
-  /** an object of the kind with nothing in it, for bookmarks; absent: metadata only */
+  /** an empty object of the kind, for bookmarks; absent: metadata only */
   readonly emptyObject?: (definition: ResourceDefinition) => KubeObject;
 }
 
-/** One resource's share of the storage, and what its operations (`create.ts`, `list.ts`, …) need. */
+/** One resource's part of the storage, for its operations (`create.ts`, `list.ts`, …). */
 export interface StoreCore extends StoreDeps {
   readonly definition: ResourceDefinition;
   readonly keys: ResourceKeys;
@@ -30,12 +30,12 @@ export interface StoreCore extends StoreDeps {
   readonly chains: AdmissionChains;
   /** the object of an entry, in this row's kind */
   read(entry: StoredEntry): KubeObject;
-  /** the same for an object as it is stored */
+  /** converts a stored object to this row's kind */
   show(stored: KubeObject): KubeObject;
   toStored(object: KubeObject): KubeObject;
 }
 
-/** @param storing the row whose keys are used, where `definition` is a view of it */
+/** @param storing the row whose keys are used if `definition` is a view of it */
 export function storeCore(deps: StoreDeps, definition: ResourceDefinition, storing: ResourceDefinition): StoreCore {
   const show = definition.storedAs === undefined ? (stored: KubeObject) => stored : converted(definition.storedAs);
   return {
@@ -50,7 +50,7 @@ export function storeCore(deps: StoreDeps, definition: ResourceDefinition, stori
   };
 }
 
-/** Converts each stored object once: its readers and watchers share the outcome. */
+/** Converts each stored object once: its readers and watchers share the result. */
 function converted({ fromStored }: StoredAs): (stored: KubeObject) => KubeObject {
   const shown = new WeakMap<KubeObject, KubeObject>();
   return (stored) => {

@@ -14,7 +14,7 @@ const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** A write that loses the race so often is given up. Differs: upstream tries without end. */
+/** The number of attempts before a write fails with a conflict. Differs: upstream tries forever. */
 const MAX_ATTEMPTS = 100;
 
 export interface UpdateTarget {
@@ -29,7 +29,7 @@ export interface UpdateOutcome {
 }
 
 /**
- * Read, transform, admit, validate, compare-and-swap; anew when somebody else was faster.
+ * Read, transform, admit, validate, compare-and-swap; again after a conflict.
  *
  * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (Store.Update) and
  * pkg/storage/etcd3/store.go (GuaranteedUpdate).
@@ -54,7 +54,7 @@ export async function updateObject(
   throw conflict(core.definition, target.name, OPTIMISTIC_LOCK);
 }
 
-/** Mirrors storage.Preconditions.Check: its text, with the storage's key in it, reaches the client. */
+/** Mirrors storage.Preconditions.Check, including its message with the storage's key. */
 function checkUid(core: StoreCore, key: string, name: string, uid = "", entry: StoredEntry | undefined): void {
   const actual = entry?.object.metadata.uid ?? "";
   if (uid === "" || uid === actual) return;
@@ -63,7 +63,7 @@ function checkUid(core: StoreCore, key: string, name: string, uid = "", entry: S
   throw conflict(core.definition, name, text);
 }
 
-/** @returns undefined when it is there after all */
+/** @returns undefined if the object exists by now */
 async function createMissing(
   core: StoreCore,
   context: RequestContext,
@@ -87,7 +87,7 @@ async function createMissing(
   return entry === undefined ? undefined : { object: core.read(entry), created: true };
 }
 
-/** @returns undefined when the entry is no longer the current one */
+/** @returns undefined if the entry is no longer the current one */
 async function updateExisting(
   core: StoreCore,
   context: RequestContext,
@@ -115,7 +115,7 @@ async function updateExisting(
   return written === undefined ? undefined : { object: core.read(written), created: false };
 }
 
-/** The resourceVersion must be the current one, or may be left out where the kind allows that. */
+/** The resourceVersion must be the current one. Some kinds can omit it. */
 function checkVersion(core: StoreCore, object: KubeObject, entry: StoredEntry): KubeObject {
   const { definition } = core;
   const { name = "", resourceVersion = "" } = object.metadata;
@@ -135,7 +135,7 @@ function checkVersion(core: StoreCore, object: KubeObject, entry: StoredEntry): 
   }
   const field = "metadata.resourceVersion";
   const text = "Invalid value: 0x0: must be specified for an update";
-  // The text names the resource where all others name the kind: upstream puts it in the wrong place.
+  // This message names the resource where all others name the kind, as upstream's does by mistake.
   const asKind = { group: definition.group, kind: definition.resource };
   throw invalid(asKind, name, [{ type: "FieldValueInvalid", field, text }]);
 }
@@ -165,7 +165,7 @@ function beforeUpdate(
   const errors = [
     ...validateMeta(object.metadata, definition.namespaced, isPathSegmentName),
     ...metaErrors,
-    // Every kind's own validation upstream begins with the same checks again: two causes, one text.
+    // Upstream, every kind's validation repeats these checks, so the message contains them twice.
     ...metaErrors,
     ...(strategy.validateUpdate?.(object, old, kind) ?? []),
   ];
@@ -183,7 +183,7 @@ function strategyOf(
   return row.strategy;
 }
 
-/** The last finalizer goes, and with it the object. Mirrors ShouldDeleteDuringUpdate and its variant for namespaces. */
+/** Removing the last finalizer removes the object. Mirrors ShouldDeleteDuringUpdate and its variant for namespaces. */
 function shouldDeleteDuringUpdate(strategy: Strategy, object: KubeObject, { metadata: old }: KubeObject): boolean {
   if (old.deletionTimestamp === undefined || (old.deletionGracePeriodSeconds ?? 0) > 0) return false;
   return (object.metadata.finalizers ?? []).length === 0 && strategy.hasOwnFinalizers?.(object) !== true;

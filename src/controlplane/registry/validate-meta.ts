@@ -23,14 +23,14 @@ export const FINALIZER_FOREGROUND = "foregroundDeletion";
 
 type NameCheck = (name: string) => string[];
 
-/** Mirrors ValidateObjectMetaAccessor. The name was generated already where it was to be. */
+/** Mirrors ValidateObjectMetaAccessor. A generated name is already set. */
 export function validateMeta(meta: ObjectMeta, isNamespaced: boolean, checkName: NameCheck): FieldError[] {
   const errors = validateNames(meta, checkName);
   errors.push(...validateScope(meta, isNamespaced), ...validateParts(meta), ...validateFinalizers(meta.finalizers));
   return errors;
 }
 
-/** The name and what it is generated from. */
+/** Checks name and generateName. */
 export function validateNames({ name = "", generateName = "" }: ObjectMeta, checkName: NameCheck): FieldError[] {
   const errors =
     generateName === ""
@@ -42,7 +42,7 @@ export function validateNames({ name = "", generateName = "" }: ObjectMeta, chec
   return [...errors, ...checkName(name).map((one) => invalidValue("metadata.name", name, one))];
 }
 
-/** A generated name goes on behind the dash. */
+/** A generated name continues after the dash. */
 function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
 }
@@ -72,7 +72,7 @@ function validateAnnotations(annotations: ObjectMeta["annotations"]): FieldError
   let bytes = 0;
   for (const key in annotations) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
-    // The rule is that of labels, but for upper case in the prefix.
+    // The rule for label keys, but with uppercase letters in the prefix.
     for (const one of isQualifiedName(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, one));
   }
   if (bytes > MAX_ANNOTATION_BYTES) errors.push(tooLong("metadata.annotations", MAX_ANNOTATION_BYTES));
@@ -136,7 +136,7 @@ const IMMUTABLE_FIELDS = [
   "deletionGracePeriodSeconds",
 ] as const;
 
-/** Mirrors ValidateObjectMetaAccessorUpdate. The resourceVersion was compared before. */
+/** Mirrors ValidateObjectMetaAccessorUpdate. The resourceVersion is already checked. */
 export function validateMetaUpdate(meta: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors = old.deletionTimestamp === undefined ? [] : validateNoNewFinalizers(meta, old);
   const { generation = 0 } = meta;

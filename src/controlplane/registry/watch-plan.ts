@@ -5,18 +5,18 @@ import type { Selection } from "./selection.js";
 import type { StoreCore } from "./store-core.js";
 
 /**
- * Turns changes of the storage into what one watch is told.
+ * Turns changes of the storage into the events of one watch.
  *
  * An object that leaves the selection is "deleted" for its watchers, with its old content and the new resourceVersion.
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go (convertToWatchEvent).
  */
 export class WatchEventMaker {
-  /** what left: one object for all watchers that saw it leave */
+  /** an object that left the selection, shared by all its watchers */
   readonly #left = new WeakMap<StorageEvent, KubeObject>();
 
   constructor(readonly core: StoreCore) {}
 
-  /** @returns undefined when the watch is not concerned */
+  /** @returns undefined if the change does not concern the watch */
   make(event: StorageEvent, selection: Selection | undefined): WatchEvent | undefined {
     const { core } = this;
     const object = core.show(event.object);
@@ -38,7 +38,7 @@ export class WatchEventMaker {
   }
 }
 
-/** Says how far a watch has come, without a change: kind, apiVersion and resourceVersion, the rest of the kind empty. */
+/** Reports a watch's progress: kind, apiVersion and resourceVersion, the other fields empty. */
 export function bookmark(core: StoreCore, revision: number, endsInitialEvents = false): WatchEvent {
   const { group, version, kind } = core.definition;
   const empty = core.emptyObject?.(core.definition) ?? {
@@ -55,14 +55,14 @@ export function bookmark(core: StoreCore, revision: number, endsInitialEvents = 
 }
 
 const BOOKMARK_PERIOD_MS = 60_000;
-/** ms before the end. Mirrors nextBookmarkTime; the second is an effect of upstream's buckets of a second, and was recorded */
+/** ms before the end. Mirrors nextBookmarkTime; the second comes from upstream's one-second buckets, as recorded */
 const LAST_BOOKMARKS_MS = [2000, 800] as const;
 
 /**
- * When to say how far a watch has come: every minute, and shortly before its end, so that the next one can go on there.
+ * When to send the next bookmark: every minute, and shortly before the end, so that the next watch continues there.
  *
  * @param timeoutMs undefined: the watch has no end
- * @returns ms after its beginning, counted from there; undefined: no more
+ * @returns ms after the start of the watch; undefined: no more bookmarks
  */
 export function nextBookmarkMs(elapsedMs: number, timeoutMs: number | undefined): number | undefined {
   const periodic = (Math.floor(elapsedMs / BOOKMARK_PERIOD_MS) + 1) * BOOKMARK_PERIOD_MS;

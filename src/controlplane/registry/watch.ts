@@ -11,10 +11,10 @@ import type { StoreCore } from "./store-core.js";
 import { bookmark, nextBookmarkMs, type WatchEventMaker } from "./watch-plan.js";
 
 interface WatchPlan {
-  /** keys of the watch begin so; changes are followed for the whole resource, so that bookmarks move on */
+  /** prefix of the watched keys; the watch reads all changes of the resource, so that bookmarks advance */
   readonly prefix: string;
   readonly selection: Selection | undefined;
-  /** undefined: begin with what exists */
+  /** undefined: start with the existing objects */
   readonly afterRevision: number | undefined;
   readonly wantsBookmarks: boolean;
   readonly endsInitialEvents: boolean;
@@ -22,10 +22,10 @@ interface WatchPlan {
 }
 
 /**
- * Checks the options at once; events come when they are read.
+ * Checks the options at once; events follow when they are read.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (Watch) and cache_watcher.go (process).
- * @throws StatusError for wrong options, from the call itself
+ * @throws StatusError for invalid options, synchronously
  */
 export function watchObjects(
   core: StoreCore,
@@ -43,7 +43,7 @@ export function watchObjects(
     afterRevision: sendsInitialEvents || revision === 0 ? undefined : revision,
     wantsBookmarks: options.allowWatchBookmarks === true,
     endsInitialEvents: sendsInitialEvents && options.allowWatchBookmarks === true,
-    // A time before the beginning is over at once, as upstream's timer.
+    // A negative timeout ends the watch at once, like upstream's timer.
     timeoutMs: timeoutSeconds === 0 ? undefined : Math.max(0, timeoutSeconds * 1000),
   };
   return runWatch(core, maker, plan, signal);
@@ -58,7 +58,7 @@ async function* runWatch(
   if (signal.aborted) return;
   const end = new AbortController();
   const onAbort = () => end.abort();
-  // Any number of watches may hang on one signal: a server's, or that of all controllers.
+  // Any number of watches can use one signal: a server's, or that of all controllers.
   setMaxListeners(0, signal);
   signal.addEventListener("abort", onAbort, { once: true });
   const { changes, bytes } = core.storage.watchBacklog;
@@ -91,7 +91,7 @@ function added(core: StoreCore, selection: Selection | undefined, entry: StoredE
   return selection === undefined || selection.matches(object) ? { type: "ADDED", object } : undefined;
 }
 
-/** Moves changes into the queue; `progress` is the newest one seen, whether it concerned this watch or not. */
+/** Moves changes into the queue; `progress` is the newest change seen, including those of other watches. */
 async function pump(
   core: StoreCore,
   maker: WatchEventMaker,
@@ -140,11 +140,11 @@ async function keepTime(
       await core.clock.sleep(nextMs - elapsedMs, signal);
       elapsedMs = nextMs;
       if (bookmarkMs === undefined) return queue.close();
-      // Nothing new to say since the watch began: upstream says nothing.
+      // Without a newer revision upstream sends no bookmark.
       if (progress.revision > startRevision) queue.push(bookmark(core, progress.revision));
     }
   } catch (error) {
-    // An aborted sleep is how the watch ends; anything else is for its reader.
+    // An aborted sleep is the normal end; the reader gets any other error.
     if (!signal.aborted) queue.fail(error);
   }
 }

@@ -7,7 +7,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = Object.freeze({});
 const NO_ITEMS: readonly unknown[] = Object.freeze([]);
 
-/** The object behind a field; `{}` where there is none. */
+/** The object in a field; `{}` for any other value. */
 export function fields(value: unknown): Fields {
   return isRecord(value) ? value : NO_FIELDS;
 }
@@ -16,7 +16,7 @@ export function items(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NO_ITEMS;
 }
 
-/** "" where there is none, as an unset Go string. */
+/** The text in a field; "" for any other value, like an unset Go string. */
 export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -29,7 +29,7 @@ export function bool(value: unknown): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** Equal as JSON, whatever the order of keys; absent, null, `{}`, `[]` and "" do not count, as in apiequality.Semantic. */
+/** Compares as JSON, in any order of keys. Absent, null, `{}`, `[]` and "" are equal, as in apiequality.Semantic. */
 export function semanticallyEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isEmptyValue(a) && isEmptyValue(b)) return true;

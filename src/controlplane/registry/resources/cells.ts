@@ -49,7 +49,7 @@ export function timeMs(time: unknown): number | undefined {
 }
 
 /**
- * An age as kubectl shows it: two units while the larger one is small.
+ * An age as kubectl shows it: two units for short ages.
  * Mirrors k8s.io/apimachinery/pkg/util/duration (HumanDuration).
  */
 export function humanDuration(ms: number): string {
@@ -75,7 +75,7 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** `<none>` instead of nothing. */
+/** `<none>` for an empty text. */
 export function orNone(value: string): string {
   return value === "" ? NONE : value;
 }
@@ -114,7 +114,7 @@ function expressionText(expression: Readonly<Record<string, unknown>>): { key: s
   }
 }
 
-/** Container names and images, each joined by commas, of a pod template. Mirrors layoutContainerCells. */
+/** A pod template's container names and images, each joined by commas. Mirrors layoutContainerCells. */
 export function containerCells(template: unknown): [string, string] {
   const containers = items(fields(fields(template).spec).containers).map(fields);
   return [containers.map((one) => text(one.name)).join(","), containers.map((one) => text(one.image)).join(",")];

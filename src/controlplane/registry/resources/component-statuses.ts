@@ -5,10 +5,10 @@ import type { SpecialHandler } from "../../apiserver/special.js";
 const HEALTHY = ["controller-manager", "scheduler", "etcd-0"];
 
 /**
- * What the parts of the control plane say of themselves.
+ * The health of the control plane's components.
  *
- * Mirrors pkg/registry/core/componentstatus/rest.go. Differs: all parts are in this process, so that whoever can ask finds
- * them well.
+ * Mirrors pkg/registry/core/componentstatus/rest.go. Differs: all components run in this process, so they are always
+ * healthy.
  */
 export const componentStatuses: SpecialHandler = async ({ name, context }) => {
   context.warnings.push("v1 ComponentStatus is deprecated in v1.19+");

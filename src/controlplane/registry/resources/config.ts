@@ -66,7 +66,7 @@ const configMapStrategy: Strategy = {
   ],
 };
 
-/** Keys that a secret of a well-known type must have. Mirrors the switch over types in ValidateSecret. */
+/** The required keys of secrets with a well-known type. Mirrors the switch over types in ValidateSecret. */
 const REQUIRED_SECRET_KEYS: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/dockercfg": [".dockercfg"],
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
@@ -110,7 +110,7 @@ function dockerConfigErrors(values: Readonly<Record<string, unknown>>): FieldErr
     });
 }
 
-/** Mirrors pkg/registry/core/secret/strategy.go. The schema has folded stringData into data. */
+/** Mirrors pkg/registry/core/secret/strategy.go. The schema has merged stringData into data. */
 const secretStrategy: Strategy = {
   allowUnconditionalUpdate: true,
   validate: validateSecret,
@@ -125,7 +125,7 @@ const secretStrategy: Strategy = {
 export const CONFIG_MAPS = row("v1", "ConfigMap", "configmaps", configMapStrategy, {
   shortNames: ["cm"],
   table: {
-    columns: [NAME_COLUMN, column("Data", "How many keys it holds, text and binary ones together."), AGE_COLUMN],
+    columns: [NAME_COLUMN, column("Data", "The number of keys, text and binary ones together."), AGE_COLUMN],
     cells: (configMap, nowMs) => [
       nameOf(configMap),
       countOf(configMap.data) + countOf(configMap.binaryData),
@@ -139,8 +139,8 @@ export const SECRETS = row("v1", "Secret", "secrets", secretStrategy, {
   table: {
     columns: [
       NAME_COLUMN,
-      column("Type", "What the secret is for, so that programs can tell kinds of secrets apart."),
-      column("Data", "How many keys it holds."),
+      column("Type", "The type of the secret, so that programs can tell kinds of secrets apart."),
+      column("Data", "The number of keys."),
       AGE_COLUMN,
     ],
     cells: (secret, nowMs) => [nameOf(secret), text(secret.type), countOf(secret.data), ageOf(secret, nowMs)],

@@ -16,7 +16,7 @@ const LEGACY_UNKNOWN_SIGNER = "kubernetes.io/legacy-unknown";
 const MAX_SIGNER_DOMAIN_LENGTH = 253;
 const MAX_SIGNER_NAME_LENGTH = 253 + (253 + 63 + 1) + 1;
 
-/** What old objects may keep and new ones may not have; decided from the old object on an update. */
+/** Faults that are accepted because the old object has them already; always strict for a new object. */
 interface Leniency {
   readonly unknownUsages: boolean;
   readonly duplicateUsages: boolean;
@@ -55,7 +55,7 @@ function requestProblem(bytes: Buffer): string | undefined {
   try {
     return requestSignatureProblem(parseCertificateRequestPem(bytes.toString("latin1")));
   } catch (error) {
-    // The parser's texts are Go's; anything else would be our own mistake.
+    // The parser's messages are Go's. Any other error is a bug of ours.
     if (error instanceof Error && error.name === "DerError") return error.message;
     throw error;
   }
@@ -116,7 +116,7 @@ function validateSignerName(signerName: string, leniency: Leniency): FieldError[
   return errors;
 }
 
-/** Decisions are only ever True; other conditions may be anything. */
+/** Decisions can only be True; other conditions can have any status. */
 const DECISIONS = ["Approved", "Denied", "Failed"];
 const ANY_STATUS = ["False", "True", "Unknown"];
 const EXCLUSIVE = "Approved and Denied conditions are mutually exclusive";
@@ -198,7 +198,7 @@ function conditionsOfType(csr: KubeObject, type: string): unknown[] {
   return items(fields(csr.status).conditions).filter((one) => fields(one).type === type);
 }
 
-/** Mirrors getValidationOptions: what an object already has does not stand in the way of its update. */
+/** Mirrors getValidationOptions: an object's existing faults do not block its update. */
 function leniencyFor(old: KubeObject): Leniency {
   const spec = fields(old.spec);
   const usages = items(spec.usages).map(text);

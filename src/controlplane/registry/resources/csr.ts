@@ -8,7 +8,7 @@ import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } f
 import { validateCsr, validateCsrUpdate } from "./csr-validation.js";
 import { row, statusOf } from "./rows.js";
 
-/** The requester is what the server authenticated, whatever the body says. Mirrors csrStrategy.PrepareForCreate. */
+/** The requester is the authenticated user, whatever the body contains. Mirrors csrStrategy.PrepareForCreate. */
 function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObject {
   const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = fields(csr.spec);
   return {
@@ -25,7 +25,7 @@ function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObjec
 }
 
 /**
- * Fills in the times of conditions that came without: now, or when the same condition became so.
+ * Sets the missing times of conditions: now, or the time of the same old condition.
  * Mirrors populateConditionTimestamps in pkg/registry/certificates/certificates/strategy.go.
  */
 function withConditionTimes(conditions: unknown, oldConditions: unknown, nowMs: number): Fields[] {
@@ -52,7 +52,7 @@ function withConditions(status: unknown, conditions: readonly Fields[]): Fields 
   return conditions.length === 0 ? rest : { ...rest, conditions };
 }
 
-/** Spec and status are immutable here by being ignored. Mirrors csrStrategy. */
+/** Spec and status cannot be changed here: changes are ignored. Mirrors csrStrategy. */
 const strategy: Strategy = {
   validateName: isPathSegmentName,
   allowUnconditionalUpdate: true,
@@ -71,7 +71,7 @@ const statusStrategy: Strategy = {
   validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { maySetCertificate: true }),
 };
 
-/** Of spec and status only the conditions get through; metadata does as well. Mirrors csrApprovalStrategy. */
+/** Keeps only the changes of metadata and conditions. Mirrors csrApprovalStrategy. */
 const approvalStrategy: Strategy = {
   prepareForUpdate(csr, old, { nowMs }) {
     const conditions = withConditionTimes(conditionsOf(csr), conditionsOf(old), nowMs);
@@ -103,9 +103,9 @@ export const CERTIFICATE_SIGNING_REQUESTS = row(
       columns: [
         NAME_COLUMN,
         AGE_COLUMN,
-        column("SignerName", "The signer that is asked, as domain/name."),
+        column("SignerName", "The requested signer, as domain/name."),
         column("Requestor", "The user who made the request."),
-        column("RequestedDuration", "How long the certificate is asked to be valid."),
+        column("RequestedDuration", "The requested validity of the certificate."),
         column("Condition", "Conditions applied to the request, such as approval or denial."),
       ],
       cells(csr, nowMs) {

@@ -8,7 +8,7 @@ import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";
 import { invalidValue, required } from "./field-errors.js";
 import { row } from "./rows.js";
 
-/** One storage, two views: `v1` Event, which is stored, and `events.k8s.io/v1` Event, which names its fields anew. */
+/** One storage, two views: `v1` Event, which is stored, and `events.k8s.io/v1` Event, which has other field names. */
 
 const NAMESPACE_FIELD = "involvedObject.namespace";
 const NAMESPACE_DIFFERS = "does not match event.namespace";
@@ -108,10 +108,10 @@ function eventCells(event: KubeObject, nowMs: number): unknown[] {
 const COLUMNS: TableDefinition["columns"] = [
   column("Last Seen", "The time at which the most recent occurrence of this event was recorded."),
   column("Type", "Type of this event (Normal, Warning), new types could be added in the future"),
-  column("Reason", "Why it happened, in one word for programs."),
+  column("Reason", "The reason, in one word for programs."),
   column("Object", "The object that this event is about."),
   column("Subobject", "Which part of the object it is about, as a field path.", { wide: true }),
-  column("Source", "Who reports it.", { wide: true }),
+  column("Source", "The component that reports it.", { wide: true }),
   column("Message", "A human-readable description of the status of this operation."),
   column("First Seen", "The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)", {
     wide: true,
@@ -162,7 +162,7 @@ export const EVENTS_V1 = row("events.k8s.io/v1", "Event", "events", strategy, {
   schema: "events.Event",
   storageVersion: "v1",
   storedAs: { resource: "events", toStored: toCoreEvent, fromStored: fromCoreEvent },
-  // Both spellings: the store may match the stored object or the view.
+  // Both spellings, because the store matches either the stored object or the view.
   selectableFields(event) {
     const core = selectableFields(event.apiVersion === "v1" ? event : toCoreEvent(event));
     const regarding = Object.entries(core).map(([key, value]) => [

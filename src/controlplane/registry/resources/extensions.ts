@@ -2,8 +2,8 @@ import { row } from "./rows.js";
 import { PLAIN } from "./stored.js";
 
 /**
- * An empty collection that takes nothing: kubectl looks into it for kinds that it does not find in the documents, and
- * without it says that it failed to look instead of what it did not find.
+ * An empty, read-only collection. kubectl lists it for kinds that are not in the OpenAPI documents; without it, kubectl
+ * would report that request's failure instead of the unknown kind.
  *
  * Mirrors k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition. Differs: read only.
  */

@@ -5,7 +5,7 @@ import type { FieldError } from "../../../apimachinery/errors.js";
  * Mirrors k8s.io/apimachinery/pkg/util/validation/field/errors.go.
  */
 
-/** How Go prints a bad value: strings quoted, numbers and booleans plain, anything else as it was prepared by `goValue`. */
+/** Prints a bad value as Go does: strings quoted, numbers and booleans plain, other values as prepared by `goValue`. */
 function badValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (value instanceof GoText) return value.text;

@@ -7,11 +7,11 @@ import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { invalidValue } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";
 
-/** Held until the namespace controller has emptied the namespace. */
+/** The namespace controller removes this finalizer when the namespace is empty. */
 const NAMESPACE_FINALIZER = "kubernetes";
 const NAME_LABEL = "kubernetes.io/metadata.name";
 
-/** Mirrors SetDefaults_Namespace and namespaceStrategy.Canonicalize: every namespace can be selected by its name. */
+/** Mirrors SetDefaults_Namespace and namespaceStrategy.Canonicalize: every namespace gets a label with its name. */
 function withNameLabel(namespace: KubeObject): KubeObject {
   const { name, labels } = namespace.metadata;
   if (name === undefined || labels?.[NAME_LABEL] === name) return namespace;

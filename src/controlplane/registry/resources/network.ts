@@ -9,13 +9,13 @@ import { duplicate, invalidValue, notSupported, required } from "./field-errors.
 import { row, special, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 
-/** Services and where they lead to. Differs: no addresses are given out, so a service has the cluster IP that it was sent with, or none. */
+/** Services and their endpoints. Differs: no addresses are allocated, so a service keeps the cluster IP of its request. */
 
 const SERVICE_TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const SESSION_AFFINITIES = ["ClientIP", "None"];
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
 
-/** Mirrors the parts of ValidateService that need no address allocators. */
+/** Mirrors the parts of ValidateService that do not need address allocators. */
 function validateService(service: KubeObject): FieldError[] {
   const spec = fields(service.spec);
   const type = text(spec.type);
@@ -56,7 +56,7 @@ function validateServicePort(port: Fields, field: string, isNameRequired: boolea
   return errors;
 }
 
-/** What an allocator would have settled: one family, and clusterIPs beside clusterIP. Mirrors pkg/registry/core/service/storage. */
+/** Sets what an allocator would set: one family, clusterIPs from clusterIP. Mirrors pkg/registry/core/service/storage. */
 function withAddresses(service: KubeObject): KubeObject {
   const spec = fields(service.spec);
   if (spec.type === "ExternalName") return service;
@@ -123,11 +123,11 @@ export const SERVICES = row("v1", "Service", "services", serviceStrategy, {
     columns: [
       NAME_COLUMN,
       column("Type", "How the service is reached."),
-      column("Cluster-IP", "The address inside the cluster, None for a headless service."),
+      column("Cluster-IP", "The address inside the cluster, or None for a headless service."),
       column("External-IP", "Addresses from outside the cluster."),
-      column("Port(s)", "Ports that it is reached on."),
+      column("Port(s)", "Ports of the service."),
       AGE_COLUMN,
-      column("Selector", "Labels of the pods behind it.", { wide: true }),
+      column("Selector", "Labels of the pods that serve it.", { wide: true }),
     ],
     cells(service, nowMs) {
       const spec = fields(service.spec);
@@ -169,7 +169,7 @@ function shortList(all: readonly string[]): string {
 export const ENDPOINTS = row("v1", "Endpoints", "endpoints", PLAIN, {
   shortNames: ["ep"],
   table: {
-    columns: [NAME_COLUMN, column("Endpoints", "Addresses and ports that are ready."), AGE_COLUMN],
+    columns: [NAME_COLUMN, column("Endpoints", "Addresses and ports of ready endpoints."), AGE_COLUMN],
     cells: (endpoints, nowMs) => [nameOf(endpoints), endpointsCell(endpoints.subsets), ageOf(endpoints, nowMs)],
   },
 });

@@ -9,7 +9,7 @@ import { row, special, statusOf } from "./rows.js";
 
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go: the path says metadata, though taints are in the spec. */
+/** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go. The path is wrong as upstream's. */
 function validateTaints(taints: unknown): FieldError[] {
   const seen = new Set<string>();
   return items(taints).flatMap((one, index) => {
@@ -38,7 +38,7 @@ function duplicateTaint(field: string, taint: Fields): FieldError {
 
 const CIDR = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:.]+)\/\d{1,3}$/;
 
-/** Mirrors ValidateNode. The status is not looked at. */
+/** Mirrors ValidateNode. Does not check the status. */
 function validateNode(node: KubeObject): FieldError[] {
   const { taints, podCIDRs } = fields(node.spec);
   const errors = validateTaints(taints);
@@ -54,7 +54,7 @@ function validateNode(node: KubeObject): FieldError[] {
   return errors;
 }
 
-/** What must not change once it is set. Mirrors ValidateNodeUpdate. */
+/** Fields that cannot change once they are set. Mirrors ValidateNodeUpdate. */
 function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
   const spec = fields(node.spec);
   const before = fields(old.spec);
@@ -81,7 +81,7 @@ function duplicateAddresses(node: KubeObject): FieldError[] {
   });
 }
 
-/** `podCIDR` is the first of `podCIDRs`, whichever of the two was sent. Mirrors Convert_v1_NodeSpec_To_core_NodeSpec. */
+/** `podCIDR` is the first of `podCIDRs`, whichever was sent. Mirrors Convert_v1_NodeSpec_To_core_NodeSpec. */
 function withPodCidrs(node: KubeObject, old?: KubeObject): KubeObject {
   const spec = fields(node.spec);
   const one = text(spec.podCIDR);
@@ -93,7 +93,7 @@ function withPodCidrs(node: KubeObject, old?: KubeObject): KubeObject {
   return one === all[0] ? node : { ...node, spec: { ...spec, podCIDR: all[0] } };
 }
 
-/** Mirrors pkg/registry/core/node/strategy.go. A POST keeps the status it brings; a PUT of the main resource does not. */
+/** Mirrors pkg/registry/core/node/strategy.go. A POST keeps its status; a PUT of the main resource does not. */
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
   prepareForCreate: (node) => withPodCidrs(node),

@@ -9,7 +9,7 @@ import { forbidden, invalidValue, required } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 
-/** Kinds that say what others may do: quotas, limits, budgets, priorities, runtimes. */
+/** Kinds that limit other objects: quotas, limits, budgets, priorities, runtimes. */
 
 export const LIMIT_RANGES = row("v1", "LimitRange", "limitranges", PLAIN, {
   shortNames: ["limits"],
@@ -19,7 +19,7 @@ export const LIMIT_RANGES = row("v1", "LimitRange", "limitranges", PLAIN, {
   },
 });
 
-/** `pods: 1/10, secrets: 2/5`, in two cells: what is limited, and what is requested. Mirrors printResourceQuota. */
+/** `pods: 1/10, secrets: 2/5`, in two cells: limits and requests. Mirrors printResourceQuota. */
 function quotaCells(quota: KubeObject): [string, string] {
   const { hard, used } = fields(quota.status);
   const requests: string[] = [];
@@ -39,8 +39,8 @@ export const RESOURCE_QUOTAS = row("v1", "ResourceQuota", "resourcequotas", spec
     columns: [
       NAME_COLUMN,
       AGE_COLUMN,
-      column("Request", "What is used and what may be, of all but limits."),
-      column("Limit", "What is used and what may be, of limits."),
+      column("Request", "Used and allowed amounts, except limits."),
+      column("Limit", "Used and allowed amounts of limits."),
     ],
     cells: (quota, nowMs) => [nameOf(quota), ageOf(quota, nowMs), ...quotaCells(quota)],
   },
@@ -85,9 +85,9 @@ export const POD_DISRUPTION_BUDGETS = row(
     table: {
       columns: [
         NAME_COLUMN,
-        column("Min Available", "How many pods must stay."),
-        column("Max Unavailable", "How many pods may be away."),
-        column("Allowed Disruptions", "How many pods may be evicted now.", { type: "integer" }),
+        column("Min Available", "The number of pods that must stay available."),
+        column("Max Unavailable", "The number of pods that can be unavailable."),
+        column("Allowed Disruptions", "The number of pods that can be evicted now.", { type: "integer" }),
         AGE_COLUMN,
       ],
       cells(budget, nowMs) {
@@ -139,7 +139,7 @@ export const PRIORITY_CLASSES = row("scheduling.k8s.io/v1", "PriorityClass", "pr
     columns: [
       NAME_COLUMN,
       column("Value", "The priority that pods of this class get.", { type: "integer" }),
-      column("Global-Default", "Whether pods without a class are of this one.", { type: "boolean" }),
+      column("Global-Default", "Whether this is the class of pods that name no class.", { type: "boolean" }),
       AGE_COLUMN,
     ],
     cells: (one, nowMs) => [nameOf(one), number(one.value) ?? 0, bool(one.globalDefault) ?? false, ageOf(one, nowMs)],

@@ -63,7 +63,7 @@ function validateBinding(binding: KubeObject, isNamespaced: boolean): FieldError
   const errors: FieldError[] = [];
   if (roleRef.apiGroup !== GROUP) errors.push(notSupported("roleRef.apiGroup", text(roleRef.apiGroup), [GROUP]));
   const kinds = isNamespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
-  // Sets print their members sorted; the list for a ClusterRoleBinding has one member only.
+  // Go prints a set's members sorted; the list for a ClusterRoleBinding has only one member.
   if (!kinds.includes(text(roleRef.kind)))
     errors.push(notSupported("roleRef.kind", text(roleRef.kind), [...kinds].sort()));
   const name = text(roleRef.name);
@@ -150,7 +150,7 @@ function bindingTable(description: string, where: string) {
   };
 }
 
-/** Roles show when they were created, not how long ago. */
+/** Roles show their creation time, not their age. */
 const ROLE_TABLE = {
   columns: [NAME_COLUMN, column("Created At", "When the server created the object.", { type: "date" as const })],
   cells: (role: KubeObject): unknown[] => [nameOf(role), role.metadata.creationTimestamp ?? null],
@@ -159,14 +159,14 @@ const ROLE_TABLE = {
 export const RBAC = [
   row(GROUP_VERSION, "ClusterRoleBinding", "clusterrolebindings", bindingStrategy(false), {
     namespaced: false,
-    table: bindingTable("The cluster role whose rights are given.", "clusterRoleBinding"),
+    table: bindingTable("The cluster role that is bound.", "clusterRoleBinding"),
   }),
   row(GROUP_VERSION, "ClusterRole", "clusterroles", roleStrategy(false), {
     namespaced: false,
     table: ROLE_TABLE,
   }),
   row(GROUP_VERSION, "RoleBinding", "rolebindings", bindingStrategy(true), {
-    table: bindingTable("The role or cluster role whose rights are given in this namespace.", "roleBinding"),
+    table: bindingTable("The role or cluster role that is bound in this namespace.", "roleBinding"),
   }),
   row(GROUP_VERSION, "Role", "roles", roleStrategy(true), { table: ROLE_TABLE }),
 ];

@@ -10,12 +10,12 @@ interface RowOptions
   extends Partial<
     Omit<ResourceDefinition, "group" | "version" | "kind" | "resource" | "strategy" | "storageVersionHash">
   > {
-  /** the group/version that upstream stores objects as, where it is another one: discovery's hash is made of it */
+  /** the group/version that upstream stores objects as, if it differs: it is part of discovery's hash */
   readonly storageVersion?: string;
 }
 
 /**
- * A row of the resource table with what most kinds have in common.
+ * Creates a row of the resource table with the defaults of most kinds.
  * @param groupVersion `v1`, or `apps/v1`
  */
 export function row(
@@ -43,7 +43,7 @@ export function row(
   };
 }
 
-/** A kind that is created and answered, and never stored. */
+/** A kind that is posted and answered, but never stored. */
 export function virtualRow(
   groupVersion: string,
   kind: string,
@@ -71,13 +71,13 @@ function splitGroupVersion(groupVersion: string): [group: string, version: strin
   return slash < 0 ? ["", groupVersion] : [groupVersion.slice(0, slash), groupVersion.slice(slash + 1)];
 }
 
-/** Tells clients when stored objects change their version. Mirrors k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go. */
+/** Changes with the stored version. Mirrors k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go. */
 function storageVersionHash(groupVersion: string, kind: string): string {
   const name = `${splitGroupVersion(groupVersion).join("/")}/${kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
 }
 
-/** The `/status` subresource; absent strategy: all but the status is kept. */
+/** The `/status` subresource. Without a strategy only the status changes. */
 export function statusOf(
   strategy: Pick<Strategy, "prepareForUpdate" | "validateUpdate"> = KEEP_ALL_BUT_STATUS,
 ): SubresourceDefinition {
@@ -88,10 +88,10 @@ const KEEP_ALL_BUT_STATUS: Pick<Strategy, "prepareForUpdate"> = {
   prepareForUpdate: (object, old) => ({ ...object, spec: old.spec }),
 };
 
-/** `/scale`: how many pods a workload wants, and nothing else of it. */
+/** `/scale`: only the number of pods that a workload wants. */
 export const SCALE = special("scale", "Scale", VIEW_VERBS, "autoscaling/v1");
 
-/** A subresource with a kind of its own, which a special handler serves. */
+/** A subresource with a separate kind, which a special handler serves. */
 export function special(
   name: string,
   kind: string,

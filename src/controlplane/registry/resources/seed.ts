@@ -10,12 +10,12 @@ const SERVICE_NAME = "kubernetes";
 const SERVICE_PORT_NAME = "https";
 
 /*
- * What a new API server creates by itself, but for roles and bindings. Objects are complete as they are stored, except for
- * uid and creationTimestamp; a namespace comes before what is in it.
+ * The objects that a new API server creates itself, except roles and bindings. They are complete, except for uid and
+ * creationTimestamp. A namespace comes before its objects.
  */
 
 /**
- * Namespaces and priority classes of the cluster's own parts.
+ * Namespaces and priority classes of the cluster's components.
  * Mirrors the post-start hooks of pkg/controlplane/instance.go and pkg/registry/scheduling/rest/storage_scheduling.go.
  */
 export function systemObjects(): KubeObject[] {
@@ -23,7 +23,7 @@ export function systemObjects(): KubeObject[] {
 }
 
 /**
- * The CA whose client certificates the API server takes, for other servers that ask it who somebody is.
+ * The API server's CA for client certificates, published for other servers that use it for authentication.
  * Mirrors pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go.
  */
 export function authenticationConfigMap(clientCaPem: string): KubeObject {
@@ -35,7 +35,7 @@ export function authenticationConfigMap(clientCaPem: string): KubeObject {
   };
 }
 
-/** The users' namespace, and in it the API server's service. Mirrors pkg/controlplane/controller.go. */
+/** The namespace `default`, and the API server's service in it. Mirrors pkg/controlplane/controller.go. */
 export function defaultNamespaceObjects(): KubeObject[] {
   return [namespaceObject("default"), service()];
 }
@@ -51,8 +51,8 @@ function namespaceObject(name: string): KubeObject {
 }
 
 const PRIORITY_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  "system-cluster-critical": "For pods that the cluster cannot do without, on whichever node.",
-  "system-node-critical": "For pods that their node cannot do without.",
+  "system-cluster-critical": "For pods that the cluster cannot run without, on any node.",
+  "system-node-critical": "For pods that their node cannot run without.",
 };
 
 function priorityClass([name, value]: [name: string, value: number]): KubeObject {
@@ -68,7 +68,7 @@ function priorityClass([name, value]: [name: string, value: number]): KubeObject
 
 const OWN_LABELS = { component: "apiserver", provider: "kubernetes" };
 
-/** Pods find the API server by it; nothing in the lab routes its address. */
+/** Pods find the API server by this address; the lab does not route it. */
 function service(): KubeObject {
   return {
     kind: "Service",
@@ -89,10 +89,10 @@ function service(): KubeObject {
 }
 
 /**
- * Where the service `kubernetes` leads, once the server listens.
+ * The endpoints of the service `kubernetes`, written once the server listens.
  *
  * Mirrors pkg/controlplane/reconcilers/instancecount.go (ReconcileEndpoints). Differs: upstream refuses loopback
- * addresses and then has no endpoints; in a lab the loopback address is the true one.
+ * addresses and then has no endpoints; in a lab the loopback address is correct.
  */
 export function apiServerEndpoints(ip: string, port: number): KubeObject {
   return {

@@ -3,7 +3,7 @@ import { isSet } from "../../../util/records.js";
 import { fields, items, text } from "./access.js";
 
 /**
- * A label selector of an object's spec. Absent: nothing matches; empty: everything does.
+ * Matches the label selector in an object's spec. Absent: matches nothing; empty: matches everything.
  * Mirrors metav1.LabelSelectorAsSelector in k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go.
  */
 export function matchesSelector(selector: unknown, labels: Readonly<Record<string, string>> = {}): boolean {

@@ -10,7 +10,7 @@ export const SERVICE_ACCOUNTS = row("v1", "ServiceAccount", "serviceaccounts", s
   deleteReturnsObject: true,
   subresources: [special("token", "TokenRequest", ["create"], "authentication.k8s.io/v1")],
   table: {
-    columns: [NAME_COLUMN, column("Secrets", "How many secrets the account lists."), AGE_COLUMN],
+    columns: [NAME_COLUMN, column("Secrets", "The number of secrets that the account lists."), AGE_COLUMN],
     cells: (account, nowMs) => [nameOf(account), countOf(account.secrets), ageOf(account, nowMs)],
   },
 });

@@ -2,18 +2,18 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { SpecialRequest } from "../../apiserver/special.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../auth/contracts.js";
 
-/** Which subresource is being created; its parent is in the core group. */
+/** The subresource to create; its parent is in the core group. */
 export interface SpecialTarget {
   readonly resource: string;
   readonly subresource: string;
-  /** of the body: `Eviction` */
+  /** the body's kind: `Eviction` */
   readonly kind: string;
 }
 
 /**
- * Asks the admission plugins about a request that the generic store does not see.
- * @returns the body to go on with
- * @throws StatusError what a plugin refuses
+ * Runs the admission plugins for a request that the generic store does not handle.
+ * @returns the admitted body
+ * @throws StatusError when a plugin refuses it
  */
 export async function admitSpecial(
   admission: readonly AdmissionPlugin[],

@@ -14,7 +14,7 @@ export interface SpecialHandlerDeps {
   readonly admission: readonly AdmissionPlugin[];
 }
 
-/** All requests of the table's rows that are no plain reads and writes, but for the reviews, which are auth's. */
+/** The handlers of all requests that are not plain reads and writes, except reviews, which auth handles. */
 export function createSpecialHandlers({ clock, tokens, admission }: SpecialHandlerDeps): SpecialHandlers {
   const admitted =
     (target: SpecialTarget, handler: SpecialHandler): SpecialHandler =>

@@ -43,13 +43,13 @@ export const PERSISTENT_VOLUME_CLAIMS = row(
     table: {
       columns: [
         NAME_COLUMN,
-        column("Status", "Whether a volume was found for it."),
-        column("Volume", "The volume that it is bound to."),
-        column("Capacity", "How large that volume is."),
-        column("Access Modes", "How many nodes may use it, and how."),
-        column("StorageClass", "The class it is asked from."),
+        column("Status", "Whether a volume is bound to it."),
+        column("Volume", "The volume that is bound to it."),
+        column("Capacity", "The capacity of that volume."),
+        column("Access Modes", "How nodes can mount it."),
+        column("StorageClass", "The storage class of the claim."),
         AGE_COLUMN,
-        column("VolumeMode", "A file system, or a block device.", { wide: true }),
+        column("VolumeMode", "Filesystem or Block.", { wide: true }),
       ],
       cells(claim, nowMs) {
         const spec = fields(claim.spec);
@@ -83,15 +83,15 @@ export const PERSISTENT_VOLUMES = row(
     table: {
       columns: [
         NAME_COLUMN,
-        column("Capacity", "How large it is."),
-        column("Access Modes", "How many nodes may use it, and how."),
-        column("Reclaim Policy", "What becomes of it when its claim is gone."),
+        column("Capacity", "The capacity of the volume."),
+        column("Access Modes", "How nodes can mount it."),
+        column("Reclaim Policy", "What happens to it when its claim is deleted."),
         column("Status", "Whether it is free, bound or released."),
         column("Claim", "The claim that it is bound to."),
-        column("StorageClass", "The class it belongs to."),
+        column("StorageClass", "The storage class of the volume."),
         column("Reason", "Why it failed, in one word."),
         AGE_COLUMN,
-        column("VolumeMode", "A file system, or a block device.", { wide: true }),
+        column("VolumeMode", "Filesystem or Block.", { wide: true }),
       ],
       cells(volume, nowMs) {
         const spec = fields(volume.spec);
@@ -120,10 +120,10 @@ const CSI_DRIVERS = row(GROUP_VERSION, "CSIDriver", "csidrivers", PLAIN, {
     columns: [
       NAME_COLUMN,
       column("AttachRequired", "Whether volumes must be attached before they are mounted.", { type: "boolean" }),
-      column("PodInfoOnMount", "Whether the driver is told of the pod at mount.", { type: "boolean" }),
-      column("StorageCapacity", "Whether scheduling should heed the capacity that it reports.", { type: "boolean" }),
-      column("TokenRequests", "Audiences of the service account tokens that it wants."),
-      column("RequiresRepublish", "Whether it wants to be called again and again.", { type: "boolean" }),
+      column("PodInfoOnMount", "Whether the driver gets the pod's information at mount.", { type: "boolean" }),
+      column("StorageCapacity", "Whether scheduling considers the capacity that it reports.", { type: "boolean" }),
+      column("TokenRequests", "Audiences of the service account tokens that it needs."),
+      column("RequiresRepublish", "Whether it must be called periodically.", { type: "boolean" }),
       column("Modes", "Persistent volumes, inline volumes, or both."),
       AGE_COLUMN,
     ],
@@ -170,10 +170,10 @@ const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", PLA
   table: {
     columns: [
       NAME_COLUMN,
-      column("Provisioner", "Who makes its volumes."),
-      column("ReclaimPolicy", "What becomes of its volumes when their claims are gone."),
-      column("VolumeBindingMode", "Whether volumes are made at once, or when a pod wants them."),
-      column("AllowVolumeExpansion", "Whether its volumes may grow."),
+      column("Provisioner", "The provisioner of its volumes."),
+      column("ReclaimPolicy", "What happens to its volumes when their claims are deleted."),
+      column("VolumeBindingMode", "Whether volumes are created at once, or when a pod needs them."),
+      column("AllowVolumeExpansion", "Whether its volumes can grow."),
       AGE_COLUMN,
     ],
     cells(storageClass, nowMs) {
@@ -222,8 +222,8 @@ const CSI_STORAGE_CAPACITIES = row(GROUP_VERSION, "CSIStorageCapacity", "csistor
   table: {
     columns: [
       NAME_COLUMN,
-      column("StorageClassName", "The class that it is about."),
-      column("Capacity", "How much room is left."),
+      column("StorageClassName", "The storage class."),
+      column("Capacity", "The capacity that is left."),
     ],
     cells: (capacity) => [nameOf(capacity), text(capacity.storageClassName), text(capacity.capacity)],
   },

@@ -4,11 +4,11 @@ import type { Strategy } from "../definition.js";
 import { semanticallyEqual } from "./access.js";
 
 /**
- * Strategies of kinds that are stored for others to read, and not acted upon.
+ * Strategies of kinds that are stored for clients, and that no controller here uses.
  * Mirrors the pattern that upstream's strategies of such kinds repeat.
  */
 
-/** Nothing beyond the generic store. */
+/** Adds nothing to the generic store. */
 export const PLAIN: Strategy = { allowUnconditionalUpdate: true };
 
 function withoutStatus(object: KubeObject): KubeObject {
@@ -19,12 +19,12 @@ function withoutStatus(object: KubeObject): KubeObject {
 interface SpecAndStatusOptions {
   /** metadata.generation counts the changes of the spec */
   readonly counted?: boolean;
-  /** the status that a new object gets, whatever was sent */
+  /** the status of a new object, whatever the client sent */
   readonly freshStatus?: (object: KubeObject) => unknown;
   readonly strategy?: Strategy;
 }
 
-/** The spec is the users', the status is written through /status. */
+/** Clients write the spec through the main resource, and the status through /status. */
 export function specAndStatus({ counted = false, freshStatus, strategy = {} }: SpecAndStatusOptions = {}): Strategy {
   return {
     allowUnconditionalUpdate: true,

@@ -32,7 +32,7 @@ export interface TokenRequestDeps {
 }
 
 /**
- * `POST serviceaccounts/token`: a token of a service account, bound to a pod or a secret if that is asked for.
+ * `POST serviceaccounts/token`: a token of a service account, optionally bound to a pod or a secret.
  *
  * Mirrors pkg/registry/core/serviceaccount/storage/token.go (TokenREST.Create).
  */

@@ -3,14 +3,14 @@ import { fields, items, text } from "./access.js";
 import { column, NAME_COLUMN, nameOf } from "./cells.js";
 import { virtualRow } from "./rows.js";
 
-/** Kinds that are asked and answered, and never stored. */
+/** Kinds that are posted and answered, but never stored. */
 
 const AUTHENTICATION = "authentication.k8s.io/v1";
 const AUTHORIZATION = "authorization.k8s.io/v1";
 
 export const BINDINGS = virtualRow("v1", "Binding", "bindings", { namespaced: true });
 
-/** Long deprecated, and still the first thing some people ask for. */
+/** Long deprecated, but still in frequent use. */
 export const COMPONENT_STATUSES = virtualRow("v1", "ComponentStatus", "componentstatuses", {
   verbs: ["get", "list"],
   shortNames: ["cs"],

@@ -16,13 +16,13 @@ import { row, SCALE, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 
 /**
- * Workloads: kubectl drain and describe look at them, and nothing here acts on them.
- * Mirrors pkg/registry/apps and their printers. Differs: no controllers, and no checks beyond shape and metadata.
+ * Workloads: kubectl drain and describe read them, but no controller here runs them.
+ * Mirrors pkg/registry/apps and their printers. Differs: no controllers, and validation of only shape and metadata.
  */
 
 const CONTAINERS = column("Containers", "Names of the containers in the template.", { wide: true });
 const IMAGES = column("Images", "Images of the containers in the template.", { wide: true });
-const SELECTOR = column("Selector", "Which pods belong to it.", { wide: true });
+const SELECTOR = column("Selector", "The selector of its pods.", { wide: true });
 
 function count(column: string, description: string) {
   return { name: column, type: "integer" as const, format: "", description, priority: 0 };
@@ -32,11 +32,11 @@ function countOf(part: unknown, field: string): number {
   return number(fields(part)[field]) ?? 0;
 }
 
-const DESIRED = count("Desired", "How many pods there should be.");
-const CURRENT = count("Current", "How many pods there are.");
-const READY = count("Ready", "How many of them are ready.");
-const UP_TO_DATE = count("Up-to-date", "How many pods are of the newest template.");
-const AVAILABLE = count("Available", "How many pods have been ready long enough.");
+const DESIRED = count("Desired", "The number of pods wanted.");
+const CURRENT = count("Current", "The number of pods.");
+const READY = count("Ready", "The number of ready pods.");
+const UP_TO_DATE = count("Up-to-date", "The number of pods with the newest template.");
+const AVAILABLE = count("Available", "The number of pods that have been ready long enough.");
 
 const REPLICAS_TABLE: TableDefinition = {
   columns: [NAME_COLUMN, DESIRED, CURRENT, READY, AGE_COLUMN, CONTAINERS, IMAGES, SELECTOR],
@@ -59,7 +59,7 @@ const REPLICAS_TABLE: TableDefinition = {
 const DEPLOYMENT_TABLE: TableDefinition = {
   columns: [
     NAME_COLUMN,
-    column("Ready", "Ready pods, of those there should be."),
+    column("Ready", "Ready pods out of the pods wanted."),
     column("Up-to-date", UP_TO_DATE.description),
     column("Available", AVAILABLE.description),
     AGE_COLUMN,
@@ -116,7 +116,7 @@ const DAEMON_SET_TABLE: TableDefinition = {
 };
 
 const STATEFUL_SET_TABLE: TableDefinition = {
-  columns: [NAME_COLUMN, column("Ready", "Ready pods, of those there should be."), AGE_COLUMN, CONTAINERS, IMAGES],
+  columns: [NAME_COLUMN, column("Ready", "Ready pods out of the pods wanted."), AGE_COLUMN, CONTAINERS, IMAGES],
   cells(statefulSet, nowMs) {
     const { replicas, template } = fields(statefulSet.spec);
     return [
@@ -140,7 +140,7 @@ const REVISION_TABLE: TableDefinition = {
   columns: [
     NAME_COLUMN,
     column("Controller", "The object whose template is kept."),
-    column("Revision", "Which change of the template it is."),
+    column("Revision", "The revision of the template."),
     AGE_COLUMN,
   ],
   cells: (revision, nowMs) => [
@@ -156,7 +156,7 @@ const TEMPLATE_TABLE: TableDefinition = {
     NAME_COLUMN,
     column("Containers", CONTAINERS.description),
     column("Images", IMAGES.description),
-    column("Pod Labels", "Labels that pods of it get."),
+    column("Pod Labels", "Labels of its pods."),
   ],
   cells: (object) => [
     nameOf(object),

@@ -6,23 +6,23 @@ import { timestamp } from "../../object-meta.js";
 import { type Fields, fields, items, text } from "../access.js";
 import { gateNames } from "./scheduling-gates.js";
 
-/** What most requests without an object of their own are answered. */
+/** The response to most requests that return no object. */
 export const CREATED: { readonly code: number; readonly body: Status } = {
   code: 201,
   body: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 },
 };
 
 /**
- * Binds a pod to a node, once and for all: `POST pods/binding`, or `POST bindings` as the first schedulers did.
+ * Binds a pod to a node, once: `POST pods/binding`, or `POST bindings` as the first schedulers did.
  *
- * Mirrors pkg/registry/core/pod/storage/storage.go (BindingREST.Create, assignPod). The node need not exist.
+ * Mirrors pkg/registry/core/pod/storage/storage.go (BindingREST.Create, assignPod). The node does not have to exist.
  */
 export function bindingHandler(clock: Clock): SpecialHandler {
   return async (request) => {
     const { context, registry, namespace, body } = request;
     const name = bindingName(request);
     const problem = targetProblem(body);
-    // Upstream forgets to make a Status of it: a plain error, hence 500.
+    // Upstream returns a plain error here instead of a Status, hence 500.
     if (problem !== undefined) throw internalError(problem);
     const nodeName = text(fields(body?.target).name);
     const annotations = body?.metadata.annotations;
@@ -82,7 +82,7 @@ function assignPod(
   };
 }
 
-/** Mirrors UpdatePodCondition in pkg/api/pod/util.go: the time is when the status last changed. */
+/** Mirrors UpdatePodCondition in pkg/api/pod/util.go: the time is that of the last status change. */
 function withScheduled(status: Fields, now: string): Fields {
   const conditions = items(status.conditions).map(fields);
   const before = conditions.find((one) => one.type === "PodScheduled");

@@ -5,9 +5,10 @@ import { type Fields, fields, items, text } from "../access.js";
 import { forbidden, notSupported } from "../field-errors.js";
 
 /**
- * An init container that says `restartPolicy: Always` is a sidecar: it goes on beside the others. Since v1.29 (alpha in 1.28);
- * before, the field is dropped.
- * Mirrors pkg/api/pod/util.go (dropDisabledFields) and pkg/apis/core/validation/validation.go (validateInitContainerRestartPolicy).
+ * An init container with `restartPolicy: Always` is a sidecar: it keeps running. Since v1.29; older releases drop the
+ * field.
+ * Mirrors pkg/api/pod/util.go (dropDisabledFields) and pkg/apis/core/validation/validation.go
+ * (validateInitContainerRestartPolicy).
  */
 
 const KINDS = ["containers", "initContainers"] as const;
@@ -20,7 +21,7 @@ function hasRestartPolicy(container: unknown): boolean {
   return fields(container).restartPolicy !== undefined;
 }
 
-/** What a release does not know it does not store. */
+/** A release does not store fields that it does not know. */
 export function withoutUnknownRestartPolicies(pod: KubeObject, kubeVersion: string): KubeObject {
   const spec = fields(pod.spec);
   if (!hasRestartPolicies(spec) || factFor("sidecarContainers", kubeVersion)) return pod;
@@ -32,7 +33,7 @@ export function withoutUnknownRestartPolicies(pod: KubeObject, kubeVersion: stri
   return { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } };
 }
 
-/** Only init containers may say it, and only Always. */
+/** Only init containers can have a restartPolicy, and only Always. */
 export function validateContainerRestartPolicies(spec: Fields): FieldError[] {
   if (!hasRestartPolicies(spec)) return [];
   return KINDS.flatMap((kind) =>

@@ -18,7 +18,7 @@ import { validateLifecycle, validateProbes } from "./probe-validation.js";
 
 const PULL_POLICIES = ["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES = ["File", "FallbackToLogsOnError"];
-// Sorted, as Go's sets print.
+// Sorted, because Go prints sets sorted.
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
 const BLANKS_AROUND = "must not have leading or trailing whitespace";
 
@@ -43,7 +43,7 @@ export function validateContainers(containers: unknown, context: ContainerContex
   return [...errors, ...hostPortConflicts(list, "spec.containers")];
 }
 
-/** Init containers share their names with the containers, and have neither probes nor hooks, unless they are sidecars. */
+/** Init containers share their names with the containers. They have no probes and hooks, unless they are sidecars. */
 export function validateInitContainers(spec: Fields, context: ContainerContext): FieldError[] {
   const names = new Set(items(spec.containers).map((one) => text(fields(one).name)));
   return items(spec.initContainers).flatMap((one, index) => {
@@ -68,7 +68,7 @@ export function validateInitContainers(spec: Fields, context: ContainerContext):
 function uniqueName(container: Fields, path: string, names: Set<string>): FieldError[] {
   const name = text(container.name);
   if (names.has(name)) return [duplicate(`${path}.name`, name)];
-  // Unnamed containers were reported already: one error each is enough.
+  // Containers without a name are reported already: one error each is enough.
   if (name !== "") names.add(name);
   return [];
 }
@@ -216,7 +216,7 @@ function isStandardResource(name: string): boolean {
   return STANDARD_RESOURCES.includes(name) || name.startsWith("hugepages-");
 }
 
-/** Only resources of the node itself, without hugepages, may be promised twice. Mirrors helper.IsOvercommitAllowed. */
+/** Only the node's own resources, without hugepages, can be overcommitted. Mirrors helper.IsOvercommitAllowed. */
 function isOvercommitAllowed(name: string): boolean {
   return (!name.includes("/") || name.includes("kubernetes.io/")) && !name.startsWith("hugepages-");
 }

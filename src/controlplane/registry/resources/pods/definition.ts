@@ -12,7 +12,7 @@ import { POD_TABLE } from "./table.js";
 import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.js";
 import { validatePodCreate } from "./validation.js";
 
-/** podIP is the first of podIPs, and wins where they differ. Mirrors Convert_v1_PodStatus_To_core_PodStatus. */
+/** podIP is the first of podIPs; podIPs wins if they differ. Mirrors Convert_v1_PodStatus_To_core_PodStatus. */
 function withPodIps(pod: KubeObject): KubeObject {
   const status = fields(pod.status);
   const one = text(status.podIP);
@@ -46,8 +46,8 @@ const strategy: Strategy = {
 };
 
 /**
- * How long a pod lingers: what was asked for, else what it says itself; not at all while no kubelet knows of it or when it
- * has ended. Mirrors podStrategy.CheckGracefulDelete.
+ * A pod's grace period: that of the request, otherwise its own; 0 if no kubelet has it or it has finished. Mirrors
+ * podStrategy.CheckGracefulDelete.
  */
 function gracePeriodSeconds(pod: KubeObject, asked: number | undefined): number {
   const spec = fields(pod.spec);
@@ -57,7 +57,7 @@ function gracePeriodSeconds(pod: KubeObject, asked: number | undefined): number 
   return seconds < 0 ? 1 : seconds;
 }
 
-/** Mirrors podStatusStrategy: kubelets write here, and their owner references are not trusted. */
+/** Mirrors podStatusStrategy: kubelets write here, but cannot change owner references. */
 const statusStrategy: Strategy = {
   prepareForUpdate(pod, old) {
     const { ownerReferences: _sent, deletionTimestamp: _alsoSent, ...metadata } = pod.metadata;
@@ -75,7 +75,7 @@ const statusStrategy: Strategy = {
   validateUpdate: validatePodStatusUpdate,
 };
 
-/** The one way to a node: the special handler, or the scheduler, has set nodeName. Nothing is checked again. */
+/** The special handler or the scheduler has set nodeName and checked everything. */
 const BINDING_STRATEGY: Pick<Strategy, "prepareForUpdate"> = {};
 
 /** Mirrors ToSelectableFields in pkg/registry/core/pod/strategy.go. */

@@ -7,7 +7,7 @@ import { duplicate, forbidden, notFound, required } from "../field-errors.js";
 import { validateContainer } from "./container-validation.js";
 import { MIRROR_POD_ANNOTATION } from "./validation.js";
 
-/** Not for a debugging container: the pod's life does not depend on it, and it takes no resources of its own. */
+/** Fields that a debugging container cannot have: the pod's life does not depend on it, and it has no resources. */
 const NOT_ALLOWED = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
 
 /** Mirrors validateEphemeralContainers in pkg/apis/core/validation/validation.go. */
@@ -33,7 +33,7 @@ function validateEphemeralContainers(pod: KubeObject): FieldError[] {
   });
 }
 
-/** They can be added, and never changed or removed. Mirrors ValidatePodEphemeralContainersUpdate. */
+/** Ephemeral containers can be added, but never changed or removed. Mirrors ValidatePodEphemeralContainersUpdate. */
 function validateUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
   const field = "spec.ephemeralContainers";
   const errors = validateEphemeralContainers(pod);
@@ -55,7 +55,7 @@ function validateUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
   return errors;
 }
 
-/** Nothing of the pod but its ephemeral containers changes here. Mirrors podEphemeralContainersStrategy. */
+/** Only the pod's ephemeral containers change here. Mirrors podEphemeralContainersStrategy. */
 export const EPHEMERAL_CONTAINERS_STRATEGY: Pick<Strategy, "prepareForUpdate" | "validateUpdate"> = {
   prepareForUpdate(pod, old) {
     const { ephemeralContainers } = fields(pod.spec);

@@ -12,10 +12,10 @@ const SEVERAL_BUDGETS =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
 /**
- * Deletes a pod, unless that would break its disruption budget.
+ * Deletes a pod, unless that violates its disruption budget.
  *
- * Mirrors pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create). Differs: there is no disruption controller, so a
- * budget whose status nobody keeps is counted here, when it is asked for.
+ * Mirrors pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create). Differs: there is no disruption controller,
+ * so the status of a budget is computed here, on demand.
  */
 export const evictPod: SpecialHandler = async (request) => {
   const { context, registry, namespace, name = "", body } = request;
@@ -29,7 +29,7 @@ export const evictPod: SpecialHandler = async (request) => {
   return CREATED;
 };
 
-/** The query and the body may both ask for a dry run: `kubectl drain` asks in the body. Mirrors propagateDryRun. */
+/** Both the query and the body can request a dry run: `kubectl drain` uses the body. Mirrors propagateDryRun. */
 function isDryRun({ context, body, query }: SpecialRequest): boolean {
   const inBody = items(fields(body?.deleteOptions).dryRun).map(text);
   const inQuery = query.getAll("dryRun");
@@ -59,7 +59,7 @@ function deleteOptions(eviction: KubeObject | undefined): DeleteOptions {
   };
 }
 
-/** What does not run is no loss. */
+/** A pod that does not run does not count for a budget. */
 function canIgnoreBudgets(pod: KubeObject): boolean {
   const phase = text(fields(pod.status).phase);
   return (
@@ -67,7 +67,7 @@ function canIgnoreBudgets(pod: KubeObject): boolean {
   );
 }
 
-/** @throws StatusError 429 when the budget does not allow it */
+/** @throws StatusError 429 if the budget does not allow it */
 async function requireBudget({ registry, namespace }: SpecialRequest, pod: KubeObject): Promise<void> {
   const budgets = await registry.store("poddisruptionbudgets.policy").list(namespace);
   const [budget, another] = budgets.items.filter((one) =>

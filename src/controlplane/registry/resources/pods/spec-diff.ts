@@ -2,11 +2,11 @@ import { isRecord, isSet } from "../../../../util/records.js";
 import { type Fields, semanticallyEqual } from "../access.js";
 
 /**
- * Two pod specs beside each other, as the API server shows what a forbidden update would have changed.
+ * Two pod specs compared, for the message about a forbidden update.
  *
- * Mirrors what github.com/google/go-cmp (Diff) prints of two core.PodSpec: changed fields with a minus and a plus, two
- * equal fields around them, the rest counted. Differs: a changed list is shown whole, not element by element. Some
- * builds of go-cmp write no-break spaces in the margin, so that nobody may rely on its output: so did the recorded server.
+ * Mirrors the output of github.com/google/go-cmp (Diff) for two core.PodSpec: changed fields with a minus and a plus,
+ * two equal fields around them, the others counted. Differs: shows a changed list whole, not element by element. Some
+ * builds of go-cmp, such as the recorded server's, write no-break spaces in the margin against parsers.
  */
 export function podSpecDiff(before: Fields, after: Fields): string {
   const changed = SPEC_FIELDS.map(
@@ -74,7 +74,7 @@ const SPEC_FIELDS = [
   "os",
 ] as const;
 
-/** These stand beside the security context in the API, and inside it in the server. */
+/** Fields of the pod's spec in the API, but of the security context in the server's internal type. */
 const SECURITY_CONTEXT_FIELDS = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
 
 function hasHiddenChange(name: string, before: Fields, after: Fields): boolean {
@@ -103,7 +103,7 @@ function goName(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Go's syntax, roughly: fields that hold pointers get an ampersand. */
+/** Roughly Go's syntax: fields with pointers get an ampersand. */
 function goLiteral(name: string, value: unknown): string {
   if (!isSet(value)) return STRING_FIELDS.has(name) ? '""' : "nil";
   if (STRING_FIELDS.has(name) || Array.isArray(value)) return goValueText(value);

@@ -4,12 +4,12 @@ import { fields, items, text } from "../access.js";
 import { forbidden, invalidValue } from "../field-errors.js";
 
 /**
- * What must be right about a pod and a request before a kubelet is asked for a log or a stream.
+ * Checks a pod and a request before the API server contacts a kubelet for a log or a stream.
  *
  * Mirrors pkg/registry/core/pod/strategy.go (LogLocation, streamLocation, PortForwardLocation).
  */
 
-/** "" while the pod is not bound. */
+/** "" until the pod is bound. */
 export function nodeNameOf(pod: KubeObject): string {
   return text(fields(pod.spec).nodeName);
 }
@@ -22,7 +22,7 @@ export function requireNode(pod: KubeObject): string {
 }
 
 /**
- * The container that is meant: the only one, when none was named.
+ * The requested container, or the only one if the request names no container.
  * Mirrors validateContainer in pkg/registry/core/pod/strategy.go. @throws StatusError 400
  */
 export function requireContainer(pod: KubeObject, asked: string): string {
@@ -63,7 +63,7 @@ export function validateLogOptions(query: URLSearchParams): FieldError[] {
   return errors;
 }
 
-/** @throws StatusError 400 in Go's words for what is no number */
+/** @throws StatusError 400 with Go's message for text that is not a number */
 export function numberOf(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === "") return undefined;

@@ -11,7 +11,7 @@ import type { TableDefinition, TableRowCondition } from "../../definition.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";
 import { isGated } from "./scheduling-gates.js";
 
-/** What `kubectl get pods` shows. Mirrors printPod in pkg/printers/internalversion/printers.go. */
+/** The columns of `kubectl get pods`. Mirrors printPod in pkg/printers/internalversion/printers.go. */
 
 interface Summary {
   readonly reason: string;
@@ -32,7 +32,7 @@ function summarize(pod: Wire<V1Pod>): Summary {
 /** What sidecars add to the counts of the containers. */
 type SidecarCounts = Omit<Summary, "reason">;
 
-/** @returns starting: undefined once all init containers but sidecars have completed */
+/** @returns starting: undefined once all init containers except sidecars have completed */
 function summarizeInit(pod: Wire<V1Pod>): { readonly starting: Summary | undefined; readonly sidecars: SidecarCounts } {
   const { names, total } = initContainersOf(pod);
   const { status = {} } = pod;
@@ -64,7 +64,7 @@ function summarizeInit(pod: Wire<V1Pod>): { readonly starting: Summary | undefin
   return { starting: undefined, sidecars };
 }
 
-/** @returns names of the sidecars, and how many init containers there are in all */
+/** @returns names of the sidecars, and the number of all init containers */
 function initContainersOf({ spec }: Wire<V1Pod>): { readonly names: ReadonlySet<string>; readonly total: number } {
   const all = spec?.initContainers ?? [];
   const names = all.filter(({ restartPolicy }) => restartPolicy === "Always").map(({ name }) => name);
@@ -99,7 +99,7 @@ function summarizeContainers(status: V1PodStatus, before: string, sidecars: Side
       readyCount++;
     }
   }
-  // A pod with a finished container beside a running one is not Completed.
+  // A pod with both a finished and a running container is not Completed.
   if (reason === "Completed" && hasRunning) reason = hasCondition(status, "Ready") ? "Running" : "NotReady";
   return { reason, readyCount, restarts, lastRestartMs };
 }
@@ -171,10 +171,10 @@ export const POD_TABLE: TableDefinition = {
       "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
     ),
     AGE_COLUMN,
-    column("IP", "The pod's first address; none as long as it has no sandbox.", { wide: true }),
+    column("IP", "The pod's first address; none until it has a sandbox.", { wide: true }),
     column("Node", "The node that the pod is bound to.", { wide: true }),
-    column("Nominated Node", "The node that room is being made on for this pod by preemption.", { wide: true }),
-    column("Readiness Gates", "How many of the conditions that others must set are True.", { wide: true }),
+    column("Nominated Node", "The node on which preemption makes room for this pod.", { wide: true }),
+    column("Readiness Gates", "The number of readiness gates that are True.", { wide: true }),
   ],
   cells: podCells,
   conditions({ status }: Wire<V1Pod>) {

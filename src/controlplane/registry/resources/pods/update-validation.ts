@@ -37,7 +37,7 @@ export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[
   return errors;
 }
 
-/** The annotation that makes a pod a mirror pod neither comes nor goes. Mirrors ValidatePodSpecificAnnotationUpdates. */
+/** The mirror pod annotation cannot be added or removed. Mirrors ValidatePodSpecificAnnotationUpdates. */
 function mirrorAnnotationErrors(pod: KubeObject, old: KubeObject): FieldError[] {
   const field = `metadata.annotations[${MIRROR_POD_ANNOTATION}]`;
   const after = pod.metadata.annotations?.[MIRROR_POD_ANNOTATION];
@@ -75,7 +75,7 @@ function withoutSeconds({ tolerationSeconds: _seconds, ...rest }: Fields): Field
   return rest;
 }
 
-/** The new spec with the allowed changes undone: what still differs is not allowed. */
+/** The new spec with the allowed changes undone: any remaining difference is forbidden. */
 function withAllowedChanges(spec: Fields, before: Fields): Fields {
   const withImagesOf = (kind: string): unknown[] =>
     items(spec[kind]).map((one, index) => ({ ...fields(one), image: fields(items(before[kind])[index]).image }));
@@ -103,7 +103,7 @@ export function validatePodStatusUpdate(pod: KubeObject, old: KubeObject): Field
     const field = "status.nominatedNodeName";
     errors.push(...isDns1123Subdomain(nominated).map((one) => invalidValue(field, nominated, one)));
   }
-  // An init container that runs beside the others (v1.29) runs again, whatever the pod's restart policy says.
+  // A sidecar (v1.29) restarts, whatever the pod's restart policy is.
   const inits = items(fields(old.spec).initContainers).map(fields);
   const sidecars = new Set(inits.filter((one) => one.restartPolicy === "Always").map(({ name }) => name));
   for (const kind of ["containerStatuses", "initContainerStatuses"]) {
@@ -113,7 +113,7 @@ export function validatePodStatusUpdate(pod: KubeObject, old: KubeObject): Field
   return [...errors, ...podIpErrors(status)];
 }
 
-/** What has ended for good does not start again. Mirrors ValidateContainerStateTransition and ValidateInitContainerStateTransition. */
+/** A finished container cannot restart. Mirrors ValidateContainerStateTransition and ValidateInitContainerStateTransition. */
 function transitionErrors(
   statuses: unknown,
   before: unknown,

@@ -29,7 +29,7 @@ export function validatePodCreate(pod: KubeObject): FieldError[] {
   return [...errors, ...validateGatedNode(fields(pod.spec))];
 }
 
-/** What holds at creation and at each update. Metadata is the generic store's. */
+/** The rules for both creation and update. The generic store checks metadata. */
 export function validatePod(pod: KubeObject): FieldError[] {
   return [...validateMirrorAnnotation(pod), ...validatePodSpec(fields(pod.spec))];
 }
@@ -94,7 +94,7 @@ function validateVolumes(volumes: unknown): FieldError[] {
   });
 }
 
-/** Required names of the sources that a lab's pods use; exotic volume types are taken as they are. */
+/** Required names in the volume sources that labs use; other volume types are not checked. */
 const SOURCE_NAMES: Readonly<Record<string, string>> = {
   secret: "secretName",
   configMap: "name",
