@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { Pleg } from "../../src/commands/pleg/pleg.js";
 import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { KubeRuntime } from "../../src/kubelet/kuberuntime/kube-runtime.js";
 import { RemotePodReader } from "../../src/kubelet/kuberuntime/remote-pod-reader.js";
+import { Pleg } from "../../src/testbed/pleg/pleg.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { usageOf } from "../apiserver/target.js";

@@ -44,6 +44,47 @@ export function addTargetOptions(command: Command): Command {
     );
 }
 
+/** Adds the resources that a joining node reports. */
+export function addCapacityOptions(command: Command): Command {
+  return command
+    .option("--cpu <quantity>", "CPU capacity that the node reports", "100")
+    .option("--memory <quantity>", "memory capacity that the node reports", "32Gi")
+    .option("--pods <number>", "pod capacity that the node reports", "110");
+}
+
+/** Adds the flags for joining a cluster without its administrator's kubeconfig. */
+export function addServerOptions(command: Command): Command {
+  return command
+    .option("--server <url>", "join the cluster at this address, without a kubeconfig")
+    .option("--token <token>", "bootstrap token (default: the administrator creates one)")
+    .addOption(
+      new Option("--ca-cert-hash <hash...>", "sha256:… of the public key of the cluster's CA, for --server").argParser(
+        (value: string, list: readonly string[] = []) => [...list, value],
+      ),
+    );
+}
+
+/** Adds the flags of a node that renews its Lease, for every command that may have to join one. */
+export function addNodeOptions(command: Command): Command {
+  command
+    .option("--node <name>", "name of the node", "node-1")
+    .option("--dir <folder>", "kubelet.key, .pem and .config (default: ~/.local/state/kubelab/nodes/<name>)", parsePath)
+    .addOption(new Option("--out-dir <folder>").hideHelp().argParser(parsePath));
+  return addCapacityOptions(command).option("--jitter", "renew the Lease up to 4 % late at random, as upstream does");
+}
+
+/** Adds the flags of a kubelet that runs pods. */
+export function addKubeletOptions(command: Command, nodeName: string): Command {
+  return addDurationOption(command)
+    .option("--name <name>", "name of the node", nodeName)
+    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest", parsePath)
+    .option("--cri <endpoint>", "container runtime: unix:///path or tcp://host:port (default: embedded)");
+}
+
+export function addDurationOption(command: Command): Command {
+  return command.addOption(new Option("--duration <time>", "end after this time").argParser(parseDuration));
+}
+
 /** The target flags out of a command's options. */
 export function targetOptions(options: TargetOptions): TargetOptions {
   const { mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed } = options;

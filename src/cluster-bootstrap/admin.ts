@@ -13,6 +13,7 @@ import {
   tokenSecret,
   tokenSecretName,
 } from "./secret.js";
+import type { BootstrapToken } from "./token.js";
 
 /** The administrator's side of bootstrap tokens: requires a client with write access to Secrets in kube-system. */
 export interface TokenDeps {
@@ -65,6 +66,24 @@ export async function deleteToken(deps: TokenDeps, tokenId: string): Promise<voi
     }
     if (!isSuccess(answer))
       throw refusal(answer, `DELETE ${SECRETS_PATH}/${name}`, identityInWords(deps.client.config));
+  });
+}
+
+/** Reports what the two halves of a token mean, and when it expires. */
+export function explainToken(deps: TokenDeps, token: BootstrapToken, expiration: string | undefined): void {
+  const note = (text: string) => deps.trace.emit({ kind: "note", text }, { actor: "user" });
+  deps.trace.step("user", `What the token ${token.id}.**** means`, {}, () => {
+    note(
+      `${token.id} is its public half, the token id: it names the Secret and the user, system:bootstrap:${token.id}, in group system:bootstrappers.`,
+    );
+    note(
+      "**** is its secret half, printed once on stdout. Both halves together authenticate a client; treat it like a password.",
+    );
+    note(
+      expiration === undefined
+        ? "It never expires: delete it once every node has joined."
+        : `It expires at ${expiration}: the token cleaner deletes the Secret then; delete it earlier once every node has joined.`,
+    );
   });
 }
 

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parseDuration, parsePath, parseSpeed } from "../cli/options.js";
+import { type Loop, stay } from "../cli/stay.js";
 import { RpcError } from "../cri/status.js";
 import { parseReference } from "../runtime/images/reference.js";
 import type { RunningRuntime } from "../runtime/start.js";
@@ -11,7 +12,7 @@ import type { Trace } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder } from "../util/files.js";
-import { allUntilOneEnds, untilAborted } from "../util/loops.js";
+import { untilAborted } from "../util/loops.js";
 import { pathFrom } from "../util/paths.js";
 import { hasKeys } from "./inspector/terminal-keys.js";
 import { serveKeys } from "./pleg/keys.js";
@@ -117,7 +118,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   });
   await using control = await openControl(runtime, options);
   announce(context, trace, runtime, control?.url);
-  await allUntilOneEnds(context.signal, [untilAborted, ...(await keysOf(context, trace, runtime))]);
+  await stay(context, clock, undefined, [untilAborted, ...(await keysOf(context, trace, runtime))]);
 }
 
 async function makeSocketFolder(folder: string): Promise<void> {
@@ -136,11 +137,7 @@ async function openControl(runtime: RunningRuntime, { control }: UpOptions) {
 }
 
 /** On a terminal, keys change the runtime behind its kubelet's back. */
-async function keysOf(
-  { streams }: CliContext,
-  trace: Trace,
-  runtime: RunningRuntime,
-): Promise<readonly ((signal: AbortSignal) => Promise<void>)[]> {
+async function keysOf({ streams }: CliContext, trace: Trace, runtime: RunningRuntime): Promise<readonly Loop[]> {
   if (!hasKeys(streams)) return [];
   const { EmbeddedLab } = await import("../testbed/runtime/embedded-lab.js");
   const lab = new EmbeddedLab(runtime);

@@ -2,7 +2,14 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
 import { createClient } from "../client-go/rest/create-client.js";
-import { createToken, deleteToken, explainRights, listTokens, type TokenDeps } from "../cluster-bootstrap/admin.js";
+import {
+  createToken,
+  deleteToken,
+  explainRights,
+  explainToken,
+  listTokens,
+  type TokenDeps,
+} from "../cluster-bootstrap/admin.js";
 import { checkGroup, DEFAULT_NODE_TOKEN_GROUP, TOKEN_USAGES, type TokenUsage } from "../cluster-bootstrap/secret.js";
 import {
   type BootstrapToken,
@@ -32,20 +39,20 @@ export function addTokenCommand(program: Command, context: CliContext): void {
     .command("token")
     .summary("create, list and delete bootstrap tokens")
     .description(
-      "Bootstrap tokens: what a machine shows before it has a certificate. A token is a Secret in kube-system; what it may do comes from the RBAC bindings of its groups.",
+      "Bootstrap tokens: what a machine authenticates with before it has a certificate. A token is a Secret in kube-system; its rights come from the RBAC bindings of its groups.",
     );
   const subcommand = (name: string, description: string) =>
     addTargetOptions(addOutputOptions(token.command(name).description(description)));
 
-  const create = subcommand("create", "make a token and store its Secret; prints the token")
-    .argument("[token]", "a token of your own (default: a random one)")
+  const create = subcommand("create", "create a token and store its Secret; prints the token")
+    .argument("[token]", "the token to store (default: a random one)")
     .addOption(
-      new Option("--ttl <duration>", "how long it is valid: 90m, 24h; 0: for ever")
+      new Option("--ttl <duration>", "how long it is valid: 90m, 24h; 0: never expires")
         .argParser(parseDuration)
         .default(24 * 3_600_000, "24h"),
     )
     .addOption(
-      new Option("--usages <list>", "what it is good for")
+      new Option("--usages <list>", "what the token is valid for")
         .argParser(parseUsages)
         .default(TOKEN_USAGES, TOKEN_USAGES.join(",")),
     )
@@ -54,8 +61,8 @@ export function addTokenCommand(program: Command, context: CliContext): void {
         .argParser(parseGroups)
         .default([DEFAULT_NODE_TOKEN_GROUP], DEFAULT_NODE_TOKEN_GROUP),
     )
-    .option("--description <text>", "for people")
-    .option("--print-join-command", "print the whole command that joins a node with it")
+    .option("--description <text>", "a description for humans")
+    .option("--print-join-command", "print the command that joins a node with it")
     .action((text: string | undefined, options: CreateOptions) => runCreate(context, text, options));
   addExamples(
     create,
@@ -72,7 +79,7 @@ export function addTokenCommand(program: Command, context: CliContext): void {
 }
 
 async function runCreate(context: CliContext, text: string | undefined, options: CreateOptions): Promise<void> {
-  // Everything that can be wrong with the words is found before a cluster is started or asked.
+  // Usage errors are reported before a cluster is started or changed.
   const token = text === undefined ? generateToken() : parseToken(text);
   await withTokens(context, "token create", options, true, async (deps, target) => {
     const expiration =
@@ -84,7 +91,7 @@ async function runCreate(context: CliContext, text: string | undefined, options:
       groups,
       ...defined({ description, expiration }),
     });
-    explainFormat(deps, token, expiration);
+    explainToken(deps, token, expiration);
     await explainRights(deps, groups);
     const joinCommand = joinCommandFor(target, token);
     context.print({
@@ -98,23 +105,6 @@ async function runCreate(context: CliContext, text: string | undefined, options:
         joinCommand,
       },
     });
-  });
-}
-
-function explainFormat(deps: TokenDeps, token: BootstrapToken, expiration: string | undefined): void {
-  const note = (text: string) => deps.trace.emit({ kind: "note", text }, { actor: "user" });
-  deps.trace.step("user", `What the token ${token.id}.**** says`, {}, () => {
-    note(
-      `${token.id} is its public half, the token id: it names the Secret and the user, system:bootstrap:${token.id}, in group system:bootstrappers.`,
-    );
-    note(
-      "**** is its secret half, printed once on stdout: whoever shows both halves is authenticated; treat it like a password.",
-    );
-    note(
-      expiration === undefined
-        ? "It never expires: delete it once every node has joined."
-        : `It expires at ${expiration}: the token cleaner deletes the Secret then; delete it earlier once every node has joined.`,
-    );
   });
 }
 
@@ -148,22 +138,17 @@ async function withTokens(
 ): Promise<void> {
   await using target = await context.openTarget(command, options);
   const { trace, clock } = context.session({});
-  if (writes && target.kind === "real") await askFirst(context, target, options);
+  if (writes && target.kind === "real") {
+    const question = `Change tokens of the ${target.description}?`;
+    if (!(await context.confirm(question, { yes: options.yes === true, flag: "--yes" })))
+      throw new LabError("DECLINED", "nothing was changed: you did not agree", "Use --yes to skip the question.");
+  }
   await using client = createClient(target.admin, { trace, clock, random: context.random, actor: "user" });
   await trace.chapter("token", () => body({ client, trace, nowMs: clock.now() }, target));
   if (target.kind === "embedded" && writes) {
     const text = "This control plane ends with this command; `kubelab cluster up` keeps one for several commands.";
     trace.emit({ kind: "note", text }, { actor: "user" });
   }
-}
-
-async function askFirst(context: CliContext, target: Target, options: TargetOptions): Promise<void> {
-  const agreed = await context.confirm(`Change tokens of the ${target.description}?`, {
-    yes: options.yes === true,
-    flag: "--yes",
-  });
-  if (!agreed)
-    throw new LabError("DECLINED", "nothing was changed: you did not agree", "Say --yes to go on without a question.");
 }
 
 function parseUsages(text: string): TokenUsage[] {

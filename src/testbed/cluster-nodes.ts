@@ -13,7 +13,7 @@ import type { Random } from "../util/random.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
 import { type JoinedNode, joinNode, openStore } from "./join.js";
-import { type JoinPlan, planUnasked, UNASKED_TIMEOUT_MS } from "./join-plan.js";
+import { JOIN_TIMEOUT_MS, type JoinPlan, planUnasked } from "./join-plan.js";
 import type { RunningNode } from "./node.js";
 import type { Target } from "./target.js";
 
@@ -71,7 +71,7 @@ export async function startNodes(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const token = await administrator.makeToken("the nodes of this cluster", "auto", UNASKED_TIMEOUT_MS);
+    const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
     const joining = names.map(async (nodeName) => {
       const plan = planUnasked(nodeName, join(folder, nodeName), token);
       const store = await openStore(plan);

@@ -7,6 +7,8 @@ import { checkResources, type NodeResources } from "../kubelet/nodestatus/resour
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
+import type { ProgramEdge } from "./context.js";
+import { stateFolder } from "./state-folder.js";
 import type { TargetOptions } from "./target.js";
 
 /** Where a join is asked for. */
@@ -19,6 +21,17 @@ export interface JoinDefaults {
   readonly canAsk: boolean;
   /** of every node that joins from here; default: none */
   readonly taints?: readonly Taint[];
+}
+
+/** The folder of nodes is `$KUBELAB_NODES` (a lab has its own) or `nodes` in the state folder. */
+export function joinDefaults({ env, cwd, streams }: Pick<ProgramEdge, "env" | "cwd" | "streams">): JoinDefaults {
+  return {
+    home: env["KUBELAB_NODES"] || join(stateFolder(env), "nodes"),
+    cwd,
+    canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
+    // Nodes that a lab adds to the learner's own cluster must not attract the pods of others.
+    ...((env["KUBELAB_LAB_KUBECONFIG"] ?? "") === "" ? {} : { taints: [LAB_TAINT] }),
+  };
 }
 
 export type Approval = "auto" | "ask" | "manual";
@@ -166,8 +179,8 @@ function usage(message: string, hint: string): LabError {
 
 /** What a node claims to have that nobody has said anything of. */
 const UNASKED_RESOURCES: NodeResources = { cpu: "100", memory: "32Gi", pods: "110" };
-/** As `kubelab bootstrap`; on the cluster's clock, which may run fast. */
-export const UNASKED_TIMEOUT_MS = 3_600_000;
+/** How long a node waits for its certificate, on the cluster's clock, which may run fast. */
+export const JOIN_TIMEOUT_MS = 3_600_000;
 
 /**
  * How a node joins that comes with its cluster: nobody is asked.
@@ -182,7 +195,7 @@ export function planUnasked(nodeName: string, folder: string, token: BootstrapTo
     resources: UNASKED_RESOURCES,
     discovery: { kind: "by-target" },
     approval: "auto",
-    timeoutMs: UNASKED_TIMEOUT_MS,
+    timeoutMs: JOIN_TIMEOUT_MS,
     force: false,
     expirationSeconds: undefined,
     insecureSkipTlsVerify: false,

@@ -1,15 +1,8 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { CertificateSigningRequest } from "../apimachinery/api/certificates.js";
-import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import type { BootstrapToken } from "../cluster-bootstrap/token.js";
 import { type BootstrapResult, loadClientCert } from "../kubelet/certificate/bootstrap.js";
-import {
-  ADMIN_KUBECONFIG,
-  type CertificateStore,
-  openCertificateStore,
-} from "../kubelet/certificate/certificate-store.js";
+import { type CertificateStore, openCertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { discoverCluster } from "../kubelet/certificate/discovery.js";
 import { type BootstrapDecision, needsBootstrap } from "../kubelet/certificate/needs-bootstrap.js";
 import { movedTo, noteMove } from "../kubelet/certificate/node-kubeconfig.js";
@@ -18,8 +11,8 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
-import { writeFileAtomic } from "../util/files.js";
 import { untilAborted } from "../util/loops.js";
+import { openAdminKubeconfig } from "./admin-kubeconfig.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
 import type { JoinPlan } from "./join-plan.js";
@@ -268,25 +261,14 @@ async function approve(
   }
 }
 
-/**
- * Prints what to do in another terminal. For a cluster of this process, which nobody else has a kubeconfig of, one is
- * written, and removed when the wait ends.
- */
+/** Prints what to do in another terminal, and keeps its kubeconfig there until the wait ends. */
 async function printKubectlLine(
   { plan, target, trace }: JoinSession,
   csrName: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = target?.kind === "embedded" ? join(plan.folder, ADMIN_KUBECONFIG) : undefined;
-  if (path !== undefined && target !== undefined) {
-    const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
-    await writeFileAtomic(path, kubeconfigText(target.admin, names), { mode: 0o600 });
-  }
-  const kubeconfigPath = path ?? target?.kubeconfigPath;
-  const kubectl = kubeconfigPath === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfigPath}`;
-  const text = `The request waits for your word. In another terminal:\n  ${kubectl} certificate approve ${csrName}`;
+  await using kubeconfig = await openAdminKubeconfig(plan.folder, target);
+  const text = `The request waits for your approval. In another terminal:\n  ${kubeconfig.kubectl} certificate approve ${csrName}`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
-  if (path === undefined) return;
   await untilAborted(signal);
-  await rm(path, { force: true });
 }

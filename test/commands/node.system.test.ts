@@ -7,7 +7,7 @@ import { runInProcess } from "../support/run-cli.js";
 const folder = () => mkdtempSync(join(tmpdir(), "kubelab-node-"));
 const flat = (text: string) => text.replace(/\s+/g, " ");
 
-describe("wrong words: exit 2, in one sentence that names them", () => {
+describe("invalid options: exit 2, with one sentence that names the option", () => {
   const table: readonly [string, readonly string[], RegExp][] = [
     ["a node's name", ["--name", "Node_1"], /cannot be a node's name/],
     ["no capacity", ["--cpu", "0"], /--cpu "0" cannot be a node's capacity/],
@@ -17,7 +17,7 @@ describe("wrong words: exit 2, in one sentence that names them", () => {
     ["a domain", ["--cluster-domain", "Cluster_Local"], /--cluster-domain.*expected a domain in lower case/],
     ["a log's size", ["--container-log-max-size", "1.5"], /--container-log-max-size.*expected a number of bytes/],
     ["a number of logs", ["--container-log-max-files", "1"], /--container-log-max-files.*at least 2/],
-    ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not a URL that can be asked/],
+    ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not an HTTP URL/],
     ["--server without a hash", ["--server", "https://h"], /--server needs --ca-cert-hash/],
     ["a time", ["--duration", "soon"], /--duration.*expected a duration/],
     ["a folder of manifests", ["--manifest-dir", ""], /--manifest-dir.*expected a path: it is empty/],

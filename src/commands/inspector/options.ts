@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { addOutputOptions, addTargetOptions, parseDuration, parsePath } from "../../cli/options.js";
+import { addKubeletOptions, addOutputOptions, addTargetOptions } from "../../cli/options.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";
@@ -14,16 +14,12 @@ export interface InspectorOptions extends TargetOptions {
   readonly duration?: number;
 }
 
-/** Adds what all inspectors take. @param nodeName the node that is joined for as long as the inspector is open */
+/** Adds the flags of all inspectors. @param nodeName default name of the node, which the inspector removes at its end */
 export function addInspectorOptions(command: Command, nodeName: string): Command {
-  return addTargetOptions(addOutputOptions(command))
-    .option("--name <name>", "name of the node that the kubelet joins as", nodeName)
-    .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest", parsePath)
-    .option("--cri <endpoint>", "run pods there: unix:///path or tcp://host:port (default: embedded)")
-    .addOption(new Option("--duration <time>", "end after this long").argParser(parseDuration));
+  return addKubeletOptions(addTargetOptions(addOutputOptions(command)), nodeName);
 }
 
-/** Adds `--http`: an address of this machine only. @param what the option's help */
-export function addHttpOption(command: Command, what: string): Command {
-  return command.addOption(new Option("--http <address>", what).argParser(parseHttpAddress));
+/** Adds `--http`, an address of this machine. @param help the option's help */
+export function addHttpOption(command: Command, help: string): Command {
+  return command.addOption(new Option("--http <address>", help).argParser(parseHttpAddress));
 }

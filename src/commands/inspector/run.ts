@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CliContext } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
+import { type Loop, printAtEnd, stay } from "../../cli/stay.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
 import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
-import { planJoin } from "../../testbed/join-plan.js";
+import { openAdminKubeconfig } from "../../testbed/admin-kubeconfig.js";
+import { JOIN_TIMEOUT_MS, joinDefaults, planJoin } from "../../testbed/join-plan.js";
 import { startNode } from "../../testbed/node.js";
 import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
@@ -15,11 +17,9 @@ import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { isAbortError, LabError } from "../../util/errors.js";
-import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
+import { LabError } from "../../util/errors.js";
+import { untilAborted } from "../../util/loops.js";
 import { pathFrom } from "../../util/paths.js";
-import { joinDefaults } from "../bootstrap.js";
-import { openKubeconfig } from "../node.js";
 import { type InspectorKey, serveKeyTable } from "./key-table.js";
 import type { InspectorOptions } from "./options.js";
 import { hasKeys } from "./terminal-keys.js";
@@ -53,7 +53,6 @@ export interface InspectorPlan {
   readonly result: (inspector: OpenInspector) => { readonly text: string; readonly json: unknown };
 }
 
-const JOIN_TIMEOUT_MS = 3_600_000;
 const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
 
 /**
@@ -96,10 +95,24 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
         },
       );
       await own.mark(command, context.signal);
-      await using kubeconfig = await openKubeconfig(joinPlan, target);
-      sayHow(trace, nodeName, kubeconfig.path, fixture.folder);
+      await using kubeconfig = await openAdminKubeconfig(joinPlan.folder, target);
+      const text = `node ${nodeName} is up, and reads manifests from ${fixture.folder}. In another terminal:\n  ${kubeconfig.kubectl} get pods -A`;
+      trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
       const { kubelet: parts } = node.kubelet;
-      await stay({ context, clock, trace, nodeName, parts, admin, fixture }, plan, node.done);
+      const inspector = { context, clock, trace, nodeName, parts, admin, fixture };
+      const loops: Loop[] = [
+        (signal) => Promise.race([node.done, untilAborted(signal)]),
+        ...(plan.loops?.(inspector) ?? []),
+      ];
+      const { stdin } = context.streams;
+      if (hasKeys(context.streams)) {
+        loops.push((signal) => serveKeyTable({ keys: plan.keys(inspector), trace, stdin }, signal));
+      }
+      await printAtEnd(
+        context,
+        () => stay(context, clock, options.duration, loops),
+        () => plan.result(inspector),
+      );
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -112,34 +125,4 @@ async function checkRuntime(context: CliContext, { cri, yes }: InspectorOptions)
   const question = `A kubelet will work with ${cri}: pods there that are none of its own are ended, and its own stay when this command ends. Go on?`;
   if (await context.confirm(question, { ...defined({ yes }), flag: "--yes" })) return;
   throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
-}
-
-/** Until Ctrl-C, `q`, the end of the time, or of the kubelet; what was seen is told in any case. */
-async function stay(inspector: OpenInspector, plan: InspectorPlan, done: Promise<void>): Promise<void> {
-  const { context, clock, trace } = inspector;
-  const { duration } = plan.options;
-  const loops: ((signal: AbortSignal) => Promise<void>)[] = [
-    (signal) => Promise.race([done, untilAborted(signal)]),
-    ...(plan.loops?.(inspector) ?? []),
-  ];
-  if (duration !== undefined) loops.push((signal) => clock.sleep(duration, signal));
-  const { stdin } = context.streams;
-  if (hasKeys(context.streams)) {
-    loops.push((signal) => serveKeyTable({ keys: plan.keys(inspector), trace, stdin }, signal));
-  }
-  let end: unknown;
-  try {
-    await allUntilOneEnds(context.signal, loops);
-  } catch (error) {
-    if (!isAbortError(error)) throw error;
-    end = error;
-  }
-  context.print(plan.result(inspector));
-  if (end !== undefined) throw end;
-}
-
-function sayHow(trace: Trace, nodeName: string, kubeconfig: string | undefined, folder: string): void {
-  const kubectl = kubeconfig === undefined ? "kubectl" : `kubectl --kubeconfig ${kubeconfig}`;
-  const text = `node ${nodeName} is up, and manifests are read from ${folder}. In another terminal:\n  ${kubectl} get pods -A`;
-  trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
 }

@@ -1,23 +1,21 @@
 import { targetOptions } from "../../cli/options.js";
-import type { JoinOptions } from "../../testbed/join-plan.js";
+import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/join-plan.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import { defined } from "../../util/defined.js";
+import { LabError } from "../../util/errors.js";
+import type { HandlerOptions } from "../../virtual/open-handler.js";
 
 /** The flags of `kubelab node`. */
-export interface NodeCommandOptions extends TargetOptions {
+export interface NodeCommandOptions
+  extends TargetOptions,
+    HandlerOptions,
+    Pick<JoinOptions, "cpu" | "memory" | "pods" | "server" | "token" | "caCertHash"> {
   readonly name: string;
-  readonly cpu: string;
-  readonly memory: string;
-  readonly pods: string;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   readonly cri?: string;
-  readonly server?: string;
-  readonly token?: string;
-  readonly caCertHash?: readonly string[];
   readonly rootDir?: string;
   readonly port?: number;
-  /** the server's certificate comes from the cluster */
   readonly rotateServerCertificates?: boolean;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
@@ -26,28 +24,52 @@ export interface NodeCommandOptions extends TargetOptions {
   readonly containerLogMaxFiles: number;
   /** ms */
   readonly duration?: number;
-  /** a module whose function does the work of pods */
-  readonly handler?: string;
-  /** a shell command that does */
-  readonly handlerCommand?: string;
-  /** ms */
-  readonly handlerTimeout?: number;
 }
 
-/** As `kubelab bootstrap`: a request that nobody signs within the hour is given up. */
-const JOIN_TIMEOUT_MS = 3_600_000;
-
-/** What of the flags is about joining. */
+/** The flags about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
   const { name, cpu, memory, pods, rootDir, server, token, caCertHash } = options;
-  return {
-    ...targetOptions(options),
-    node: name,
-    cpu,
-    memory,
-    pods,
-    approve: "auto",
-    timeout: JOIN_TIMEOUT_MS,
-    ...defined({ dir: rootDir, server, token, caCertHash }),
-  };
+  const own = { node: name, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
+  return { ...targetOptions(options), ...own, ...defined({ dir: rootDir, server, token, caCertHash }) };
+}
+
+/** Checks that the flags fit together. @throws LabError USAGE */
+export function checkNodeOptions({
+  handler,
+  handlerCommand,
+  handlerTimeout,
+  cri,
+  manifestUrl,
+}: NodeCommandOptions): void {
+  if (manifestUrl !== undefined && !(URL.canParse(manifestUrl) && /^https?:\/\//.test(manifestUrl))) {
+    throw usage(
+      `--manifest-url ${JSON.stringify(manifestUrl)} is not an HTTP URL`,
+      "Write it as http://HOST:PORT/PATH.",
+    );
+  }
+  const flag = handler !== undefined ? "--handler" : handlerCommand !== undefined ? "--handler-command" : undefined;
+  if (handler !== undefined && handlerCommand !== undefined) {
+    throw usage(
+      "--handler and --handler-command contradict each other",
+      "Leave out one of them: a pod has one worker.",
+    );
+  }
+  if (flag === undefined && handlerTimeout !== undefined) {
+    throw usage("--handler-timeout is for --handler and --handler-command", "Name the handler that it limits.");
+  }
+  if (handlerTimeout === 0) {
+    throw usage("--handler-timeout 0 leaves no time to work", "Leave it out for no limit, or name one: 5m.");
+  }
+  if (handlerCommand?.trim() === "") {
+    throw usage("--handler-command is empty", "Name a shell command: --handler-command './work.sh'.");
+  }
+  if (flag === undefined || cri === undefined) return;
+  throw usage(
+    `${flag} and --cri contradict each other`,
+    "With a handler there are no containers: leave out one of them.",
+  );
+}
+
+function usage(message: string, hint: string): LabError {
+  return new LabError("USAGE", message, hint);
 }

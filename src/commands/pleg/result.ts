@@ -1,6 +1,6 @@
 import type { CriClient } from "../../kubelet/cri/create-cri-client.js";
+import type { Pleg } from "../../testbed/pleg/pleg.js";
 import { wrap } from "../../trace/text.js";
-import type { Pleg } from "./pleg.js";
 
 const WIDTH = 80;
 const LABEL_WIDTH = 11;

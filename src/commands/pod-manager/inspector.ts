@@ -1,3 +1,4 @@
+import { counted, listPods, newestPod, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
@@ -5,7 +6,6 @@ import { untilAborted } from "../../util/loops.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
-import { counted, listPods, newestPod, shortUid } from "../inspector/pod-list.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 import { decidesAboutMirror, deleteMirror } from "../static-pod/inspector.js";

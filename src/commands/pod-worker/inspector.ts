@@ -2,6 +2,8 @@ import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
 import { podText } from "../../kubelet/types/pod-update.js";
+import { counted, newestPod } from "../../testbed/pod-list.js";
+import { timeText, WatchedCache } from "../../testbed/watched-cache.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -9,11 +11,9 @@ import { LabError } from "../../util/errors.js";
 import { untilAborted } from "../../util/loops.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
-import { counted, newestPod } from "../inspector/pod-list.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 import { deleteRegular } from "../pod-manager/inspector.js";
-import { timeText, WatchedCache } from "./watched-cache.js";
 
 /** So many changes at once cannot all be seen by a worker that is busy with the first. */
 const FLOOD = 10;

@@ -1,8 +1,8 @@
+import { counted, listPods, newestPod, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import type { InspectorKey } from "../inspector/key-table.js";
-import { counted, listPods, newestPod, shortUid } from "../inspector/pod-list.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 

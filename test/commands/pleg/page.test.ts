@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import type { PageServer } from "../../../src/commands/inspector/page-server.js";
 import { servePlegPage } from "../../../src/commands/pleg/page/server.js";
-import { Pleg } from "../../../src/commands/pleg/pleg.js";
+import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { Pleg } from "../../../src/commands/pleg/pleg.js";
 import { summaryResult } from "../../../src/commands/pleg/result.js";
 import type { CriClient } from "../../../src/kubelet/cri/create-cri-client.js";
+import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 

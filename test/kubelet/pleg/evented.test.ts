@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { Pleg } from "../../../src/commands/pleg/pleg.js";
 import { ContainerEventResponse } from "../../../src/cri/messages/container-calls.js";
 import { ContainerEventType, PodSandboxState } from "../../../src/cri/messages/enums.js";
 import { RpcError } from "../../../src/cri/status.js";
@@ -8,6 +7,7 @@ import { KubeRuntime } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import { EventedPleg } from "../../../src/kubelet/pleg/evented.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
+import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";

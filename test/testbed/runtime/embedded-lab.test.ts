@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Pleg } from "../../../src/commands/pleg/pleg.js";
 import { createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
 import { RemotePodReader } from "../../../src/kubelet/kuberuntime/remote-pod-reader.js";
+import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { startLabRuntime } from "../../../src/testbed/runtime/embedded-lab.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
 import { SystemClock } from "../../../src/util/clock.js";

@@ -1,9 +1,9 @@
+import type { Pleg } from "../../../testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LabError } from "../../../util/errors.js";
 import { livePageFiles } from "../../inspector/page/live-page.js";
 import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../inspector/page-server.js";
-import type { Pleg } from "../pleg.js";
 import css from "./page.css?raw";
 import html from "./page.html?raw";
 import script from "./page.js?raw";
@@ -26,7 +26,7 @@ export interface PageDeps {
  *
  * @throws LabError USAGE where it cannot listen
  */
-export function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<PageServer> {
+export async function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<PageServer> {
   const { pleg, runtime, lab } = deps;
   const content = {
     files: livePageFiles({ html, css, script }),
@@ -36,7 +36,9 @@ export function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<Pag
       return actionId === undefined ? undefined : () => act(deps, actionId, url.searchParams);
     },
   };
-  return servePage(deps.trace, content, address);
+  const page = await servePage(deps.trace, content, address);
+  deps.trace.emit({ kind: "note", text: `Page: ${page.url}` }, { actor: "user" });
+  return page;
 }
 
 async function act({ lab, trace }: PageDeps, actionId: string, query: URLSearchParams): Promise<PageAnswer> {

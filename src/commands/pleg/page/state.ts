@@ -1,6 +1,6 @@
+import type { Pleg } from "../../../testbed/pleg/pleg.js";
 import type { LabAction, LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 import { messageOf } from "../../../util/errors.js";
-import type { Pleg } from "../pleg.js";
 
 /** What the page shows, and what `GET /state` answers. */
 export interface PageState {

@@ -1,7 +1,7 @@
-import type { CachedStatus } from "../../kubelet/container/cache.js";
-import type { WorkerPodCache } from "../../kubelet/kubelet.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { CachedStatus } from "../kubelet/container/cache.js";
+import type { WorkerPodCache } from "../kubelet/kubelet.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
 
 const UPSTREAM = { file: "pkg/kubelet/container/cache.go", func: "GetNewerThan" };
 

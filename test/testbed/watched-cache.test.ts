@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { WatchedCache } from "../../../src/commands/pod-worker/watched-cache.js";
-import { PodCache } from "../../../src/kubelet/container/cache.js";
-import { FakeClock, settle } from "../../support/fake-clock.js";
-import { only, recordingTrace } from "../../support/trace.js";
+import { PodCache } from "../../src/kubelet/container/cache.js";
+import { WatchedCache } from "../../src/testbed/watched-cache.js";
+import { FakeClock, settle } from "../support/fake-clock.js";
+import { only, recordingTrace } from "../support/trace.js";
 
 const STATUS = { podUid: "u1", name: "p", namespace: "a", ips: [], containerStatuses: [], sandboxStatuses: [] };
 

@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Kubelet } from "../../kubelet/kubelet.js";
-import { CONFIG_HASH_ANNOTATION, getPodSource, isStaticPod, podText } from "../../kubelet/types/pod-update.js";
+import type { V1Pod } from "../apimachinery/api/pod.js";
+import type { Kubelet } from "../kubelet/kubelet.js";
+import { CONFIG_HASH_ANNOTATION, getPodSource, isStaticPod, podText } from "../kubelet/types/pod-update.js";
 
 /** One pod of a kubelet as its pod manager has it, with what the status manager says of it. */
 export interface ListedPod {

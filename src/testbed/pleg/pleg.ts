@@ -5,7 +5,8 @@ import { EventedPleg } from "../../kubelet/pleg/evented.js";
 import { isSyncPodWorthy, type PodLifecycleEvent, type PodLifecycleEventType } from "../../kubelet/pleg/events.js";
 import { GenericPleg } from "../../kubelet/pleg/generic.js";
 import { genericRelistDuration, type PlegHealth, type RelistDuration } from "../../kubelet/pleg/health.js";
-import { factFor } from "../../release/facts.js";
+import { durationText } from "../../release/fact-table.js";
+import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
@@ -47,7 +48,7 @@ export class Pleg {
 
   constructor(
     readonly deps: { readonly service: PodReader; readonly clock: Clock; readonly trace: Trace },
-    options: PlegOptions,
+    readonly options: PlegOptions,
   ) {
     const { service } = deps;
     const { kubeVersion, evented } = options;
@@ -84,6 +85,7 @@ export class Pleg {
   /** Runs PLEG alone, with a reader of the channel in the sync loop's place. @throws the signal's reason */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, trace } = this.deps;
+    this.#announce(this.options.kubeVersion);
     await allUntilOneEnds(signal, [
       (inner) => this.generic.run(inner),
       (inner) => this.#takeEvents(inner),
@@ -91,6 +93,30 @@ export class Pleg {
       (inner) => watchHealth({ clock, trace, healthy: () => this.healthy() }, this.generic.duration, inner),
     ]);
     signal.throwIfAborted();
+  }
+
+  /** Reports how changes will be found, and how late. */
+  #announce(kubeVersion: string): void {
+    const every = durationText(this.generic.duration.relistPeriodMs);
+    const fact =
+      this.evented === undefined
+        ? {
+            what: `relist every ${every}`,
+            why: "changes are found by comparing two lists, so they are seen up to one period late",
+            constants: constantsFor(kubeVersion, "plegRelistPeriod", "plegRelistThreshold"),
+          }
+        : {
+            what: `take the runtime's events, and relist every ${every}`,
+            why: "events report a change at once; the relist finds what the events missed",
+            constants: constantsFor(
+              kubeVersion,
+              "eventedPleg",
+              "eventedPlegRelistPeriod",
+              "eventedPlegRelistThreshold",
+            ),
+          };
+    const upstream = { file: "pkg/kubelet/kubelet.go", func: "NewMainKubelet" };
+    this.deps.trace.emit({ kind: "decision", ...fact, upstream }, { actor: "kubelet" });
   }
 
   async #takeEvents(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,42 @@
+import type { CliContext } from "../cli/context.js";
+import { targetOptions } from "../cli/options.js";
+import { OLDEST_RELEASE } from "../release/facts.js";
+import type { JoinPlan } from "../testbed/join-plan.js";
+import { releaseOf } from "../testbed/server-release.js";
+import type { Target, TargetOptions } from "../testbed/target.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+
+/** The cluster that a node joins. */
+export interface JoinTarget extends AsyncDisposable {
+  /** undefined with --server: only the cluster's address is known */
+  readonly target: Target | undefined;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly kubeVersion: string;
+}
+
+/** Opens the cluster that the flags name, or announces the address that --server names. */
+export async function openJoinTarget(
+  context: CliContext,
+  command: string,
+  { discovery }: JoinPlan,
+  options: TargetOptions,
+): Promise<JoinTarget> {
+  const { random } = context;
+  if (discovery.kind !== "by-target") {
+    const { clock, trace } = context.session({});
+    const text = `kubelab ${command} on the cluster at ${discovery.server}`;
+    trace.emit({ kind: "note", text }, { actor: "user" });
+    return { target: undefined, clock, trace, kubeVersion: OLDEST_RELEASE, [Symbol.asyncDispose]: async () => {} };
+  }
+  const target = await context.openTarget(command, targetOptions(options));
+  const { clock, trace } = context.session({});
+  try {
+    const kubeVersion = await releaseOf(target, { clock, trace, random });
+    return { target, clock, trace, kubeVersion, [Symbol.asyncDispose]: () => target.close() };
+  } catch (error) {
+    await target.close();
+    throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import type { OutageResult } from "../../testbed/node-outage.js";
+
+/** The result of `kubelab lease --stop-after` or `--revive`. */
+export function leaseResult(node: string, result: OutageResult) {
+  return { text: textOf(node, result), json: { node, ...result } };
+}
+
+function textOf(nodeName: string, { lapse, revival }: OutageResult): string {
+  if (lapse === null && revival === null) return `node ${nodeName} is Ready: nothing to revive`;
+  const lines: string[] = [];
+  if (lapse !== null) {
+    lines.push(`node ${nodeName} was declared Unknown ${lapse.unknownAfterSeconds} s after its last heartbeat`);
+    lines.push(`  taints  ${lapse.taints.join(", ") || "none"}`);
+    for (const { pod, evictedAfterSeconds } of lapse.pods) {
+      const when =
+        evictedAfterSeconds === undefined ? "not evicted yet" : `evicted ${evictedAfterSeconds} s after that heartbeat`;
+      lines.push(`  pod     ${pod}: ${when}`);
+    }
+  }
+  if (revival !== null) {
+    lines.push(
+      `node ${nodeName} was Ready again ${revival.readyAfterSeconds} s after its first renewal, free of taints after ${revival.untaintedAfterSeconds} s`,
+    );
+  }
+  return lines.join("\n");
+}

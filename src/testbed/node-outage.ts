@@ -1,0 +1,114 @@
+import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import type { KubeClient } from "../client-go/rest/client.js";
+import { identityInWords } from "../client-go/rest/identity.js";
+import { NODES, objectPath } from "../client-go/rest/paths.js";
+import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
+import type { Trace } from "../trace/trace.js";
+import { LabError } from "../util/errors.js";
+import type { ProgressReporter } from "./context.js";
+import { startEvictionFixture } from "./eviction-fixture.js";
+import type { JoinSession, PreparedNode } from "./join.js";
+import { type LapseResult, watchLapse } from "./lapse.js";
+import type { NodeObserver } from "./node-observer.js";
+import { type ReviveResult, revive } from "./revive.js";
+import type { Target } from "./target.js";
+
+/** When the node stops its heartbeats: after a number of renewals, or after a time. */
+export type StopAfter = { readonly renewals: number } | { readonly ms: number };
+
+export interface OutageSession extends JoinSession {
+  readonly context: JoinSession["context"] & ProgressReporter;
+  readonly target: Target;
+  /** the administrator's */
+  readonly client: KubeClient;
+  readonly observer: NodeObserver;
+  readonly node: PreparedNode;
+}
+
+export interface OutageOptions {
+  /** undefined: the node is NotReady already, except in a new embedded cluster */
+  readonly stopAfter?: StopAfter | undefined;
+  readonly revive?: boolean | undefined;
+}
+
+export interface OutageResult {
+  readonly lapse: LapseResult | null;
+  readonly revival: ReviveResult | null;
+}
+
+/**
+ * Stops a node's heartbeats, reports how the cluster reacts, and, with `revive`, starts them again.
+ * @throws LabError REFUSED when there is no Node to revive; as `watchLapse` and `revive`
+ */
+export async function runOutage(
+  session: OutageSession,
+  options: OutageOptions,
+  signal: AbortSignal,
+): Promise<OutageResult> {
+  const { observer, node, clock, trace, target, client, plan, kubeVersion, context } = session;
+  const { nodeName } = plan;
+  const isFresh = target.kind === "embedded";
+  // A new cluster has no dead node to revive, so this node dies first.
+  const stopAfter = options.stopAfter ?? (isFresh ? { renewals: 1 } : undefined);
+  const ending = new AbortController();
+  let neighbour: Promise<void> = Promise.resolve();
+  let lapse: LapseResult | null = null;
+  try {
+    if (stopAfter !== undefined) {
+      await node.agent.start(signal);
+      if (isFresh) {
+        const deps = { target, client, clock, trace, random: context.random };
+        const until = AbortSignal.any([signal, ending.signal]);
+        ({ neighbour } = await startEvictionFixture(deps, node.agent, { nodeName, kubeVersion }, until));
+      }
+      await keepFor(session, stopAfter, signal);
+      const silentSinceMs = node.agent.lastHeartbeatMs ?? clock.now();
+      lapse = await watchLapse(session, { nodeName, kubeVersion, silentSinceMs, explain: !isFresh }, signal);
+    } else {
+      if (await isReady(client, nodeName, trace, signal)) return { lapse, revival: null };
+      await observer.until((view) => view.node !== undefined, signal);
+    }
+    if (options.revive !== true) return { lapse, revival: null };
+    const deps = { agent: node.agent, observer, clock, trace };
+    return { lapse, revival: await revive(deps, { nodeName, kubeVersion }, signal) };
+  } finally {
+    ending.abort();
+    await neighbour;
+  }
+}
+
+/** @throws LabError REFUSED when there is no such Node */
+async function isReady(client: KubeClient, nodeName: string, trace: Trace, signal: AbortSignal): Promise<boolean> {
+  const path = objectPath(NODES, nodeName);
+  const answer = await client.request<NodeObject>({ method: "GET", path, signal });
+  if (answer.status === 404) {
+    const hint = `Only a registered node can be revived: kubelab bootstrap --node ${nodeName}`;
+    throw new LabError("REFUSED", `there is no Node ${nodeName} to revive`, hint);
+  }
+  if (!isSuccess(answer)) throw refusal(answer, `GET ${path}`, identityInWords(client.config));
+  const ready = conditionOf(answer.body, "Ready");
+  const isReady = ready?.status === "True";
+  const what = `${nodeName} is ${isReady ? "Ready: there is nothing to revive" : "not Ready: revive it"}`;
+  const why = ready === undefined ? "it has no condition Ready" : `${ready.reason}: ${ready.message}`;
+  trace.emit({ kind: "decision", what, why }, { actor: "user" });
+  return isReady;
+}
+
+/** Sends heartbeats until the node should stop them. */
+async function keepFor({ node, clock }: OutageSession, stopAfter: StopAfter, signal: AbortSignal): Promise<void> {
+  if ("renewals" in stopAfter) {
+    // The start has renewed once already.
+    let left = stopAfter.renewals - 1;
+    if (left === 0) return;
+    await node.agent.renewLoop(signal, () => --left > 0);
+    return;
+  }
+  const over = new AbortController();
+  const limited = AbortSignal.any([signal, over.signal]);
+  const loop = node.agent.renewLoop(limited).catch((error: unknown) => {
+    if (!over.signal.aborted) throw error;
+  });
+  await Promise.race([clock.sleep(stopAfter.ms, signal), loop]);
+  over.abort();
+  await loop;
+}
