@@ -19,6 +19,11 @@ export function ephemeralContainersOf({ spec }: V1Pod): readonly EphemeralContai
   return spec.ephemeralContainers ?? [];
 }
 
+/** Containers of all kinds: init, regular, ephemeral. */
+export function allContainersOf(pod: V1Pod): readonly ContainerSpec[] {
+  return [...initContainersOf(pod), ...containersOf(pod), ...ephemeralContainersOf(pod)];
+}
+
 /** Reports whether an init container keeps running beside the regular containers. Mirrors IsRestartableInitContainer in pkg/api/v1/pod/util.go. */
 export function isRestartableInitContainer({ restartPolicy }: ContainerSpec): boolean {
   return restartPolicy === "Always";
@@ -26,9 +31,7 @@ export function isRestartableInitContainer({ restartPolicy }: ContainerSpec): bo
 
 /** Finds a container of any kind. Mirrors GetContainerSpec in pkg/kubelet/container/helpers.go. */
 export function getContainerSpec(pod: V1Pod, name: string): ContainerSpec | undefined {
-  return [...initContainersOf(pod), ...containersOf(pod), ...ephemeralContainersOf(pod)].find(
-    (container) => container.name === name,
-  );
+  return allContainersOf(pod).find((container) => container.name === name);
 }
 
 /** Which part of the pod an event is about: `spec.containers{app}`. Mirrors fieldPath in pkg/kubelet/container/ref.go. */

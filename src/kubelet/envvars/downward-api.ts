@@ -1,7 +1,8 @@
+import type { V1ResourceFieldSelector } from "@kubernetes/client-node";
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
 import { isZeroQuantity, milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
-import type { ResourceFieldRef } from "./spec.js";
+import type { Wire } from "../../apimachinery/wire.js";
 
 /** Go prints a map's entry as key="value", one per line, sorted. Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
 function formatMap(map: Readonly<Record<string, string>> | undefined): string {
@@ -58,7 +59,7 @@ const DEFAULTED = ["cpu", "memory", "ephemeral-storage"];
  * @returns a problem when the pod has no such container, or the resource is none of those that can be asked for
  */
 export function extractResource(
-  ref: ResourceFieldRef,
+  ref: Wire<V1ResourceFieldSelector>,
   containers: readonly V1Container[],
   own: V1Container | undefined,
   allocatable: ResourceList,

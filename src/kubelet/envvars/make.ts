@@ -1,6 +1,8 @@
+import type { V1EnvFromSource, V1EnvVar, V1EnvVarSource } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import type { ResourceList } from "../../apimachinery/quantity.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { expand } from "../container/expansion.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ObjectResult } from "../kubelet-pods/object-cache.js";
@@ -9,7 +11,6 @@ import type { EnvVar } from "../kuberuntime/runtime-helper.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { extractFieldPath, extractResource } from "./downward-api.js";
 import { type ServiceObject, serviceEnvironment } from "./service-env.js";
-import { type EnvFromSpec, type EnvVarSpec, listOf } from "./spec.js";
 
 export interface EnvironmentDeps {
   readonly configMaps: Pick<ObjectManager, "get">;
@@ -59,8 +60,8 @@ export async function makeEnvironmentVariables(
   const serviceEnv = serviceEnvironment(services ?? [], pod.metadata.namespace, links);
   const environment = new Environment(deps, pod, container, podIps, signal);
   try {
-    for (const source of listOf<EnvFromSpec>(container["envFrom"])) await environment.addFrom(source);
-    for (const variable of listOf<EnvVarSpec>(container["env"])) await environment.add(variable, serviceEnv);
+    for (const source of container.envFrom ?? []) await environment.addFrom(source);
+    for (const variable of container.env ?? []) await environment.add(variable, serviceEnv);
   } catch (error) {
     if (error instanceof EnvironmentError) return { outcome: "failed", message: error.message };
     throw error;
@@ -86,10 +87,10 @@ class Environment {
     return this.variables.has(name);
   }
 
-  async addFrom({ prefix = "", configMapRef, secretRef }: EnvFromSpec): Promise<void> {
+  async addFrom({ prefix = "", configMapRef, secretRef }: Wire<V1EnvFromSource>): Promise<void> {
     const [what, ref] = configMapRef ? (["configMap", configMapRef] as const) : (["secret", secretRef] as const);
     if (ref === undefined || ref === null) return;
-    const object = await this.#read(what, ref.name, ref.optional === true);
+    const object = await this.#read(what, ref.name ?? "", ref.optional === true);
     if (object === undefined) return;
     const names = [...textValues(object)].map(([key, value]) => [`${prefix}${key}`, value] as const);
     const skipped = names.filter(([name]) => !isEnvVarName(name)).map(([name]) => name);
@@ -101,9 +102,7 @@ class Environment {
     this.deps.recorder.event(this.pod, "Warning", "InvalidEnvironmentVariableNames", message);
   }
 
-  async add({ name, value = "", valueFrom }: EnvVarSpec, serviceEnv: ReadonlyMap<string, string>): Promise<void> {
-    // A manifest that says `value: 5` has passed no API server, which would have refused it.
-    if (typeof value !== "string") throw new EnvironmentError(`the value of variable ${name} must be a text: quote it`);
+  async add({ name, value = "", valueFrom }: Wire<V1EnvVar>, serviceEnv: ReadonlyMap<string, string>): Promise<void> {
     if (value !== "") {
       this.variables.set(
         name,
@@ -116,7 +115,7 @@ class Environment {
     if (found !== undefined) this.variables.set(name, found);
   }
 
-  async #valueOf(from: NonNullable<EnvVarSpec["valueFrom"]>): Promise<string | undefined> {
+  async #valueOf(from: Wire<V1EnvVarSource>): Promise<string | undefined> {
     const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = from;
     if (fieldRef) return this.#field(fieldRef.fieldPath);
     if (resourceFieldRef) {
@@ -129,7 +128,7 @@ class Environment {
       ? (["configMap", configMapKeyRef] as const)
       : (["secret", secretKeyRef] as const);
     if (ref === undefined || ref === null) return "";
-    const { name, key, optional = false } = ref;
+    const { name = "", key, optional = false } = ref;
     const object = await this.#read(what, name, optional);
     if (object === undefined) return undefined;
     const value = textValues(object).get(key);

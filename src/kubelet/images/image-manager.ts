@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { parseImageName } from "../../apimachinery/image-name.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { goDuration } from "../../apimachinery/time.js";
 import type { Backoff } from "../../client-go/backoff.js";
@@ -11,7 +12,6 @@ import type { SyncErrorReason } from "../container/sync-result.js";
 import type { RemoteImageService } from "../cri/remote-image.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
-import { parseImageName } from "./image-name.js";
 import { credentialsFor } from "./keyring.js";
 import type { ImagePuller } from "./puller.js";
 

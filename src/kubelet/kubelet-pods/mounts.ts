@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
+import type { V1VolumeMount } from "@kubernetes/client-node";
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { defined } from "../../util/defined.js";
 import { expand } from "../container/expansion.js";
 import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";
@@ -8,7 +10,6 @@ import { ensureHostsFile } from "../network/hosts-file.js";
 import { subpathPlace } from "../volumes/paths.js";
 import { bindFile, EscapeError, safeSubpath } from "../volumes/safe-path.js";
 import type { MountedVolume } from "../volumes/set-up.js";
-import { type VolumeMount, volumeMountsOf } from "../volumes/spec.js";
 
 const ETC_HOSTS_PATH = "/etc/hosts";
 
@@ -40,7 +41,7 @@ export interface MountsRequest {
  */
 export async function makeMounts(request: MountsRequest): Promise<ContainerMount[]> {
   const { pod, container, podDir, nodeHostsFile, podIps, hostName, hostDomain } = request;
-  const wanted = volumeMountsOf(container);
+  const wanted = container.volumeMounts ?? [];
   const mounts: ContainerMount[] = [];
   for (const [index, mount] of wanted.entries()) mounts.push(await makeMount(request, mount, index));
   const bringsItsOwn = wanted.some(({ mountPath }) => mountPath === ETC_HOSTS_PATH);
@@ -51,7 +52,7 @@ export async function makeMounts(request: MountsRequest): Promise<ContainerMount
   return [...mounts, { name: "k8s-managed-etc-hosts", containerPath: ETC_HOSTS_PATH, hostPath, readOnly: false }];
 }
 
-async function makeMount(request: MountsRequest, mount: VolumeMount, index: number): Promise<ContainerMount> {
+async function makeMount(request: MountsRequest, mount: Wire<V1VolumeMount>, index: number): Promise<ContainerMount> {
   const { container, volumes, envs, podDir } = request;
   const { name, mountPath, readOnly = false, mountPropagation } = mount;
   const volume = volumes.get(name);
@@ -75,7 +76,7 @@ async function makeMount(request: MountsRequest, mount: VolumeMount, index: numb
 
 const PROPAGATIONS = ["None", "HostToContainer", "Bidirectional"] as const;
 
-function subPathOf({ subPath = "", subPathExpr = "" }: VolumeMount, envs: readonly EnvVar[]): string {
+function subPathOf({ subPath = "", subPathExpr = "" }: Wire<V1VolumeMount>, envs: readonly EnvVar[]): string {
   const path = subPathExpr === "" ? subPath : expandSubPath(subPathExpr, envs);
   if (isAbsolute(path)) throw new MountsError(`error SubPath \`${path}\` must not be an absolute path`);
   if (path.split("/").includes("..")) {
@@ -100,7 +101,7 @@ function expandSubPath(text: string, envs: readonly EnvVar[]): string {
 /** What the file system says is not passed on: it may tell of the node's own files. */
 async function prepareSubpath(
   container: V1Container,
-  mount: VolumeMount,
+  mount: Wire<V1VolumeMount>,
   volumePath: string,
   subPath: string,
   place: () => string,

@@ -1,9 +1,10 @@
 import { chmodSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { V1HostAlias } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { makeFolder } from "../../util/files.js";
-import { listOf } from "../envvars/spec.js";
 
 /**
  * The /etc/hosts of a pod's containers, which the kubelet keeps.
@@ -14,17 +15,12 @@ import { listOf } from "../envvars/spec.js";
 const MANAGED_HOSTS_HEADER = "# Kubernetes-managed hosts file.\n";
 const MANAGED_HOSTS_HEADER_WITH_HOST_NETWORK = "# Kubernetes-managed hosts file (host network).\n";
 
-export interface HostAlias {
-  readonly ip: string;
-  readonly hostnames?: readonly string[] | null;
-}
-
 /** Pure. */
 export function managedHostsFileContent(
   hostIps: readonly string[],
   hostName: string,
   hostDomain: string,
-  aliases: readonly HostAlias[],
+  aliases: readonly Wire<V1HostAlias>[],
 ): string {
   const names = hostDomain === "" ? hostName : `${hostName}.${hostDomain}\t${hostName}`;
   const lines = [
@@ -40,11 +36,11 @@ export function managedHostsFileContent(
 }
 
 /** @param nodeHosts the node's own file */
-function nodeHostsFileContent(nodeHosts: string, aliases: readonly HostAlias[]): string {
+function nodeHostsFileContent(nodeHosts: string, aliases: readonly Wire<V1HostAlias>[]): string {
   return `${MANAGED_HOSTS_HEADER_WITH_HOST_NETWORK}${nodeHosts}${hostsEntriesFromHostAliases(aliases)}`;
 }
 
-function hostsEntriesFromHostAliases(aliases: readonly HostAlias[]): string {
+function hostsEntriesFromHostAliases(aliases: readonly Wire<V1HostAlias>[]): string {
   if (aliases.length === 0) return "";
   const lines = aliases.map(({ ip, hostnames }) => `${ip}\t${(hostnames ?? []).join("\t")}\n`);
   return `\n# Entries added by HostAliases.\n${lines.join("")}`;
@@ -70,7 +66,7 @@ export async function ensureHostsFile(
   hostDomain: string,
 ): Promise<string> {
   const path = join(options.podDir, "etc-hosts");
-  const aliases = listOf<HostAlias>(pod.spec["hostAliases"]);
+  const aliases = pod.spec.hostAliases ?? [];
   const content =
     pod.spec.hostNetwork === true
       ? nodeHostsFileContent(await readFile(options.nodeHostsFile, "utf8"), aliases)

@@ -3,7 +3,6 @@ import type { V1Container, V1Pod, V1PodStatus } from "../../apimachinery/api/pod
 import type { Wire } from "../../apimachinery/wire.js";
 import { expand } from "../container/expansion.js";
 import { containerFieldPath, formatPod } from "../container/spec.js";
-import { type EnvVarSpec, listOf } from "../envvars/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
@@ -166,7 +165,7 @@ const MAX_OUTPUT_BYTES = 10 * 1024;
 
 /** References to variables whose values are in the spec itself. Mirrors ExpandContainerCommandOnlyStatic. */
 function expandCommandOnlyStatic(command: readonly string[], container: V1Container): string[] {
-  const values = new Map(listOf<EnvVarSpec>(container["env"]).map(({ name, value = "" }) => [name, value]));
+  const values = new Map((container.env ?? []).map(({ name, value = "" }) => [name, value]));
   return command.map((word) => expand(word, (name) => values.get(name)));
 }
 

@@ -1,16 +1,17 @@
+import type {
+  V1ConfigMapProjection,
+  V1DownwardAPIVolumeFile,
+  V1KeyToPath,
+  V1ServiceAccountTokenProjection,
+  V1VolumeProjection,
+} from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { ResourceList } from "../../apimachinery/quantity.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { extractFieldPath, extractResource } from "../envvars/downward-api.js";
 import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager.js";
 import type { FileProjection, Payload } from "./atomic-writer.js";
-import type {
-  ConfigMapSource,
-  DownwardApiItem,
-  KeyToPath,
-  ProjectionSource,
-  ServiceAccountTokenSource,
-} from "./spec.js";
 import type { TokenManager } from "./token-manager.js";
 
 /** A volume that cannot be set up, in upstream's words: what comes after `MountVolume.SetUp failed for volume "x" : `. */
@@ -38,11 +39,11 @@ export async function objectPayload(
   deps: PayloadDeps,
   kind: "configmap" | "secret",
   namespace: string,
-  source: ConfigMapSource,
+  source: Wire<V1ConfigMapProjection>,
   defaultMode: number | undefined,
   signal: AbortSignal,
 ): Promise<Payload> {
-  const { name, items, optional = false } = source;
+  const { name = "", items, optional = false } = source;
   const manager = kind === "secret" ? deps.secrets : deps.configMaps;
   const result = await manager.get(namespace, name, signal);
   if (result.outcome === "not-found" && optional) return new Map();
@@ -53,7 +54,7 @@ export async function objectPayload(
 function filesOf(
   kind: "configmap" | "secret",
   object: KubeObject,
-  items: readonly KeyToPath[],
+  items: readonly Wire<V1KeyToPath>[],
   defaultMode: number,
   optional: boolean,
 ): Payload {
@@ -79,7 +80,7 @@ function filesOf(
 export function downwardApiPayload(
   deps: Pick<PayloadDeps, "allocatable">,
   pod: V1Pod,
-  items: readonly DownwardApiItem[],
+  items: readonly Wire<V1DownwardAPIVolumeFile>[],
   defaultMode: number | undefined,
 ): Payload {
   const payload = new Map<string, FileProjection>();
@@ -111,7 +112,7 @@ export function downwardApiPayload(
 export async function projectedPayload(
   deps: PayloadDeps,
   pod: V1Pod,
-  sources: readonly ProjectionSource[],
+  sources: readonly Wire<V1VolumeProjection>[],
   defaultMode: number | undefined,
   signal: AbortSignal,
 ): Promise<Payload> {
@@ -131,7 +132,7 @@ export async function projectedPayload(
 async function sourcePayload(
   deps: PayloadDeps,
   pod: V1Pod,
-  { configMap, secret, downwardAPI, serviceAccountToken }: ProjectionSource,
+  { configMap, secret, downwardAPI, serviceAccountToken }: Wire<V1VolumeProjection>,
   defaultMode: number | undefined,
   signal: AbortSignal,
 ): Promise<Payload> {
@@ -146,7 +147,7 @@ async function sourcePayload(
 async function tokenPayload(
   deps: PayloadDeps,
   pod: V1Pod,
-  { path, audience = "", expirationSeconds = 3600 }: ServiceAccountTokenSource,
+  { path, audience = "", expirationSeconds = 3600 }: Wire<V1ServiceAccountTokenProjection>,
   defaultMode: number | undefined,
   signal: AbortSignal,
 ): Promise<Payload> {
@@ -154,7 +155,7 @@ async function tokenPayload(
   const result = await deps.tokens.getServiceAccountToken(pod, { audiences, expirationSeconds }, signal);
   if (result.outcome !== "ok") throw new VolumeSetUpError(result.message);
   // With a group of its own for files, only its owner may read a token.
-  const { fsGroup } = (pod.spec["securityContext"] ?? {}) as { readonly fsGroup?: number | null };
+  const { fsGroup } = pod.spec.securityContext ?? {};
   const mode = fsGroup === undefined || fsGroup === null ? (defaultMode ?? DEFAULT_MODE) : 0o600;
   return new Map([[path, { data: Buffer.from(result.token), mode }]]);
 }

@@ -1,13 +1,14 @@
 import { chmodSync } from "node:fs";
 import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { makeFolder } from "../../util/files.js";
 import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
 import { type HostPaths, resolveHostPath } from "./host-path.js";
 import { podVolumeDir } from "./paths.js";
 import { downwardApiPayload, objectPayload, type PayloadDeps, projectedPayload, VolumeSetUpError } from "./payload.js";
-import type { VolumeSpec } from "./spec.js";
 
 export interface SetUpDeps extends PayloadDeps, AtomicWriterDeps {}
 
@@ -26,7 +27,7 @@ export interface MountedVolume {
 }
 
 /** What may change after the pod has started, and is therefore written again with each sync. Mirrors RequiresRemount. */
-export function requiresRemount({ configMap, secret, projected, downwardAPI }: VolumeSpec): boolean {
+export function requiresRemount({ configMap, secret, projected, downwardAPI }: Wire<V1Volume>): boolean {
   return [configMap, secret, projected, downwardAPI].some((source) => source !== undefined && source !== null);
 }
 
@@ -43,7 +44,7 @@ export async function setUpVolume(
   deps: SetUpDeps,
   options: SetUpOptions,
   pod: V1Pod,
-  volume: VolumeSpec,
+  volume: Wire<V1Volume>,
   signal: AbortSignal,
 ): Promise<{ readonly mounted: MountedVolume; readonly changed: boolean }> {
   const { name, emptyDir, hostPath } = volume;
@@ -76,7 +77,7 @@ export async function setUpVolume(
     );
   }
   if (secret) {
-    const source = { ...secret, name: secret.secretName };
+    const source = { ...secret, name: secret.secretName ?? "" };
     return write("secret", await objectPayload(deps, "secret", namespace, source, secret.defaultMode, signal));
   }
   if (downwardAPI) {

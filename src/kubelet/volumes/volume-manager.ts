@@ -1,7 +1,10 @@
 import { rm } from "node:fs/promises";
+import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { Trace } from "../../trace/trace.js";
 import { Mutex } from "../../util/mutex.js";
+import { allContainersOf } from "../container/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { podText } from "../types/pod-update.js";
 import { podVolumesDir } from "./paths.js";
@@ -13,7 +16,6 @@ import {
   setUpFailure,
   setUpVolume,
 } from "./set-up.js";
-import { mountedVolumeNames, type VolumeSpec, volumesOf } from "./spec.js";
 
 const FILE = "pkg/kubelet/volumemanager/volume_manager.go";
 /** So long a pod's sync waits for its volumes: 2 min 3 s. Mirrors podAttachAndMountTimeout. */
@@ -30,6 +32,11 @@ export interface VolumeManagerDeps extends SetUpDeps {
 /** Volumes that are not there in time: which, in upstream's words. */
 export class VolumesError extends Error {
   override readonly name = "VolumesError";
+}
+
+/** The volumes that containers mount; the others are not set up. Mirrors GetPodVolumeNames in pkg/volume/util/util.go. */
+function mountedVolumeNames(pod: V1Pod): ReadonlySet<string> {
+  return new Set(allContainersOf(pod).flatMap(({ volumeMounts }) => (volumeMounts ?? []).map(({ name }) => name)));
 }
 
 interface PodVolumes {
@@ -65,13 +72,18 @@ export class VolumeManager {
    */
   async waitForAttachAndMount(pod: V1Pod, signal: AbortSignal): Promise<void> {
     const names = mountedVolumeNames(pod);
-    const expected = volumesOf(pod).filter(({ name }) => names.has(name));
+    const expected = (pod.spec.volumes ?? []).filter(({ name }) => names.has(name));
     if (expected.length === 0) return;
     const volumes = this.#of(pod.metadata.uid);
     await volumes.mutex.run(() => this.#waitFor(pod, expected, volumes, signal));
   }
 
-  async #waitFor(pod: V1Pod, expected: readonly VolumeSpec[], volumes: PodVolumes, signal: AbortSignal): Promise<void> {
+  async #waitFor(
+    pod: V1Pod,
+    expected: readonly Wire<V1Volume>[],
+    volumes: PodVolumes,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock } = this.deps;
     const deadlineMs = clock.now() + POD_ATTACH_AND_MOUNT_TIMEOUT_MS;
     let isFirst = true;
@@ -95,7 +107,7 @@ export class VolumeManager {
   }
 
   /** Sets one up, unless it has failed just now. Mirrors MountVolume in operation_generator.go. */
-  async #try(pod: V1Pod, volume: VolumeSpec, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
+  async #try(pod: V1Pod, volume: Wire<V1Volume>, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
     const { clock, recorder, trace } = this.deps;
     const { name } = volume;
     const failed = volumes.failures.get(name);

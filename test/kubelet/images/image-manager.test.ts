@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { parseImageName } from "../../../src/apimachinery/image-name.js";
 import { Backoff } from "../../../src/client-go/backoff.js";
 import { Image, ImageStatusResponse } from "../../../src/cri/messages/image.js";
 import { type RpcResult, rpcFailure } from "../../../src/cri/status.js";
 import { IMAGE_BACK_OFF, ImageManager, shouldPullImage } from "../../../src/kubelet/images/image-manager.js";
-import { parseImageName } from "../../../src/kubelet/images/image-name.js";
 import { credentialsFor } from "../../../src/kubelet/images/keyring.js";
 import {
   type ImagePuller,

@@ -1,3 +1,4 @@
+import { parseImageName } from "../../image-name.js";
 import { type DefaultsFunction, type MutableStruct, structOf, structsOf } from "./struct.js";
 
 /** Mirrors SetDefaults_Pod and others in pkg/apis/core/v1/defaults.go, and conversion.go in the same folder. */
@@ -45,19 +46,11 @@ function useHostPorts(container: MutableStruct): void {
 }
 
 function setImagePullPolicy(container: MutableStruct): void {
-  container.imagePullPolicy ??= imageTag(String(container.image ?? "")) === "latest" ? "Always" : "IfNotPresent";
+  container.imagePullPolicy ??= isLatest(String(container.image ?? "")) ? "Always" : "IfNotPresent";
 }
 
-const DOMAIN = /[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?/;
-const COMPONENT = /[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*/;
-const REFERENCE = new RegExp(
-  `^(?:${DOMAIN.source}/)?${COMPONENT.source}(?:/${COMPONENT.source})*` +
-    "(?::(?<tag>\\w[\\w.-]{0,127}))?(?<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$",
-);
-
-/** @returns `latest` without tag or digest, "" for an invalid name. Mirrors pkg/util/parsers (ParseImageName). */
-function imageTag(image: string): string {
-  const groups = image.length > 1000 ? undefined : REFERENCE.exec(image)?.groups;
-  if (groups === undefined) return "";
-  return groups.tag ?? (groups.digest === undefined ? "latest" : "");
+/** Whether an image's tag is `latest`, given or by default. Mirrors ParseImageName in pkg/util/parsers. */
+function isLatest(image: string): boolean {
+  const parsed = parseImageName(image);
+  return parsed.outcome === "ok" && /:latest(?:@|$)/.test(parsed.name.image);
 }
