@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { ownValue, setOwnValue } from "../../src/apimachinery/own.js";
 
-test("keys that every object answers to are absent until they are set, and then keys like any other", () => {
+test("keys of the prototype are absent until they are set, and ordinary keys afterwards", () => {
   for (const key of ["__proto__", "constructor", "toString", "plain"]) {
     const object: Record<string, unknown> = {};
     assert.equal(ownValue(object, key), undefined);

@@ -86,7 +86,7 @@ const invalidSecrets = [
   ["an unreadable expiration", { ...settings, expiration: "tomorrow" }, "not an RFC 3339 time"],
 ] as const;
 for (const [name, bad, why] of invalidSecrets) {
-  test(`a list says that ${name} makes the token invalid`, () => {
+  test(`a list shows that ${name} makes the token invalid`, () => {
     assert.match(summarizeToken(tokenSecret(bad), START_MS).invalid ?? "", new RegExp(why));
   });
 }
@@ -102,7 +102,7 @@ const groups = [
   [`system:bootstrappers:${"a".repeat(257)}`, false],
 ] as const;
 for (const [group, ok] of groups) {
-  test(`--groups ${group.slice(0, 40)} (${group.length}) is ${ok ? "taken" : "refused"}`, () => {
+  test(`--groups ${group.slice(0, 40)} (${group.length}) is ${ok ? "accepted" : "refused"}`, () => {
     if (ok) assert.equal(checkGroup(group), group);
     else assert.throws(() => checkGroup(group), { name: "LabError", code: "USAGE" });
   });

@@ -1,6 +1,6 @@
 /**
- * What differs between two runs of one and the same server, beyond what the recordings' normaliser replaces, and
- * managedFields where it does not see them: each rule is applied to both sides, and says why.
+ * Differences between two runs of the same server, in addition to those that the recordings' normaliser replaces, and
+ * managedFields that it does not see. Each rule applies to both sides and states its reason.
  */
 import { isRecord } from "../../src/util/records.js";
 import type { Item } from "./item.js";
@@ -21,39 +21,39 @@ export function withoutChance(topic: string, item: Item): Item {
 }
 
 const RULES: readonly Rule[] = [
-  // The server makes the last five characters of a generateName name at random.
+  // The last five characters of a generateName name are random.
   { apply: (item) => deep(item, generatedName) as Item },
-  // The CA is made anew with each cluster. The normaliser replaces certificates in base64, not those in plain PEM.
+  // Each cluster has a new CA. The normaliser replaces certificates in base64, but not in plain PEM.
   { apply: (item) => texts(item, (text) => text.replace(PEM_CERTIFICATE, "<certificate>")) },
-  // Events are named by the nanosecond.
+  // Event names contain a time in nanoseconds.
   { apply: (item) => texts(item, (text) => text.replace(EVENT_NAME, "$1.<time>")) },
-  // Whole seconds pass between a restart and the table that tells of it. The normaliser replaces ages that stand alone.
+  // Whole seconds pass between a restart and the table that shows it. The normaliser replaces ages that stand alone.
   { apply: (item) => texts(item, (text) => text.replace(RESTART_AGE, "(<age> ago)")) },
-  // A seeded object's may happen to be one of those that the recorder asks for by number: these stay as they are.
+  // A seeded object's number can equal one that the recorder requests explicitly; those stay unchanged.
   { topics: ["tables"], apply: (item) => deep(item, seededVersion) as Item },
-  // The next free range of the cluster. The normaliser replaces it where it is a field, not inside a text.
+  // The next free range of the cluster. The normaliser replaces it as a field, but not inside a text.
   { apply: (item) => texts(item, (text) => text.replace(POD_CIDR, "<cidr>")) },
-  // A list or a watch that begins from the cache gets the objects as a Go map yields them.
+  // A list or watch that begins from the cache gets the objects in the order of a Go map.
   { apply: cacheOrder },
-  // managedFields are left out of every comparison; the normaliser does not see those inside texts and protobuf …
+  // All comparisons ignore managedFields; the normaliser does not see those inside texts and protobuf …
   { apply: (item) => texts(item, (text) => withoutJsonManagedFields(text).replace(YAML_MANAGED_FIELDS, "")) },
-  // … nor that an object's answer is sent in chunks or with its length by how long it is with them.
+  // … nor that their length decides whether a response has a Content-Length or chunks.
   { apply: withoutFramingOfObjects },
   { topics: ["discovery"], apply: (item) => deep(item, protobufObject) as Item },
   { topics: ["discovery"], apply: (item) => texts(item, (text) => text.replace(YAML_RESOURCE_VERSION, "$1<rv>")) },
-  // Controllers need a moment to taint a node whose condition changed; how many requests get in before that is a race.
-  // Their taints have a timeAdded, which those of admission and of the requests here lack.
+  // Controllers need a moment to taint a node whose condition changed; how many requests come first is a race.
+  // Unlike the taints of admission and of these requests, theirs have a timeAdded.
   { topics: ["lease-node"], apply: (item) => deep(item, withoutControllersTaints) as Item },
   // The recorder writes digits of its clock.
   { topics: ["watch"], apply: (item) => deep(item, clockDigits) as Item },
-  // Only the steps between these resourceVersions are a fact; they begin where the cluster happens to be.
+  // Only the steps between these resourceVersions are significant; their start depends on the cluster.
   { topics: ["watch"], apply: sequenceFromZero },
-  // Which build a server is, it says of itself: the recorded one was made without version stamps, ours has no Go.
+  // The build of a server: the recorded one had no version stamps, ours has no Go.
   { topics: ["discovery", "auth"], apply: (item) => deep(item, buildInfo) as Item },
   { topics: ["discovery"], apply: (item) => texts(item, (text) => text.replace(BUILD_FIELD, '"$1": "<build>"')) },
-  // Where in its period a controller is when something happens, and which of several writes in one instant is first.
+  // The phase of a controller's period at some moment, and the order of simultaneous writes.
   { topics: ["node-lifecycle"], apply: timelineOf },
-  // When a frame comes, and which of two channels is first.
+  // The time of a frame, and the order of two channels.
   { topics: ["websocket"], apply: framesByChannel },
 ];
 
@@ -68,7 +68,7 @@ const YAML_MANAGED_FIELDS = /^ {2}managedFields:\n(?: {2}- .*\n| {4}.*\n)*/gm;
 const BUILD_FIELDS = /^(major|minor|git\w+|buildDate|goVersion|compiler|platform)$/;
 const BUILD_FIELD = /"(major|minor|git\w+|buildDate|goVersion|compiler|platform)": "[^"]*"/g;
 
-/** Which fields there are, and in which order, stays compared. */
+/** The set and order of the fields are still compared. */
 function buildInfo(value: unknown): unknown {
   if (!isRecord(value) || typeof value["gitVersion"] !== "string") return value;
   return Object.fromEntries(
@@ -101,7 +101,7 @@ function cacheOrder(item: Item): Item {
   return { ...item, response: { ...response, body: { ...fieldsOf(body), items: sorted(items) } } };
 }
 
-/** Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (shouldDelegateList), turned round. */
+/** Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (shouldDelegateList), negated. */
 function isFromCache(query: URLSearchParams): boolean {
   const version = query.get("resourceVersion") ?? "";
   const hasLimit = (query.get("limit") ?? "0") !== "0" && version !== "0";
@@ -130,12 +130,12 @@ function withoutFramingOfObjects(item: Item): Item {
   return { ...item, response: { ...response, headers: others } };
 }
 
-/** `/api/v1/nodes`, `/apis/apps/v1/deployments`; not the discovery above them */
+/** `/api/v1/nodes`, `/apis/apps/v1/deployments`; not the discovery paths above them */
 function isResource(path: string): boolean {
   return /^\/api\/[^/]+\/.|^\/apis\/[^/]+\/[^/]+\/./.test(path);
 }
 
-/** Of each side, channel by channel, each in its order; the close is the last. */
+/** Per side and channel, each in order; the close comes last. */
 function framesByChannel(item: Item): Item {
   const { frames } = item;
   if (!Array.isArray(frames)) return item;
@@ -153,7 +153,7 @@ function timelineOf(item: Item): Item {
   return Array.isArray(timeline) ? { ...item, timeline: comparableTimeline(timeline) } : item;
 }
 
-/** Takes `"managedFields":[…],` out of a text, however often its quotes are escaped. */
+/** Removes `"managedFields":[…],` from a text, however often its quotes are escaped. */
 function withoutJsonManagedFields(text: string): string {
   for (let rest = text; ; ) {
     const found = /,?\\*"managedFields\\*":\[/.exec(rest);
@@ -168,7 +168,7 @@ function withoutJsonManagedFields(text: string): string {
   }
 }
 
-/** Protobuf as the recorder shows it: the bytes again in base64, uid, resourceVersion and time among numbered fields. */
+/** Protobuf as the recorder shows it: the bytes in base64, with uid, resourceVersion and time as numbered fields. */
 function protobufObject(value: unknown): unknown {
   if (!isRecord(value) || !("protobufAfterMagic" in value)) return value;
   const { base64: _same, ...rest } = value;
@@ -209,7 +209,7 @@ function sequenceFromZero(item: Item): Item {
   return { ...item, sequence: sequence.map(([resource, version]) => [resource, Number(version) - first]) };
 }
 
-/** Applies `change` to every value, the innermost first. */
+/** Applies `change` to every value, innermost first. */
 function deep(value: unknown, change: (value: unknown) => unknown): unknown {
   if (Array.isArray(value)) return change(value.map((one) => deep(one, change)));
   if (!isRecord(value)) return change(value);

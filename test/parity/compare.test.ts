@@ -12,7 +12,7 @@ function differencesOf(topic: string, recorded: Item, ours: Item): readonly stri
   return compareItems(topic, [recorded], [ours]).differences.flatMap(({ lines }) => lines);
 }
 
-describe("what chance decides is no difference", () => {
+describe("random values are not differences", () => {
   const list = (...names: string[]) =>
     answer({ body: { items: names.map((name) => ({ metadata: { name } })) } }, `${POD}?resourceVersion=0`);
   const events = (...names: string[]) =>
@@ -35,13 +35,13 @@ describe("what chance decides is no difference", () => {
   test.each(rows)("%s", (_what, topic, recorded, ours) => expect(differencesOf(topic, recorded, ours)).toEqual([]));
 });
 
-describe("what is a fact is one", () => {
+describe("facts are differences", () => {
   const list = (...names: string[]) =>
     answer({ body: { items: names.map((name) => ({ metadata: { name } })) } }, "/api/v1/pods");
   const rows: [what: string, topic: string, recorded: Item, ours: Item][] = [
     ["the order of a list from etcd", "auth", list("a", "b"), list("b", "a")],
     [
-      "a taint of somebody else",
+      "a taint of another client",
       "lease-node",
       answer({ body: { taints: [{ key: "k" }] } }),
       answer({ body: { taints: [] } }),
@@ -56,7 +56,7 @@ describe("what is a fact is one", () => {
   test.each(rows)("%s", (_what, topic, recorded, ours) => expect(differencesOf(topic, recorded, ours)).not.toEqual([]));
 });
 
-describe("prose is ours, and must be there", () => {
+describe("prose can differ but must be present", () => {
   const table = (column: object) =>
     answer({ body: { kind: "Table", columnDefinitions: [{ name: "Name", ...column }] } });
   const theirs = table({ type: "string", description: "What upstream says." });
@@ -65,7 +65,7 @@ describe("prose is ours, and must be there", () => {
     ["other words", { type: "string", description: "In our words." }, 0, 1],
     ["no words", { type: "string", description: "" }, 1, 0],
     ["no description", { type: "string" }, 1, 0],
-    ["other words, and another type", { type: "integer", description: "In our words." }, 1, 0],
+    ["different words, and a different type", { type: "integer", description: "In our words." }, 1, 0],
   ];
   test.each(rows)("%s", (_what, ours, differences, proseOnly) => {
     const result = compareItems("tables", [theirs], [table(ours)]);
@@ -88,15 +88,15 @@ describe("timelines", () => {
     const recorded = [mark(0, "T0: dies"), node(41, unknown), node(41, noSchedule)];
     expect(lines(recorded, [mark(0, "T0: dies"), node(44, { ...noSchedule, ...unknown })])).toEqual([]);
   });
-  test("a mark races with what it tells of", () => {
+  test("a mark races with the change that it reports", () => {
     const start = mark(0, "T0: dies");
     const late = [start, node(8, healed), mark(0, "T0: heals")];
     expect(lines(late, [start, mark(0, "T0: heals"), node(0, healed)])).toEqual([]);
   });
-  test("a taint that never comes is told", () => {
+  test("a missing taint is reported", () => {
     expect(lines([node(41, noSchedule), node(46, noExecute)], [node(41, noSchedule)])).not.toEqual([]);
   });
-  test("a period later is told", () => {
+  test("a delay of one period is reported", () => {
     expect(lines([node(43, unknown)], [node(53, unknown)])).toEqual(["/timeline/0/t/seconds: recorded 43, here 53"]);
   });
 });
@@ -109,14 +109,14 @@ describe("severe", () => {
     ["a status code", status(200), status(404), true],
     ["a reason", reason("Invalid"), reason("BadRequest"), true],
     ["the type of a watch's event", event("MODIFIED"), event("ADDED"), true],
-    ["an event too few", event("ADDED"), answer({ events: [] }), true],
+    ["a missing event", event("ADDED"), answer({ events: [] }), true],
     ["a text", answer({ body: { message: "a" } }), answer({ body: { message: "b" } }), false],
     ["a header", answer({ headers: { vary: "a" } }), answer({ headers: { vary: "b" } }), false],
   ];
   test.each(rows)("%s", (_what, recorded, ours, severe) => {
     expect(compareItems("watch", [recorded], [ours]).differences.map(isSevere)).toEqual([severe]);
   });
-  test("an item that is missing", () => {
+  test("a missing item", () => {
     expect(compareItems("watch", [status(200)], []).differences.map(isSevere)).toEqual([true]);
   });
 });

@@ -8,7 +8,7 @@ import { isMoment, isSameMoment } from "./timeline.js";
 
 const run = promisify(execFile);
 
-/** One item that differs: its name, and a line for every place where it does. */
+/** An item that differs: its name, and a line for every difference. */
 export interface Difference {
   readonly item: string;
   readonly lines: readonly string[];
@@ -18,7 +18,7 @@ export interface TopicResult {
   readonly topic: string;
   readonly itemCount: number;
   readonly differences: readonly Difference[];
-  /** items that differ in nothing but prose: they count as the same */
+  /** items that differ only in prose: they count as equal */
   readonly proseOnly: number;
 }
 
@@ -28,7 +28,7 @@ interface Place {
   readonly isProse?: true;
 }
 
-/** How much of a value a line shows. */
+/** The maximum length of a value in a line. */
 const SHOWN_CHARS = 160;
 
 /**
@@ -53,8 +53,8 @@ async function normalised(normaliser: string, file: string): Promise<Item[]> {
 }
 
 /**
- * Compares item by item, by name and in order, after what chance decides was taken out of both. Every difference is told:
- * the normaliser's own comparison stops after twelve.
+ * Compares item by item, by name and in order, after removing random values. Reports every difference: the normaliser's
+ * own comparison stops after twelve.
  */
 export function compareItems(topic: string, recorded: readonly Item[], ours: readonly Item[]): TopicResult {
   const left = new Map<string, Item[]>();
@@ -71,7 +71,7 @@ export function compareItems(topic: string, recorded: readonly Item[], ours: rea
   return { topic, itemCount: recorded.length, differences, proseOnly };
 }
 
-/** Whether a difference is in a status code, a `reason` or what a watch tells: those are never acceptable. */
+/** Reports whether a difference is in a status code, a `reason` or a watch event: those are never acceptable. */
 export function isSevere(difference: Difference): boolean {
   return difference.lines.some((line) =>
     /^(missing$|\/response\/status:|\/response\/events:|\/response\/events\/\d+\/type:|\S*\/reason:|\S*\/code:|\S*\/watch:)/.test(
@@ -102,7 +102,7 @@ function placesOfLists(a: readonly unknown[], b: readonly unknown[], path: strin
   return places;
 }
 
-/** Where two long texts part, with a few words before. */
+/** The first difference of two long texts, with a few words of context. */
 function commonLength(a: string, b: string): number {
   let i = 0;
   while (i < a.length && a[i] === b[i]) i++;

@@ -1,15 +1,15 @@
-/** Where the embedded control plane still answers otherwise than the recorded one, and why. Kept short. */
+/** Where the embedded control plane still differs from the recorded one, and why. Kept short. */
 export interface KnownDifference {
-  /** `*`: every one */
+  /** `*`: all topics */
   readonly topic: string;
-  /** the item's name in the recording; `*`: every one */
+  /** the item's name in the recording; `*`: all items */
   readonly item: string;
   readonly reason: string;
-  /** the places that may differ; absent: any */
+  /** the places that can differ; absent: any */
   readonly where?: RegExp;
-  /** a race: in some runs it does not differ */
+  /** a race: it does not differ in every run */
   readonly sometimes?: boolean;
-  /** what it asks for is not served here, so its status may differ too; nothing else may */
+  /** the requested resource is not served here, so its status can differ too; nothing else can */
   readonly notServed?: boolean;
 }
 
@@ -25,24 +25,24 @@ const JSON_ONLY: Why = {
   where: /^\/response\/headers\/content-type$/,
 };
 const FAIRNESS: Why = {
-  reason: "no priority and fairness, so no headers that name its objects; Node says Connection, Go does not",
+  reason: "no priority and fairness, so no headers that name its objects; Node sends Connection, Go does not",
   where: /^\/header(Name)?s\b/,
 };
 const ONE_MORE: Why = {
-  reason: "somebody had one more pod in the recorded cluster",
+  reason: "the recorded cluster had one more pod",
   where: /\/remainingItemCount$/,
 };
 const MORE_EVENTS: Why = {
-  reason: "the recorded cluster remembered an hour of events",
+  reason: "the recorded cluster still had the events of an hour",
   where: /\/(remainingItemCount|items|rows)\b/,
 };
 const GO_DIFF: Why = {
-  reason: "Go's own picture of two structs: ours leaves out what did not change in other places",
+  reason: "Go's diff of two structs: ours omits what did not change",
   where: /\/(message|transfer-encoding)$/,
 };
 
 const RUNTIME_WORDS: Why = {
-  reason: "no runtime stands behind the kubelet that this is compared with: the words are not its",
+  reason: "the compared kubelet has no runtime, so the message is not a runtime's",
   where: /^\/frames\/\d+\/(length|rest)$/,
 };
 
@@ -78,9 +78,10 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     topic: "tables",
     item: "componentstatuses",
-    reason: "the recorded controllers were asked on a wrong port; here they are in the same process, and well",
+    reason:
+      "the recorded health checks used a wrong port; here the controllers run in the same process and are healthy",
   },
-  { topic: "tables", item: "csinodes", reason: "a real kubelet had left its own", where: /\/rows$/ },
+  { topic: "tables", item: "csinodes", reason: "a real kubelet had left its own object", where: /\/rows$/ },
   {
     topic: "tables",
     item: "list as PartialObjectMetadataList",
@@ -91,7 +92,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     topic: "websocket",
     item: "exec, anonymous",
-    reason: "Node does not go on with HTTP on a connection that asked for something else",
+    reason: "Node does not continue with HTTP on a connection that asked for an upgrade",
     where: /^\/response\/connection$/,
   },
   {

@@ -1,15 +1,15 @@
 import { type Difference, isSevere, type TopicResult } from "./compare.js";
 import { KNOWN_DIFFERENCES, type KnownDifference } from "./differences.js";
 
-/** A topic's differences, held against the list of those that are known. */
+/** A topic's differences, compared with the list of known ones. */
 export interface Verdict {
   readonly topic: string;
   readonly itemCount: number;
   readonly listed: readonly Difference[];
   readonly unlisted: readonly Difference[];
-  /** in a status code, a reason, or what a watch tells of what is served: listed or not */
+  /** in a status code, a reason, or a watch event of a served resource, whether listed or not */
   readonly severe: readonly Difference[];
-  /** listed, and no longer different */
+  /** listed, but no longer different */
   readonly stale: readonly KnownDifference[];
 }
 
@@ -46,7 +46,7 @@ export function isGood({ unlisted, severe, stale }: Verdict): boolean {
   return unlisted.length + severe.length + stale.length === 0;
 }
 
-/** What is wrong, for a person to read; empty when all is well. */
+/** The problems, for a person to read; empty if there are none. */
 export function complaints({ unlisted, severe, stale }: Verdict): string {
   const lines = [
     ...[...new Set([...unlisted, ...severe])].flatMap((one) => [one.item, ...one.lines.map((line) => `    ${line}`)]),

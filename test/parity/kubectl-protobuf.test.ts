@@ -43,7 +43,7 @@ describe.skipIf(!hasRecordings)(`kubectl's protobuf bodies${hasRecordings ? "" :
   });
   afterAll(() => face.close());
 
-  test("seven commands of each of two kubectls sent them", () => {
+  test("seven commands of each of two kubectl releases sent them", () => {
     expect(rows.length).toBe(14);
   });
 
@@ -57,14 +57,14 @@ describe.skipIf(!hasRecordings)(`kubectl's protobuf bodies${hasRecordings ? "" :
       const headers = { accept, "content-type": contentType };
       const answer = await face.ask(path, { method, headers, body });
       expect([answer.status, answer.text]).toEqual([status, expect.anything()]);
-      // It prefers protobuf and takes JSON.
+      // kubectl prefers protobuf and accepts JSON.
       expect(answer.headers["content-type"]).toBe("application/json");
       if (isApproval) expect(answer.body.status.conditions[0].type).toBe("Approved");
     });
   }
 });
 
-/** What an earlier row made. */
+/** Objects that earlier rows created. */
 async function forget(face: Face): Promise<void> {
   for (const path of [
     `${DEFAULT}/configmaps/pb`,
@@ -93,12 +93,12 @@ async function request(face: Face): Promise<{ readonly uid: string; readonly res
   return created.metadata;
 }
 
-/** The recorded object's uid, and the resourceVersion right behind it, exchanged for others of the same length. */
+/** Replaces the recorded object's uid, and the resourceVersion after it, by others of the same length. */
 function withOwnIds(bytes: Buffer, { uid, resourceVersion }: { uid: string; resourceVersion: string }): Buffer {
   const text = bytes.toString("latin1");
   const uidAt = text.search(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/);
   const uidEnd = uidAt + uid.length;
-  // Between the two: the next field's tag and length.
+  // In between: the next field's tag and length.
   const versionAt = uidEnd + 2;
   const versionEnd = versionAt + text.charCodeAt(versionAt - 1);
   const version = resourceVersion.padStart(versionEnd - versionAt, "0");

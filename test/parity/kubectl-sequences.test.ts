@@ -7,14 +7,13 @@ import { hasRecordings, REAL } from "./recorder.js";
 
 /** Commands that need a kubelet's own server. */
 const STREAMS = /^(logs|exec|attach|port-forward|cp|proxy:|run -i)/;
-/** Commands that are answered well, but lead to other requests than recorded, and why. */
+/** Commands with correct results but different requests than recorded, and why. */
 const DIFFERS: Readonly<Record<string, string>> = {
   "get all": "autoscaling and batch are not served",
-  "apply --server-side": "managedFields are not kept, so that kubectl finds none to move",
-  "apply --server-side --force-conflicts":
-    "managedFields are not kept, so that kubectl looks after its annotation again",
+  "apply --server-side": "managedFields are not stored, so kubectl has none to migrate",
+  "apply --server-side --force-conflicts": "managedFields are not stored, so kubectl updates its annotation again",
 };
-/** Commands that print what this machine, this build or this cluster's past is like, or (drain) more under -v=6. */
+/** Commands whose output depends on the machine, build or cluster's history, or (drain) prints more under -v=6. */
 const PRINTS_ITS_OWN =
   /^(version|api-|cluster-info|get no -o wide|get pods -o wide|get csr|get events|events|get -w$|describe|explain|drain for real)/;
 const INTERRUPTED = /-w\b|--watch-only/;
@@ -26,7 +25,7 @@ const why = !hasRecordings
     : undefined;
 
 describe.skipIf(why !== undefined)(
-  `kubectl asks and is answered as recorded${why === undefined ? "" : ` (${why})`}`,
+  `kubectl sends and receives what was recorded${why === undefined ? "" : ` (${why})`}`,
   () => {
     let cluster: KubectlCluster;
     let proxy: LoggingProxy;

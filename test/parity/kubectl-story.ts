@@ -15,7 +15,7 @@ import type { LoggingProxy, SeenRequest } from "../support/logging-proxy.js";
 export interface RecordedCommand {
   readonly name: string;
   readonly argv: readonly string[];
-  /** commands of one name share kubectl's cache on disk; absent: an empty one */
+  /** commands with the same name share kubectl's cache on disk; absent: an empty cache */
   readonly cacheName?: string;
   readonly exitCode: number;
   readonly stdout: string;
@@ -28,14 +28,14 @@ export function recordedCommands(file: string): readonly RecordedCommand[] {
   return (JSON.parse(readFileSync(file, "utf8")) as { items: RecordedCommand[] }).items;
 }
 
-/** Discovery asks for every group in an order of chance. */
+/** Discovery requests the groups in random order. */
 const DISCOVERY = /^GET \/apis?(\/[^?]*)?\?timeout=\d+s -> /;
-/** Asked by those distributions of kubectl that choose a binary of the server's release before they do anything else. */
+/** Sent by kubectl distributions that first choose a binary of the server's release. */
 const DISPATCHER = /^GET \/version\?timeout=\d+s -> 200$/;
 
 /**
- * What a command asked for, as it can be compared with another run's: without discovery and without what only this run
- * knows; a question that is repeated until its answer changes counts once.
+ * The requests of a command in a form that two runs can compare: without discovery and run-specific values; a request
+ * that is repeated until its response changes counts once.
  */
 export function comparable(summary: readonly string[]): string[] {
   const lines = summary.filter((line) => !DISCOVERY.test(line) && !DISPATCHER.test(line)).map(normalised);
@@ -45,7 +45,7 @@ export function comparable(summary: readonly string[]): string[] {
 function normalised(line: string): string {
   return (
     sortedSelector(line)
-      // Whether kubectl's copy is still good is told by an index that a real server writes anew each time.
+      // The validity of kubectl's cache depends on an index that a real server rewrites each time.
       .replace(/^(GET \/openapi\/v3\?.*) -> 304$/, "$1 -> 200")
       .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
       .replace(/(resourceVersion)=[1-9]\d*/g, "$1=N")
@@ -53,14 +53,14 @@ function normalised(line: string): string {
   );
 }
 
-/** Terms of a field selector come in an order of chance. */
+/** Terms of a field selector have a random order. */
 function sortedSelector(line: string): string {
   return line.replace(/(fieldSelector=)([^& ]*)/, (_, key: string, terms: string) => {
     return key + terms.split("%2C").sort().join("%2C");
   });
 }
 
-/** How many discovery requests there were, and whether all were answered. */
+/** The number of discovery requests, and whether all of them succeeded. */
 export function discoveryOf(summary: readonly string[]): {
   readonly asked: boolean;
   readonly refused: readonly string[];
@@ -71,7 +71,7 @@ export function discoveryOf(summary: readonly string[]): {
 
 const CUT = "…(cut)";
 
-/** What a command printed, as it can be compared: without ages. A long recording was cut. */
+/** The output of a command in a form that two runs can compare: without ages. Long recordings were truncated. */
 export function printed(stdout: string, recordedStdout: string): { readonly here: string; readonly recorded: string } {
   const text = (one: string) => one.replace(/\b(\d+[smhd])+\b/g, "<age>").replace(/ +/g, " ");
   const recorded = text(recordedStdout);
@@ -84,7 +84,7 @@ export interface CommandRun extends KubectlRun {
   readonly summary: readonly string[];
 }
 
-/** Runs the recorded commands again, in their order, with what happened between them, as the recorder did. */
+/** Runs the recorded commands again in order, with the recorder's actions between them. */
 export class KubectlStory {
   readonly kubectl: Kubectl;
   readonly client: KubeClient;
@@ -100,7 +100,7 @@ export class KubectlStory {
     this.#manifest("bad", "Bad_Name");
   }
 
-  /** What the recorder did before the first command. */
+  /** The recorder's actions before the first command. */
   async begin(): Promise<void> {
     await this.#pod("live");
     await this.#csr("csr-mbwcg", "kubernetes.io/kube-apiserver-client");

@@ -17,7 +17,7 @@ export interface KubeletRequest {
   readonly authorization?: string;
   readonly body?: unknown;
   readonly status: number;
-  /** how long the answer took */
+  /** how long the response took */
   readonly seconds?: number;
 }
 
@@ -40,7 +40,7 @@ export function recordedKubelet(): readonly (KubeletRequest | Mark)[] {
 /** Durations are recorded in hundredths. */
 const ROUNDED_BY_SECONDS = 0.006;
 
-/** A question that came while a creation was under way, and was answered first. */
+/** A request that arrived during a creation and got its response first. */
 function overtakes(entry: KubeletRequest | Mark, before: KubeletRequest | Mark): boolean {
   if (isMark(entry) || isMark(before) || before.method !== "POST" || entry.status !== 404) return false;
   return before.at + (before.seconds ?? 0) + ROUNDED_BY_SECONDS > entry.at;
@@ -58,13 +58,13 @@ export interface Answered {
 const PODS = "/api/v1/namespaces/default/pods";
 const CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const TOKEN = { id: "abcdef", secret: "0123456789abcdef" };
-/** Controllers and the node's rights follow within moments; a real kubelet asks later than the replay does. */
+/** Controllers and the node's rights follow within moments; a real kubelet sends its requests later than the replay. */
 const SETTLED_MS = 3000;
 const NOT_YET_MS = 20;
 
 /**
- * Sends again what a real kubelet sent, in its order and without its pauses, and does between the requests what the
- * recorder did. uids, resourceVersions and the request's generated name are those of this cluster.
+ * Sends the requests of a real kubelet again in order, without pauses, with the recorder's actions between them. uids,
+ * resourceVersions and the request's generated name are those of this cluster.
  */
 export class KubeletStory {
   readonly clock = new SystemClock();
@@ -72,7 +72,7 @@ export class KubeletStory {
   #key: Awaited<ReturnType<typeof generatePrivateKey>> | undefined;
   /** recorded -> here */
   readonly #names = new Map<string, string>();
-  /** the last answer about an object or a list, by path */
+  /** the last response for an object or a list, by path */
   readonly #seen = new Map<string, KubeObject>();
 
   private constructor(readonly face: Face) {}
@@ -86,12 +86,12 @@ export class KubeletStory {
     return story;
   }
 
-  /** Asks until the answer is as recorded, or for as long as things may take to settle. */
+  /** Repeats a request until the response is the recorded one or the time to settle is over. */
   async send(request: KubeletRequest): Promise<Answered> {
     const untilMs = this.clock.now() + SETTLED_MS;
     for (;;) {
       const answered = await this.#sendOnce(request);
-      // Only what is read may be asked again: writes have an effect.
+      // Only reads are repeated: writes have an effect.
       if (answered.status === request.status || request.method !== "GET" || this.clock.now() > untilMs) return answered;
       await this.clock.sleep(NOT_YET_MS);
     }
@@ -121,7 +121,7 @@ export class KubeletStory {
     return here.replace(/(resourceVersion)=[1-9]\d*/, `$1=${list?.metadata.resourceVersion ?? "0"}`);
   }
 
-  /** The body with this cluster's uids and resourceVersions in it. */
+  /** The body with this cluster's uids and resourceVersions. */
   async #body({ method, body }: KubeletRequest, path: string): Promise<unknown> {
     if (body === undefined) return undefined;
     const copy = structuredClone(body) as Body;
@@ -160,7 +160,7 @@ export class KubeletStory {
     return Buffer.from(createCertificateRequest(this.#key, { subject })).toString("base64");
   }
 
-  /** The node's identity changes from token to certificate once that was issued. */
+  /** The node switches from the token to its certificate once that is issued. */
   async takeCertificate(): Promise<void> {
     const untilMs = this.clock.now() + SETTLED_MS;
     while (this.clock.now() < untilMs) {
@@ -176,7 +176,7 @@ export class KubeletStory {
     throw new Error("no certificate was issued");
   }
 
-  /** What the recorder did at a mark. */
+  /** The recorder's action at a mark. */
   async act(mark: string): Promise<void> {
     const pod = /(kw-\d)/.exec(mark)?.[1];
     if (mark.startsWith("admin creates pod") && pod !== undefined) {
@@ -213,7 +213,7 @@ export class KubeletStory {
   }
 }
 
-/** What the replay changes in a body. */
+/** The replay's changes of a body. */
 interface Body {
   metadata: {
     uid?: string | undefined;

@@ -23,12 +23,12 @@ interface RecordedWatch {
 }
 
 const SETTLED_MS = 60_000;
-/** A watch may begin with any change of the last 75 s; those of the topics before were older when this one was recorded. */
+/** A watch can begin with any change of the last 75 s; those of earlier topics were older when this one was recorded. */
 const FORGOTTEN_MS = 80_000;
 
 /**
- * An embedded control plane in the state that the recorded one was in: the token of the recorder, and what two real
- * kubelets, real-1 and real-2, had left behind.
+ * An embedded control plane in the state of the recorded one: with the recorder's token, and the objects that two real
+ * kubelets, real-1 and real-2, had left.
  */
 export class RecordedCluster implements AsyncDisposable {
   #kubelet: WebSocketKubelet | undefined;
@@ -57,7 +57,7 @@ export class RecordedCluster implements AsyncDisposable {
     return new RecordedCluster(controlPlane, admin, token);
   }
 
-  /** What was there when this topic was recorded, and had not come of the topics before. */
+  /** Objects that existed when this topic was recorded but do not result from earlier topics. */
   async prepare(topic: string): Promise<void> {
     if (topic === "auth") await this.#leaveRequests();
     if (topic === "lease-node") await this.#leaveNode("real-2");
@@ -66,10 +66,10 @@ export class RecordedCluster implements AsyncDisposable {
     if (topic === "watch") await new SystemClock().sleep(FORGOTTEN_MS);
   }
 
-  /** What others did in the recorded cluster while this topic was recorded, where it shows. */
+  /** Visible changes by other clients in the recorded cluster while this topic was recorded. */
   async meanwhile(topic: string, recorded: readonly Item[], signal: AbortSignal): Promise<void> {
     if (topic !== "expiry") return;
-    // The recorder has its first list by then, and looks at what came after it only ten minutes later.
+    // The recorder has its first list by then, and reads later changes only ten minutes later.
     await new SystemClock().sleep(SETTLED_MS, signal);
     const watch = recorded.find(({ name }) => name.startsWith("watch from the same resourceVersion"));
     const { response } = watch as unknown as RecordedWatch;
@@ -82,7 +82,7 @@ export class RecordedCluster implements AsyncDisposable {
     this.#kubelet = undefined;
   }
 
-  /** The write to a config map that a watch told of. */
+  /** The write to a config map that appeared in a watch. */
   async #repeat(type: string, name: string): Promise<void> {
     const path = `${CONFIG_MAPS}/${name}`;
     if (type === "ADDED") {
@@ -96,7 +96,7 @@ export class RecordedCluster implements AsyncDisposable {
     }
   }
 
-  /** The requests that the two kubelets joined with, approved and signed. */
+  /** The requests with which the two kubelets joined, approved and signed. */
   async #leaveRequests(): Promise<void> {
     const left = await this.admin.expect<{ items: unknown[] }>({ method: "GET", path: CSRS });
     if (left.items.length > 0) return;
@@ -120,7 +120,7 @@ export class RecordedCluster implements AsyncDisposable {
     }
   }
 
-  /** A node with its lease, as a kubelet makes them. */
+  /** A node with its lease, as a kubelet creates them. */
   async #leaveNode(name: string): Promise<void> {
     const node = await this.admin.expect<{ metadata: { uid: string } }>({
       method: "POST",

@@ -10,14 +10,14 @@ import { RecordedCluster } from "./recorded-cluster.js";
 
 const run = promisify(execFile);
 
-/** The recordings of a real control plane, beside the checkout where they are at all. */
+/** The recordings of a real control plane, outside the repository if available. */
 export const RECORDINGS = resolve("../shared/recordings");
 export const REAL = join(RECORDINGS, "apiserver-v1.25");
 export const hasRecordings = existsSync(join(RECORDINGS, "recorder", "record.py"));
 
 /**
- * Topics that the recorded cluster had been through already, where answers tell of it: which changes a watch may still
- * begin with, and what they were, and which events there are.
+ * Earlier topics of the recorded cluster that affect responses: the changes with which a watch can still begin, and the
+ * existing events.
  */
 const BEFORE: Readonly<Record<string, readonly string[]>> = {
   watch: ["auth", "auth", "pods"],
@@ -25,8 +25,8 @@ const BEFORE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Starts an embedded control plane that is like the recorded one, lets the recorder ask it all that it asked the real one,
- * topic after topic as then, and compares.
+ * Starts an embedded control plane like the recorded one, lets the recorder send the same requests topic by topic, and compares.
+ *
  * @param folder where the new recordings go
  */
 export async function* recordTopics(topics: readonly string[], folder: string): AsyncGenerator<TopicResult> {
@@ -45,7 +45,7 @@ export async function* recordTopics(topics: readonly string[], folder: string): 
   }
 }
 
-/** What is left of a list when each of the others is taken out of it once. */
+/** The rest of a list after removing each element of the other once. */
 function without(list: readonly string[], others: readonly string[]): string[] {
   const left = [...others];
   return list.filter((one) => {
@@ -81,7 +81,7 @@ async function runRecorder({ url, caPem, admin }: ControlPlane, topic: string, f
 /** The key id of a cluster's CA, as `openssl x509 -text` prints it in every certificate that the CA issued. */
 const CA_KEY_ID = /\b(?:[0-9A-F]{2}:){19}[0-9A-F]{2}\b/;
 
-/** Each cluster has a CA of its own: its key id is written as the recorded cluster's, so that only the rest is compared. */
+/** Each cluster has its own CA: its key id is replaced by the recorded cluster's, so that the rest can be compared. */
 async function adoptCaKeyId(recorded: string, ours: string): Promise<void> {
   const text = await readFile(ours, "utf8");
   const theirId = CA_KEY_ID.exec(await readFile(recorded, "utf8"))?.[0];

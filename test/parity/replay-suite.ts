@@ -10,11 +10,11 @@ import { hasRecordings, RECORDINGS, recordTopics } from "./recorder.js";
 const TIMEOUT_MS = 180_000;
 
 /**
- * Lets the recorder ask the embedded control plane what it asked the real one, and fails on any difference that is not
- * listed, on any in a status code, a reason or what a watch tells, and on listed ones that are gone.
+ * Lets the recorder send the recorded requests to the embedded control plane, and fails on unlisted differences, on any
+ * in a status code, a reason or a watch event, and on listed ones that no longer occur.
  */
 export function replaySuite(topics: readonly string[]): void {
-  const title = `replay of what a real kube-apiserver answered: ${topics.join(", ")}`;
+  const title = `replay of a real kube-apiserver's responses: ${topics.join(", ")}`;
   if (!hasRecordings) {
     describe.skip(`${title} (skipped: no ${RECORDINGS} here)`, () => test("recordings", () => undefined));
     return;

@@ -1,15 +1,15 @@
 /**
- * Timelines of the recorder (node-lifecycle.json), as they can be compared: what several controllers and several watches
- * did in the same instant has no order that a second run would repeat.
+ * Timelines of the recorder (node-lifecycle.json) in a form that two runs can compare: simultaneous actions of several
+ * controllers and watches have no reproducible order.
  */
 import { isRecord } from "../../src/util/records.js";
 
 interface Entry {
-  /** seconds since the last mark that begins with `T0:` */
+  /** seconds since the last mark that starts with `T0:` */
   readonly t: number;
-  /** what the recorder did */
+  /** an action of the recorder */
   readonly mark?: string;
-  /** what a watch told: its type, `Node/lc-a`, and what changed (path: [before, after]), all of it, or the event */
+  /** a watch event: its type, `Node/lc-a`, and what changed (path: [before, after]), all of it, or the event */
   readonly watch?: string;
   readonly object?: string;
   readonly changed?: Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ interface Entry {
   readonly full?: unknown;
 }
 
-/** A time that may come that much sooner or later. */
+/** A time that can be this much earlier or later. */
 export interface Moment {
   readonly seconds: number;
   readonly within: number;
@@ -31,11 +31,11 @@ export function isSameMoment(a: Moment, b: Moment): boolean {
   return Math.abs(a.seconds - b.seconds) <= Math.max(a.within, b.within);
 }
 
-/** Controllers write one after the other, within milliseconds. */
+/** Controllers write one after another, within milliseconds. */
 const INSTANT_SECONDS = 0.5;
-/** The node lifecycle controller looks every 5 s: when its turn comes is chance. */
+/** The node lifecycle controller runs every 5 s, at a random phase. */
 const MONITOR_SECONDS = 5.5;
-/** Pod GC looks every 20 s, and only at nodes that it saw missing 40 s before. */
+/** Pod GC runs every 20 s, and only handles nodes that were missing 40 s before. */
 const POD_GC_SECONDS = 20.5;
 
 export function comparableTimeline(timeline: readonly unknown[]): unknown[] {
@@ -52,7 +52,7 @@ export function comparableTimeline(timeline: readonly unknown[]): unknown[] {
   });
 }
 
-/** What the recorder does and the mark that tells of it race to the timeline: here the mark goes first. */
+/** An action of the recorder and its mark race for the timeline; here the mark comes first. */
 function behindTheirMarks(entries: readonly Entry[]): Entry[] {
   const result = [...entries];
   for (let i = 1; i < result.length; i++) {
@@ -65,7 +65,7 @@ function behindTheirMarks(entries: readonly Entry[]): Entry[] {
   return result;
 }
 
-/** Where what the recorder did begins that ends at `end`; -1 when it has its mark already, or it was not the recorder. */
+/** The start of the recorder's action that ends at `end`; -1 if it already has its mark, or is not the recorder's. */
 function beginOfInstant(entries: readonly Entry[], end: number): number {
   const last = entries[end] as Entry;
   for (let i = end; i >= 1; i--) {
@@ -77,18 +77,18 @@ function beginOfInstant(entries: readonly Entry[], end: number): number {
   return -1;
 }
 
-/** Only nodes themselves and those who cordon them write this; controllers do not. */
+/** Only node clients and cordon commands write this field; controllers do not. */
 function isRecorders({ object, watch, changed = {} }: Entry): boolean {
   if (object?.startsWith("Node/") !== true) return false;
   return watch === "ADDED" || Object.keys(changed).some((path) => /lastHeartbeatTime$|unschedulable$/.test(path));
 }
 
-/** A write that changes several things is one entry for each: another run may need several writes for them. */
+/** A write with several changes becomes one entry for each: another run can need several writes. */
 function oneThingEach(entry: Entry): Entry[] {
   if (entry.changed === undefined) return [entry];
   const things = new Map<string, Record<string, unknown>>();
   for (const [path, change] of Object.entries(entry.changed)) {
-    // An empty spec comes and goes with what is in it.
+    // An empty spec appears and disappears with its contents.
     if (path === "/spec") continue;
     things.set(thingOf(path), { ...things.get(thingOf(path)), [path]: change });
   }
@@ -101,7 +101,7 @@ function thingOf(path: string): string {
   return taint ?? path.replace(/s\/0$/, "").split("/").slice(0, 3).join("/");
 }
 
-/** Each subject's story in its order, one subject after the other; events, which have no order, by what they say. */
+/** The changes of each subject in order, one subject after another; events, which have no order, sorted by their text. */
 function bySubject(entries: readonly Entry[]): Entry[] {
   const key = ({ mark, object, event, changed = {} }: Entry) => {
     if (mark !== undefined) return "";

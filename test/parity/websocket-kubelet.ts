@@ -6,8 +6,8 @@ import { FakeKubelet } from "../support/fake-kubelet.js";
 import { exited, type Play, type Plays, playing } from "../support/playing-kubelet.js";
 
 /**
- * A kubelet, runtime and busybox for the topic `websocket`: what the recorded ones said, so that only how the API server
- * passes it on is compared.
+ * A kubelet, runtime and busybox for the topic `websocket`: they send the recorded data, so that the test only compares
+ * how the API server forwards it.
  */
 
 const POD = "/api/v1/namespaces/default/pods/ws";
@@ -107,7 +107,7 @@ export class WebSocketKubelet implements AsyncDisposable {
     return one;
   }
 
-  /** The pod is ready as soon as it is there. */
+  /** The pod is ready as soon as it exists. */
   async #run(): Promise<void> {
     const conditions = [{ type: "Ready", status: "True" }];
     const status = { phase: "Running", conditions, podIP: POD_IP, podIPs: [{ ip: POD_IP }] };

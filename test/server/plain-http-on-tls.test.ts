@@ -38,18 +38,18 @@ async function say(text: string): Promise<string> {
 }
 
 for (const method of ["GET", "POST", "HEAD", "PUT"]) {
-  test(`${method} without TLS is answered in Go's words`, async () => {
+  test(`${method} without TLS gets Go's message`, async () => {
     const answer = await say(`${method} /healthz HTTP/1.1\r\nHost: x\r\n\r\n`);
     const [head, body] = answer.split("\r\n\r\n");
     assert.deepEqual([head, body], ["HTTP/1.0 400 Bad Request", "Client sent an HTTP request to an HTTPS server.\n"]);
   });
 }
 
-test("what is neither TLS nor HTTP gets no answer in plain text", async () => {
+test("bytes that are neither TLS nor HTTP get no plain-text response", async () => {
   assert.doesNotMatch(await say("\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008"), /HTTP/);
 });
 
-test("who speaks TLS is served as before", async () => {
+test("TLS clients are served as before", async () => {
   const { port } = server.address() as AddressInfo;
   const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false });
   socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");

@@ -2,8 +2,8 @@
  * Server-side apply: a client sends the fields it manages, and fields of other appliers are protected by conflicts.
  *
  * Mirrors the outcome of sigs.k8s.io/structured-merge-diff/v4/merge (Updater.Apply) for maps and scalars.
- * Differs: the server keeps field ownership in memory instead of managedFields; updates and patches own
- * no fields; each list is owned as a whole.
+ * Differs: the server keeps field ownership in memory instead of managedFields; updates and patches own no
+ * fields; each list is owned as a whole.
  */
 
 import type { KubeObject, StatusCause } from "../../apimachinery/api/meta.js";

@@ -31,8 +31,7 @@ const HOOKS_AFTER_REGISTRATION = ["apiservice-openapi-controller", "apiservice-o
 /**
  * The checks of a kube-apiserver v1.25, with the same names and order, for clients that parse them.
  * Differs: `etcd` checks the storage that replaces etcd, and `shutdown` fails while the server closes. The hooks always
- * pass:
- * they belong to parts that do not exist here or that finish before the server listens.
+ * pass: they belong to parts that do not exist here or that finish before the server listens.
  */
 export function healthChecks(checks: { storage(): Promise<void>; shutdown(): Promise<void> }): ServerCheck[] {
   return [

@@ -21,11 +21,11 @@ interface Step {
   readonly item: RecordedItem;
   readonly kind: KindRef;
   readonly subresource: string | undefined;
-  /** the object as it was last seen */
+  /** the object as last seen */
   readonly current: KubeObject;
 }
 
-/** Patches in the order they were sent, each with the object that the server had then. */
+/** Patches in the order they were sent, each with the server's object at that time. */
 function steps(topic: string): Step[] {
   const seen = new Map<string, KubeObject>();
   const found: Step[] = [];
@@ -44,7 +44,7 @@ function steps(topic: string): Step[] {
   return found;
 }
 
-/** The recorder kept of many answers only what a patch changed. */
+/** For many responses the recorder only kept what a patch changed. */
 function remember(seen: Map<string, KubeObject>, key: string, { response }: RecordedItem): void {
   const body = response.body as KubeObject | null | undefined;
   if (response.status >= 300 || typeof body !== "object" || body === null || body.kind === "Status") return;
@@ -68,7 +68,7 @@ function patchOf({ item, kind, current }: Step) {
   return applyPatch(kind, current, type, bodyText ?? JSON.stringify(body), validation);
 }
 
-/** What of the result the subresource keeps, without what the server counts and notes by itself. */
+/** The part of the result that the subresource keeps, without fields that the server sets. */
 function shown(object: KubeObject, subresource: string | undefined): object {
   const { status, spec, metadata } = object;
   const parts =
@@ -78,7 +78,7 @@ function shown(object: KubeObject, subresource: string | undefined): object {
   return JSON.parse(JSON.stringify(parts)) as object;
 }
 
-/** What a patch alone does not decide: checked or filled in by the store, the kinds' strategies or a controller. */
+/** Results that depend on more than the patch: the store, a kind's strategy or a controller checks or sets them. */
 const DECIDED_LATER = new Set([
   "strategic merge: stale resourceVersion inside the patch",
   "strategic merge: wrong uid inside the patch",
@@ -99,7 +99,7 @@ describe.skipIf(MISSING_RECORDINGS)("recorded patches", () => {
       if (isApply || item.response.status === 415 || DECIDED_LATER.has(item.name)) continue;
       test(`${topic}: ${item.name}`, () => {
         if (item.response.status === 200) {
-          // The spec of a request stays what it is: the strategy's doing.
+          // The strategy keeps the spec of a request unchanged.
           if (topic === "csr" && subresource === undefined) return;
           expect(shown(patchOf(step).object, subresource)).toMatchObject(
             shown(item.response.body as KubeObject, subresource),
@@ -121,7 +121,7 @@ describe.skipIf(MISSING_RECORDINGS)("recorded patches", () => {
     expect(withoutPatchedText((thrown as StatusError).status)).toEqual(withoutPatchedText(wanted));
   }
 
-  /** A message quotes the whole object: compared is what it says of it. */
+  /** A message quotes the whole object; the test compares the text after it. */
   function withoutPatchedText(status: object): unknown {
     return JSON.parse(JSON.stringify(status).replace(/Invalid value: \\"\{.*?\}\\": /g, "Invalid value: OBJECT: "));
   }

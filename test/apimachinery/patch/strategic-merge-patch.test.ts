@@ -15,7 +15,7 @@ const POD: Json = {
 };
 
 const MERGES: [string, Json, Json][] = [
-  // what, patch, what of the pod's spec or metadata then differs
+  // name, patch, the fields of the pod's spec or metadata that differ afterwards
   [
     "merges by key, in place",
     { spec: { containers: [{ name: "two", image: "y" }] } },
@@ -27,12 +27,12 @@ const MERGES: [string, Json, Json][] = [
     { spec: { containers: [container("new"), container("one"), container("two"), container("three")] } },
   ],
   [
-    "several new ones keep the patch's order; the server's slip in where both know the place",
+    "several new elements keep the patch's order; the server's are merged in where both orders agree",
     { spec: { containers: [container("n1"), { name: "two" }, container("n2")] } },
     { spec: { containers: ["n1", "one", "two", "n2", "three"].map((name) => container(name)) } },
   ],
   [
-    "the last of two wins",
+    "the last of two duplicates wins",
     {
       spec: {
         containers: [
@@ -81,7 +81,7 @@ const MERGES: [string, Json, Json][] = [
     { spec: { containers: [container("three"), container("one"), container("two")] } },
   ],
   [
-    "$setElementOrder with a change; what it does not name comes before what followed it on the server",
+    "$setElementOrder with a change; unnamed elements stay before their successors on the server",
     {
       spec: {
         "$setElementOrder/containers": [{ name: "three" }, { name: "one" }],
@@ -96,7 +96,7 @@ const MERGES: [string, Json, Json][] = [
     { metadata: { finalizers: ["b", "a", "c"] } },
   ],
   [
-    "$retainKeys changes one kind of volume to another",
+    "$retainKeys switches a volume to another kind",
     { spec: { volumes: [{ name: "v", $retainKeys: ["name", "hostPath"], hostPath: { path: "/x" } }] } },
     { spec: { volumes: [{ name: "v", hostPath: { path: "/x" } }] } },
   ],
@@ -127,9 +127,9 @@ const REFUSED: [string, Json, number, string][] = [
     500,
     "merging lists cannot yet be specified in the patch",
   ],
-  ["$retainKeys that is no list", { spec: { $retainKeys: "x" } }, 400, "invalid patch format of retainKeys"],
+  ["$retainKeys that is not a list", { spec: { $retainKeys: "x" } }, 400, "invalid patch format of retainKeys"],
   [
-    "$retainKeys that leaves out a key of the patch",
+    "$retainKeys that omits a key of the patch",
     { spec: { $retainKeys: ["a"], hostname: "b" } },
     400,
     "invalid patch format of retainKeys",
@@ -147,14 +147,14 @@ const REFUSED: [string, Json, number, string][] = [
     "invalid patch format of setElementOrder list",
   ],
   [
-    "$setElementOrder that is no list",
+    "$setElementOrder that is not a list",
     { metadata: { "$setElementOrder/finalizers": "a" } },
     500,
     "expected a []interface {}, but received a string",
   ],
   ["a list of lists", { spec: { containers: [[]] } }, 500, "list element types are not identical"],
   [
-    "an order that the patch does not follow",
+    "a patch in a different order",
     { metadata: { "$setElementOrder/finalizers": ["a"], finalizers: ["c"] } },
     500,
     "The order in patch list:\n[c]\n doesn't match $setElementOrder list:\n[a]\n",

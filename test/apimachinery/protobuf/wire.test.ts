@@ -43,7 +43,7 @@ const Outer = message("Outer", {
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 
-// Numbers as they stand in the format's own documentation, and at the edges.
+// Numbers from the format's own documentation, and boundary values.
 const numbers = [
   ["int32 1", { small: 1 }, "18 01"],
   ["int32 150", { small: 150 }, "18 96 01"],
@@ -64,7 +64,7 @@ const numbers = [
   ["an enum's value that has no name", { colour: 77 }, "48 4d"],
   ["numbers in a list are packed", { ports: [3, 270, 86942] }, "6a 06 03 8e 02 9e a7 05"],
   ["a map's entry has key and value", { labels: { a: "" } }, "62 05 0a 01 61 12 00"],
-  ["a message that is empty is there", { inner: {} }, "52 00"],
+  ["an empty message is present", { inner: {} }, "52 00"],
   ["a field number beyond 15 takes two bytes", { far: "x" }, "e2 12 01 78"],
 ] as const;
 for (const [name, value, wire] of numbers) {
@@ -76,7 +76,7 @@ for (const [name, value, wire] of numbers) {
   });
 }
 
-test("wire: what was not sent has proto3's zero value; messages are undefined", () => {
+test("wire: absent fields have proto3's zero value; messages are undefined", () => {
   assert.deepEqual(Outer.decode(Buffer.alloc(0)), {
     text: "",
     flag: false,
@@ -111,15 +111,15 @@ const odd = [
     "c8 3e 01  d1 3e 0102030405060708  da 3e 02 6162  dd 3e 01020304  18 05",
     { small: 5 },
   ],
-  ["groups are skipped, also in each other", "a3 06  08 01 ab 06 10 01 ac 06  a4 06  18 05", { small: 5 }],
+  ["groups are skipped, also nested ones", "a3 06  08 01 ab 06 10 01 ac 06  a4 06  18 05", { small: 5 }],
   ["the last of two values counts", "18 05 18 06", { small: 6 }],
   ["two halves of a message are merged", "52 03 0a 01 61  52 02 10 05", { inner: { name: "a", count: 5 } }],
   ["lists of two halves are joined", "52 03 1a 01 61  52 03 1a 01 62", { inner: { tags: ["a", "b"] } }],
-  ["numbers in a list may come one by one", "68 01 68 02 6a 01 03", { ports: [1, 2, 3] }],
+  ["numbers in a list can be unpacked", "68 01 68 02 6a 01 03", { ports: [1, 2, 3] }],
   ["a map's entry without a value has an empty one", "62 03 0a 01 61", { labels: { a: "" } }],
-  ["a map's entry may have its value first", "62 06 12 01 62 0a 01 61", { labels: { a: "b" } }],
-  ["a varint may be longer than it need be", "18 85 80 80 00", { small: 5 }],
-  ["an int32 that was sent as 64 bits is cut", "18 85 80 80 80 70", { small: 5 }],
+  ["a map's entry can have its value first", "62 06 12 01 62 0a 01 61", { labels: { a: "b" } }],
+  ["a varint can be longer than necessary", "18 85 80 80 00", { small: 5 }],
+  ["an int32 sent as 64 bits is truncated", "18 85 80 80 80 70", { small: 5 }],
   ["invalid UTF-8 becomes replacement characters", "0a 03 61 ff 62", { text: "a\ufffdb" }],
 ] as const;
 for (const [name, wire, value] of odd) {
@@ -134,7 +134,7 @@ const broken = [
   ["a tag of eleven bytes", "80 80 80 80 80 80 80 80 80 80 01", /overflow/],
   ["field number 0", "00 01", /illegal tag 0/],
   ["wire type 7", "c7 3e", /illegal wireType 7/],
-  ["the end of a group that did not begin", "a4 06", /illegal wireType 4/],
+  ["the end of a group without a start", "a4 06", /illegal wireType 4/],
   ["a group without an end", "a3 06 08 01", /unexpected EOF/],
   ["text sent as a number", "08 01", /wrong wireType = 0 for field text/],
   ["a number sent as text", "1a 01 61", /wrong wireType = 2 for field small/],
@@ -151,7 +151,7 @@ for (const [name, wire, error] of broken) {
   });
 }
 
-test("wire: a message that is cut off anywhere is refused or has fewer fields, never anything else", () => {
+test("wire: a truncated message is either refused or has fewer fields", () => {
   const whole = Outer.encode({
     text: "abc",
     large: -5n,
@@ -178,7 +178,7 @@ test("wire: a map's key may be __proto__", () => {
   assert.equal(Object.getPrototypeOf(decoded), Object.prototype);
 });
 
-test("wire: texts of every length and script survive, and so does a lone surrogate's place", () => {
+test("wire: texts of every length and script survive, and a lone surrogate is replaced", () => {
   for (const text of [
     "é",
     "節点",
@@ -195,14 +195,14 @@ test("wire: texts of every length and script survive, and so does a lone surroga
   assert.equal(Outer.decode(Outer.encode({ text: "a\ud800b" })).text, "a\ufffdb");
 });
 
-test("wire: keys that fall into one slot of the cache are not mixed up", () => {
+test("wire: keys in the same slot of the cache are not confused", () => {
   const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key-${i}-x`, String(i)]));
   const bytesOfAll = Outer.encode({ labels });
   assert.deepEqual(Outer.decode(bytesOfAll).labels, labels);
   assert.deepEqual(Outer.decode(bytesOfAll).labels, labels);
 });
 
-test("wire: a message encoded before is copied into lists, and may stand for a field", () => {
+test("wire: an encoded message is copied into lists and fields", () => {
   const items = [{ name: "a" }, { name: "b", tags: ["x"] }];
   const encoded = items.map((item) => Inner.encoded(item));
   assert.ok(encoded[0] instanceof Encoded);

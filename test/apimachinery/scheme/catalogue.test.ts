@@ -4,7 +4,7 @@ import { jsonFields, typeNames, typeSchema } from "../../../src/apimachinery/sch
 import type { FieldType } from "../../../src/apimachinery/scheme/schema.js";
 import { RESOURCES } from "../../../src/controlplane/registry/table.js";
 
-/** Fields that the client's models (a later release) have and v1.25 has not. */
+/** Fields in the client's models (a later release) that v1.25 lacks. */
 const NEWER_THAN_1_25: Readonly<Record<string, string>> = {
   DeleteOptions: "ignoreStoreReadErrorWithClusterBreakingPotential",
   EphemeralContainer: "resizePolicy restartPolicy restartPolicyRules",
@@ -47,12 +47,12 @@ const GONE_SINCE: Readonly<Record<string, string>> = {
   PersistentVolumeClaimStatus: "resizeStatus",
 };
 
-/** Types of a field that changed since. */
+/** Fields whose type has changed since. */
 const CHANGED_SINCE: Readonly<Record<string, string>> = {
   PersistentVolumeClaimSpec: "resources dataSourceRef",
 };
 
-/** Fields whose inside nobody looks at: the collection is always empty. */
+/** Fields whose elements no client reads: the collection is always empty. */
 const LEFT_OPEN: Readonly<Record<string, string>> = {
   CustomResourceDefinition: "status",
   CustomResourceDefinitionSpec: "versions conversion",
@@ -106,11 +106,11 @@ function wordsOf(map: Readonly<Record<string, string>>, type: string): string[] 
 }
 
 describe("type tables", () => {
-  test("every kind that is served has one", () => {
+  test("every served kind has one", () => {
     for (const { schema } of RESOURCES) expect(typeSchema(schema).isKind, schema).toBe(true);
   });
 
-  test("protobuf numbers and names are unique, and every type that is named exists", () => {
+  test("protobuf numbers and names are unique, and every referenced type exists", () => {
     for (const type of typeNames()) {
       const { fields } = typeSchema(type);
       const numbers = fields.map(({ protobuf }) => protobuf).filter((number) => number > 0);

@@ -29,7 +29,7 @@ test.each(GROUPS)("group '%s': every reference leads to a definition", (group) =
   }
 });
 
-test.each(GROUPS)("group '%s': kubectl finds each kind by its path, and that its PATCH checks fields", (group) => {
+test.each(GROUPS)("group '%s': kubectl finds each kind by its path, and PATCH supports field validation", (group) => {
   const { paths } = documentOf(group);
   const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
   for (const { resource, kind, namespaced, verbs } of RESOURCES.filter((row) => row.group === group)) {
@@ -58,12 +58,12 @@ test("definitions carry kinds, required fields and merge keys", () => {
       containers: { type: "array", items: { allOf: [{ $ref: "#/components/schemas/io.k8s.api.core.v1.Container" }] } },
     },
   });
-  // Embedded structs are no level in JSON.
+  // Embedded structs add no level in JSON.
   expect(schemas["io.k8s.api.core.v1.Volume"]).toHaveProperty("properties.emptyDir");
 });
 
-// Its type's words are not enough: where kubectl lists fields, it says "<no description>" of one without its own.
-test.each(GROUPS)("group '%s': kubectl explain has words for every field", (group) => {
+// In lists of fields, kubectl shows "<no description>" for a field without one, even if its type has a description.
+test.each(GROUPS)("group '%s': kubectl explain has a description for every field", (group) => {
   const { schemas } = documentOf(group).components;
   const bare = Object.entries(schemas).flatMap(([name, { properties = {} }]) =>
     Object.entries(properties as Readonly<Record<string, Json>>)

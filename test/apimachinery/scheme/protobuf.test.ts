@@ -29,7 +29,7 @@ const kindOf = (apiVersion: string, kind: string): KindRef => {
 
 const EMPTY_META = { creationTimestamp: null };
 
-/** What kubectl meant, by the end of the path. */
+/** The JSON form of kubectl's bodies, by the end of the path. */
 const WANTED: Readonly<Record<string, { kind: KindRef; content: object }>> = {
   selfsubjectaccessreviews: {
     kind: kindOf("authorization.k8s.io/v1", "SelfSubjectAccessReview"),
@@ -89,7 +89,7 @@ describe.skipIf(MISSING_RECORDINGS)("protobuf bodies as kubectl sends them", () 
         status: { conditions: [{ type: "Approved", status: "True", reason: "KubectlApprove" }] },
       });
       expect(object.metadata.creationTimestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-      // Nothing is lost on the way: the same bytes come out again.
+      // Nothing is lost: encoding gives the same bytes.
       expect(encodeProtobuf(object)?.toString("hex")).toBe(bytes.toString("hex"));
     }
   });
@@ -115,7 +115,7 @@ describe("protobuf", () => {
     ControllerRevision: "apps/v1",
   };
   for (const [kind, content] of table) {
-    test(`${kind}: there and back again`, () => {
+    test(`${kind}: survives a round trip`, () => {
       const apiVersion = apiVersions[kind] ?? "v1";
       const object = decodeWalking(kind, { kind, apiVersion, ...content }, { unknown: false, keys: 0 });
       const bytes = encodeProtobuf(object);

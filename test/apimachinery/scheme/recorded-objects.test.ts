@@ -5,7 +5,7 @@ import { MISSING_RECORDINGS, recorded } from "../../support/recordings.js";
 
 const TOPICS = ["auth", "csr", "discovery", "lease-node", "node-lifecycle", "pods", "tables", "watch"];
 
-/** An object of the server's own comes out of the decoder as it went in: nothing lost, added or moved. */
+/** The decoder returns the server's own objects unchanged: nothing lost, added or moved. */
 describe.skipIf(MISSING_RECORDINGS)("recorded objects decode to themselves", () => {
   for (const topic of TOPICS) {
     test(topic, () => {
@@ -43,7 +43,7 @@ function typeOf({ apiVersion, kind }: Json): string {
   return apiVersion === "events.k8s.io/v1" && String(kind).startsWith("Event") ? `events.${kind}` : String(kind);
 }
 
-/** The recorder left parts out: an ellipsis says so, a pod has no spec, a token was taken apart, a time is missing. */
+/** The recorder omitted parts: objects with an ellipsis, a pod without a spec, a token in pieces, a missing time. */
 function isCut(value: unknown): boolean {
   const { kind, spec, metadata } = value as Json;
   const text = JSON.stringify(value);

@@ -7,7 +7,7 @@ import { MISSING_RECORDINGS, type RecordedItem, recorded } from "../../support/r
 
 const TOPICS = ["auth", "csr", "lease-node", "pods"];
 
-/** Errors of these kinds are decided by the decoder; others later. */
+/** The decoder detects errors of these kinds; later steps detect others. */
 const DECODING =
   /cannot be handled as|is unrecognized|does not match the expected API version|json parse error|in scheme/;
 
@@ -58,7 +58,7 @@ describe.skipIf(MISSING_RECORDINGS)("recorded request bodies", () => {
         const { name, response } = request.item;
         const { error } = outcome(request);
         const status = response.body as { message?: string } | undefined;
-        // The recorder could not keep a key that stands twice.
+        // The recorder could not keep duplicate keys.
         if (name === "fieldValidation=Strict: the same key twice") continue;
         if (response.status >= 400 && DECODING.test(status?.message ?? "")) expect(error?.status, name).toEqual(status);
         else expect(error?.message, name).toBe(undefined);

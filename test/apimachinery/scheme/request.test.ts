@@ -14,27 +14,27 @@ const STRICT: [string, KindRef, string, string][] = [
     'duplicate field "spec.unschedulable"',
   ],
   [
-    "a key twice in a map",
+    "a duplicate key in a map",
     core("Node"),
     '{"metadata":{"labels":{"a.b":"1","a.b":"2"}}}',
     'duplicate field "metadata.labels.a.b"',
   ],
   ["three times counts once", core("Node"), '{"kind":"Node","kind":"Node","kind":"Node"}', 'duplicate field "kind"'],
   [
-    "unknown fields, then keys that stand twice",
+    "unknown fields, then duplicate keys",
     core("Pod"),
     '{"x":1,"spec":{"y":{"z":1},"containers":[{"name":"c","q":null,"name":"c"}]}}',
     'unknown field "x", unknown field "spec.y", unknown field "spec.containers[0].q", duplicate field "spec.containers[0].name"',
   ],
   [
-    "embedded structs are no level",
+    "embedded structs add no level",
     core("Pod"),
     '{"spec":{"volumes":[{"emptyDir":{"no":1}}]}}',
     'unknown field "spec.volumes[0].emptyDir.no"',
   ],
   ["names are case-sensitive", core("Node"), '{"Spec":{}}', 'unknown field "Spec"'],
   [
-    "a colon in a string is no key",
+    "a colon in a string is not a key",
     core("Node"),
     '{"metadata":{"annotations":{"a":"{\\"b\\":\\\\"}},"q":1}',
     'unknown field "q"',
@@ -55,14 +55,14 @@ describe("fieldValidation", () => {
     });
   }
 
-  test("nothing to say of a clean body", () => {
+  test("a valid body has no problems", () => {
     const text =
       '{"metadata":{"name":"n","managedFields":[{"fieldsV1":{"f:a":{"k:{\\"x\\":1}":{}}}}]},"spec":{"taints":[]}}';
     expect(decodeRequestBody(text, core("Node"), "Strict").warnings).toEqual([]);
   });
 });
 
-test("maps come in the order of their keys, as Go writes them", () => {
+test("maps are sorted by key, as Go writes them", () => {
   const text = '{"metadata":{"labels":{"b":"1","a":null}},"status":{"capacity":{"pods":"1","cpu":"2"}}}';
   const { object } = decodeRequestBody(text, core("Node"));
   const { labels } = object.metadata;

@@ -70,7 +70,7 @@ describe("base64", () => {
   }
 });
 
-describe("what Go says of broken JSON", () => {
+describe("Go's messages for invalid JSON", () => {
   const table: [string, string][] = [
     ["", "unexpected end of JSON input"],
     ["{", "unexpected end of JSON input"],

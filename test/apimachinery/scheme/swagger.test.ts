@@ -18,13 +18,13 @@ describe("the OpenAPI v2 document", () => {
     expect(text).not.toContain('"allOf"');
   });
 
-  test("says that pods take dry runs, as kubectl looks for it", () => {
+  test("reports to kubectl that pods support dry runs", () => {
     const patch = document.paths["/api/v1/namespaces/{namespace}/pods/{name}"]?.["patch"];
     expect(patch).toMatchObject({ "x-kubernetes-group-version-kind": { group: "", kind: "Pod", version: "v1" } });
     expect(patch?.["parameters"]).toContainEqual({ name: "dryRun", in: "query", type: "string", uniqueItems: true });
   });
 
-  test("keeps descriptions beside references, merge keys, and required fields", () => {
+  test("keeps descriptions of references, merge keys and required fields", () => {
     const spec = document.definitions["io.k8s.api.core.v1.PodSpec"];
     expect(spec?.["required"]).toEqual(["containers"]);
     expect(spec?.["properties"]).toMatchObject({
@@ -58,7 +58,7 @@ describe("the same as protobuf", () => {
     });
   }
 
-  test("a kind has properties and no type, which the oldest readers would take for a map", () => {
+  test("a kind has properties and no type, which the oldest clients would read as a map", () => {
     const definitions = fieldsOf(fields.find((one) => one.number === 9)?.bytes ?? Buffer.alloc(0));
     const pod = definitions.find(({ bytes }) => fieldsOf(bytes)[0]?.bytes.toString() === "io.k8s.api.core.v1.Pod");
     const numbers = fieldsOf(fieldsOf(pod?.bytes ?? Buffer.alloc(0))[1]?.bytes ?? Buffer.alloc(0)).map(

@@ -19,14 +19,14 @@ import type storage from "../../../fixtures/scheme/storage.json";
 import type { Wire } from "../../../src/apimachinery/wire.js";
 
 /**
- * The compiler checks the tables of `fixtures/scheme` against client-node's types: a field that only one of the two has
+ * The compiler checks the tables of `fixtures/scheme` against client-node's types: fields that only one of the two has
  * must be listed here. Nothing runs.
  */
 
 type Models = typeof api;
 type Bare<Name> = Name extends `${string}.${infer Last}` ? Last : Name;
 
-/** `V1Pod`; `CoreV1Event` where two groups have the name. */
+/** `V1Pod`; `CoreV1Event` for a name that two groups share. */
 type ClassName<Group extends string, Name extends string> = `V1${Name}` extends keyof Models
   ? `V1${Name}`
   : `${Capitalize<Group>}V1${Name}`;
@@ -147,7 +147,7 @@ type NewerFields =
 /** Fields that newer releases have renamed. */
 type OlderFields = "PersistentVolumeClaimStatus.resizeStatus";
 
-/** Compiles only if there is no such field. */
+/** Compiles only if the field does not exist. */
 function none<_Fields extends never>(): void {}
 
 test("tables and client-node's types have the same fields, but for the listed ones", () => {

@@ -30,9 +30,9 @@ test("a pod gets the default account, its token in every container, two tolerati
 });
 
 const NO_TOKEN: readonly [what: string, spec: Record<string, unknown>][] = [
-  ["a pod that does not want one", { automountServiceAccountToken: false }],
+  ["a pod that opts out", { automountServiceAccountToken: false }],
   [
-    "a container that mounts something there",
+    "a container that mounts something at the path",
     {
       containers: [{ name: "c", image: "x", volumeMounts: [{ name: "v", mountPath: MOUNT_PATH }] }],
       volumes: [{ name: "v", emptyDir: {} }],
@@ -48,7 +48,7 @@ for (const [what, spec] of NO_TOKEN) {
   });
 }
 
-test("a mirror pod gets neither account nor token, and may not ask for one", async () => {
+test("a mirror pod gets neither account nor token, and cannot request one", async () => {
   const lab = await openTableLab();
   const mirror = { "kubernetes.io/config.mirror": "abc" };
   const pod = await lab.create(
@@ -82,7 +82,7 @@ test("pull secrets come from the account, unless the pod has its own", async () 
   assert.deepEqual(fields(pod.spec).imagePullSecrets, [{ name: "a" }]);
 });
 
-test("the default account of a new namespace is waited for, a second at most", async () => {
+test("waits at most a second for the default account of a new namespace", async () => {
   const lab = await openTableLab();
   await lab.create("namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "new" } });
   const early = lab.create("pods", podBody(), { namespace: "new" });
@@ -118,7 +118,7 @@ const TAINTS: readonly [what: string, before: unknown[], after: string[]][] = [
 ];
 
 for (const [what, taints, want] of TAINTS) {
-  test(`a new node with ${what} is not-ready, whatever it says itself`, async () => {
+  test(`a new node with ${what} gets the not-ready taint`, async () => {
     const lab = await openTableLab();
     const node = await lab.create("nodes", {
       apiVersion: "v1",
@@ -131,7 +131,7 @@ for (const [what, taints, want] of TAINTS) {
   });
 }
 
-test("a priority class makes the number, and system classes are there from the start", async () => {
+test("a priority class sets the number, and system classes exist from the start", async () => {
   const lab = await openTableLab();
   const pod = await lab.create("pods", podBody({ priorityClassName: "system-node-critical" }));
   assert.equal(fields(pod.spec).priority, 2_000_001_000);
@@ -139,7 +139,7 @@ test("a priority class makes the number, and system classes are there from the s
   assert.match(given.message ?? "", /the integer value of priority \(5\) must not be provided in pod spec/);
 });
 
-test("a default class is for pods without one", async () => {
+test("pods without a class get the default class", async () => {
   const lab = await openTableLab();
   const body = {
     apiVersion: "scheduling.k8s.io/v1",
@@ -153,7 +153,7 @@ test("a default class is for pods without one", async () => {
   assert.deepEqual([priority, priorityClassName], [7, "low"]);
 });
 
-test("a runtime class brings its overhead and where it can run", async () => {
+test("a runtime class sets overhead, node selector and tolerations", async () => {
   const lab = await openTableLab();
   await lab.create("runtimeclasses", {
     apiVersion: "node.k8s.io/v1",
@@ -176,7 +176,7 @@ async function terminatingNamespace(): Promise<TableLab> {
   return lab;
 }
 
-test("a namespace that is deleted stays, Terminating, and takes nothing new", async () => {
+test("a deleted namespace stays Terminating, and accepts no new objects", async () => {
   const lab = await terminatingNamespace();
   const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "late" } };
   const status = await refusal(lab.create("configmaps", configMap, { namespace: "gone" }));
@@ -190,7 +190,7 @@ test("a namespace that is deleted stays, Terminating, and takes nothing new", as
   assert.deepEqual(status.details?.causes, [cause]);
 });
 
-test("it goes when its last finalizer is taken away through /finalize", async () => {
+test("it is removed with its last finalizer through /finalize", async () => {
   const lab = await terminatingNamespace();
   const namespace = await lab.registry.store("namespaces").get(undefined, "gone");
   await lab.put("namespaces", "gone", { ...namespace, spec: {} }, { subresource: "finalize" });
@@ -199,7 +199,7 @@ test("it goes when its last finalizer is taken away through /finalize", async ()
 });
 
 for (const name of ["default", "kube-system", "kube-public"]) {
-  test(`namespace ${name} may not be deleted`, async () => {
+  test(`namespace ${name} cannot be deleted`, async () => {
     const lab = await openTableLab();
     const status = await refusal(lab.registry.store("namespaces").delete(contextOf(), undefined, name));
     assert.equal(status.message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);

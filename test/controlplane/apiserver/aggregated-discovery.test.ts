@@ -25,7 +25,7 @@ describe("discovery in one document", () => {
     });
   }
 
-  test("says what the plain lists say, and is not sent again to who has it", async () => {
+  test("has the content of the plain lists, and is not sent again to a client that has it", async () => {
     await using face = await Face.open({ kubeVersion: "1.32" });
     const { body, headers } = await face.ask("/apis", { headers: { accept: KUBECTL } });
     expect(body.apiVersion).toBe("apidiscovery.k8s.io/v2");

@@ -18,7 +18,7 @@ function apply(name: string, manager: string, data: Record<string, string>, quer
 }
 
 describe("server-side apply", () => {
-  test("needs a manager, creates what is not there, merges into what is", async () => {
+  test("needs a manager, creates a missing object, merges into an existing one", async () => {
     expect((await apply("a", "", {})).body.message).toContain("fieldManager: Required value");
     expect((await apply("a", "one", { x: "1" }, "&dryRun=All")).status).toBe(201);
     expect((await face.ask(`${CONFIG_MAPS}/a`)).status).toBe(404);
@@ -27,13 +27,13 @@ describe("server-side apply", () => {
     expect([merged.status, merged.body.data]).toEqual([200, { x: "1", y: "2" }]);
   });
 
-  test("what a manager leaves out goes, unless another one applies it too", async () => {
+  test("removes fields that a manager omits, unless another one applies them too", async () => {
     await apply("b", "one", { x: "1", y: "1", z: "1" });
     await apply("b", "two", { y: "1" });
     expect((await apply("b", "one", { x: "1" })).body.data).toEqual({ x: "1", y: "1" });
   });
 
-  test("another applier's field is a conflict, and with force it changes hands", async () => {
+  test("another applier's field is a conflict, and force transfers its ownership", async () => {
     await apply("c", "one", { x: "1" });
     const conflict = await apply("c", "two", { x: "2" });
     expect([conflict.status, conflict.body.reason]).toEqual([409, "Conflict"]);
@@ -43,7 +43,7 @@ describe("server-side apply", () => {
   });
 });
 
-describe("kubectl's own annotation of what it applied last", () => {
+describe("kubectl's last-applied annotation", () => {
   const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
   const rows: [what: string, manager: string, annotations: Record<string, string>, want: string | undefined][] = [
     [
@@ -52,8 +52,8 @@ describe("kubectl's own annotation of what it applied last", () => {
       { [LAST_APPLIED]: "{}" },
       '{"apiVersion":"v1","data":{"x":"\\u003c\\u0026"},"kind":"ConfigMap","metadata":{"name":"l0"}}\n',
     ],
-    ["is nothing to other managers", "one", { [LAST_APPLIED]: "{}" }, "{}"],
-    ["does not appear by itself", "kubectl", {}, undefined],
+    ["ignores other managers", "one", { [LAST_APPLIED]: "{}" }, "{}"],
+    ["is not added to an object without it", "kubectl", {}, undefined],
   ];
   for (const [i, [what, manager, annotations, want]] of rows.entries()) {
     test(what, async () => {
@@ -75,7 +75,7 @@ describe("YAML", () => {
     [{ a: [{ b: 1, c: 2 }], e: [], m: {} }, "a:\n- b: 1\n  c: 2\ne: []\nm: {}\n"],
     [{ a: "x: y", b: "# no" }, "a: 'x: y'\nb: '# no'\n"],
     [{ a: "one\ntwo\n" }, "a: |\n  one\n  two\n"],
-    // A line is folded at the first space behind column 80, not at the last one before it.
+    // A line is folded at the first space after column 80, not at the last one before it.
     [{ a: [{ b: LONG }, LONG] }, `a:\n- b: ${FOLDED}\n    end\n- ${FOLDED}\n  end\n`],
     [{ a: `x: ${"y".repeat(80)} end` }, `a: 'x: ${"y".repeat(80)}\n  end'\n`],
     [{ a: `${LONG}\n${LONG}\n`, b: 1 }, `a: |\n  ${LONG}\n  ${LONG}\nb: 1\n`],

@@ -34,12 +34,12 @@ describe("authentication", () => {
     expect([answer.status, answer.body.reason, answer.body.message]).toEqual([401, "Unauthorized", "Unauthorized"]);
   });
 
-  test("a wrong token is 401 even where anonymous may go", async () => {
+  test("a wrong token is 401 even on paths that anonymous users can read", async () => {
     expect((await face.ask("/version", { as: { token: "abcdef.0000000000000000" } })).status).toBe(401);
     expect((await face.ask("/version", { as: ANONYMOUS })).status).toBe(200);
   });
 
-  test("a certificate is judged on every request, also on a connection from before it expired", async () => {
+  test("a certificate is checked on every request, also on a connection opened before it expired", async () => {
     await using other = await Face.open();
     const agent = other.agent(other.admin);
     expect((await other.ask("/api/v1/nodes")).status).toBe(200);
@@ -51,7 +51,7 @@ describe("authentication", () => {
 });
 
 describe("impersonation", () => {
-  test("an administrator may act as somebody, and then has that one's rights only", async () => {
+  test("an administrator can impersonate a user, and then has only that user's rights", async () => {
     const headers = { "impersonate-user": "jane", "impersonate-group": ["dev", "ops"] };
     const answer = await face.ask("/api/v1/nodes", { headers });
     expect(answer.status).toBe(403);
@@ -72,7 +72,7 @@ describe("impersonation", () => {
 });
 
 describe("answers", () => {
-  test("Audit-Id: the client's own comes back, otherwise a new one", async () => {
+  test("Audit-Id: returns the client's own, otherwise a new one", async () => {
     const own = await face.ask("/nope", { headers: { "audit-id": "my-id" } });
     expect(own.headers["audit-id"]).toBe("my-id");
     expect((await face.ask("/nope")).headers["audit-id"]).toMatch(/^[0-9a-f-]{36}$/);
@@ -97,7 +97,7 @@ describe("answers", () => {
     expect(missing.text).toContain("code: 404\n");
   });
 
-  test("an object made from YAML", async () => {
+  test("creates an object from YAML", async () => {
     const body = "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: from-yaml\ndata:\n  a: 'yes'\n";
     const headers = { "content-type": "application/yaml" };
     const answer = await face.ask(CONFIG_MAPS, { method: "POST", headers, body });
@@ -121,7 +121,7 @@ describe("answers", () => {
     expect((await face.ask(`${CONFIG_MAPS}/shown`, as("PartialObjectMetadataList"))).status).toBe(406);
   });
 
-  test("large answers are compressed for those who can read it", async () => {
+  test("large responses are compressed for clients that accept gzip", async () => {
     await using other = await Face.open();
     const data = { a: "x".repeat(200 * 1024) };
     await other.ask(CONFIG_MAPS, { method: "POST", body: configMap("large", data) });
@@ -132,7 +132,7 @@ describe("answers", () => {
     expect([packed.headers["content-encoding"], packed.headers["transfer-encoding"]]).toEqual(["gzip", "chunked"]);
   });
 
-  test("warnings about unknown fields, or none, or a refusal", async () => {
+  test("unknown fields cause warnings, nothing or a refusal", async () => {
     const body = { ...configMap("warned"), nope: 1, metadata: { name: "warned", labls: {} } };
     const create = (query: string) => face.ask(`${CONFIG_MAPS}?dryRun=All${query}`, { method: "POST", body });
     const warned = await create("");
@@ -148,7 +148,7 @@ describe("answers", () => {
 });
 
 describe("bad requests", () => {
-  test("a body over the limit is 413: it is thrown away, or the connection ends", async () => {
+  test("a body over the limit is 413: the server discards it or closes the connection", async () => {
     const body = configMap("huge", { a: "x".repeat(3 * 1024 * 1024) });
     const answer = await face.ask(CONFIG_MAPS, { method: "POST", body });
     expect([answer.status, answer.body.reason]).toEqual([413, "RequestEntityTooLarge"]);
@@ -156,7 +156,7 @@ describe("bad requests", () => {
     expect((await face.ask("/version")).status).toBe(200);
   });
 
-  test("paths that play tricks", async () => {
+  test("malicious paths", async () => {
     const rows: [path: string, status: number][] = [
       ["/api/v1/nodes/%zz", 400],
       ["/api/v1/nodes/..", 400],
@@ -170,13 +170,13 @@ describe("bad requests", () => {
     for (const [path, status] of rows) expect([path, (await face.ask(path)).status]).toEqual([path, status]);
   });
 
-  test("authorization comes before existence", async () => {
+  test("authorization precedes the check for existence", async () => {
     for (const path of ["/nope", "/api/v1/nopes", "/apis/nope.example.com/v1/things"]) {
       expect([path, (await face.ask(path, { as: ANONYMOUS })).status]).toEqual([path, 403]);
     }
   });
 
-  test("what is no HTTP, and methods that nobody knows", async () => {
+  test("requests that are not HTTP, and unknown methods", async () => {
     const raw = async (text: string): Promise<string> => {
       const { port } = new URL(face.controlPlane.url);
       const socket = connect({
@@ -209,7 +209,7 @@ describe("bad requests", () => {
 });
 
 describe("deleting", () => {
-  test("a Status with the uid, or the object for kinds that answer it", async () => {
+  test("returns a Status with the uid, or the object for kinds that return it", async () => {
     await face.ask(CONFIG_MAPS, { method: "POST", body: configMap("gone") });
     const answer = await face.ask(`${CONFIG_MAPS}/gone`, { method: "DELETE" });
     expect(answer.body).toMatchObject({
@@ -277,7 +277,7 @@ describe("deleting", () => {
 });
 
 describe("OpenAPI documents", () => {
-  test("one with its hash in the address never changes; with a stale hash it has moved; without one it may change", async () => {
+  test("a document with its hash in the URL never changes; a stale hash redirects; without a hash it can change", async () => {
     const index = await face.ask("/openapi/v3");
     const url: string = JSON.parse(index.text).paths["api/v1"].serverRelativeURL;
     expect(url).toMatch(/^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{128}$/);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => face.close());
 
-/** A client of its own: it has its own connection. */
+/** A client with its own connection. */
 const list = (query = "", headers: Record<string, string> = {}) =>
   face.ask(`${CONFIG_MAPS}${query}`, { as: { ...face.admin }, headers });
 
@@ -31,7 +31,7 @@ describe("long lists", () => {
     );
   });
 
-  test("many at once do not mix, though they share the memory of their pieces", async () => {
+  test("concurrent lists do not mix, although they share buffers", async () => {
     const hash = (text: string) => createHash("sha256").update(text).digest("hex");
     const want = hash((await list()).text);
     for (let round = 0; round < 3; round++) {
@@ -40,7 +40,7 @@ describe("long lists", () => {
     }
   });
 
-  test("are those of one moment, however slowly they are read", async () => {
+  test("show one revision, however slowly the client reads", async () => {
     const response = await face.open(CONFIG_MAPS, { as: { ...face.admin } });
     const name = "m-39";
     const headers = { "content-type": "application/merge-patch+json" };
@@ -52,12 +52,12 @@ describe("long lists", () => {
     expect((await list()).body.items[39].data.a).toBe("changed");
   });
 
-  test("shorter ones come at once, with their length where upstream tells it", async () => {
+  test("shorter lists are written at once, with a Content-Length where upstream sends one", async () => {
     const { headers, body } = await list("?limit=1&fieldSelector=metadata.name%3Dnothing");
     expect([headers["content-length"] !== undefined, body.items]).toEqual([true, []]);
   });
 
-  test("one that nobody reads is given up after a minute", async () => {
+  test("a list that the client does not read is abandoned after a minute", async () => {
     await using other = await Face.open();
     const data = { a: "x".repeat(900_000) };
     for (let i = 0; i < 12; i++) {

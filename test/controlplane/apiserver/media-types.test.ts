@@ -60,7 +60,7 @@ describe("Accept", () => {
     expect(() => requireAcceptable("application/json;as=Nope", OBJECT_TYPES)).not.toThrow();
   });
 
-  test("an error is told in JSON to whom nothing else fits", () => {
+  test("an error is JSON when no accepted media type matches", () => {
     expect(negotiateForError("text/html").mediaType).toBe("application/json");
     expect(negotiateForError("application/json;as=Table;v=v1;g=meta.k8s.io").as).toBe("");
     expect(negotiateForError("application/yaml").mediaType).toBe("application/yaml");

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ANONYMOUS, Face } from "./support.js";
 
-/** What a real kube-apiserver answered; beside the checkout, where it is there at all. */
+/** Responses of a real kube-apiserver, recorded outside the repository if available. */
 const RECORDING = "../shared/recordings/apiserver-v1.25/discovery.json";
 
 interface Item {
@@ -18,16 +18,16 @@ interface Item {
   readonly response?: { readonly status: number; readonly headers: Record<string, unknown>; readonly body: unknown };
 }
 
-/** Items whose answers differ, and why. */
+/** Items whose responses differ, and the reason. */
 const DIFFERENT: Readonly<Record<string, string>> = {
   "accept: protobuf": "its base64 holds a uid and managedFields",
-  "accept: protobuf or JSON, as client-go sends": "who reads JSON gets JSON",
+  "accept: protobuf or JSON, as client-go sends": "a client that accepts JSON gets JSON",
   "accept: application/yaml": "managedFields are not kept",
   "accept: application/json;q=0.5,application/yaml": "managedFields are not kept",
 };
 
 const HEADERS = ["cache-control", "content-type", "x-content-type-options", "accept-ranges", "vary", "warning"];
-/** Documents that list what is served: they are compared in other tests, group by group. */
+/** Documents that list all resources: other tests compare them, group by group. */
 const LISTS = new Set(["GET /apis", "root: list of paths", "openapi v3 index", "method: DELETE /apis"]);
 
 function isProtobuf(body: unknown): body is { readonly base64: string } {

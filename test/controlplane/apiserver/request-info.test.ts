@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { requestInfo, splitTarget } from "../../../src/controlplane/apiserver/request-info.js";
 
-/** method, target, and `verb group/version namespace resource/subresource name`, `-` for none */
+/** method, target, and `verb group/version namespace resource/subresource name`, `-` if empty */
 const table: [method: string, target: string, want: string][] = [
   ["GET", "/api/v1/nodes", "list /v1 - nodes -"],
   ["GET", "/api/v1/nodes/", "list /v1 - nodes -"],
@@ -32,7 +32,7 @@ const table: [method: string, target: string, want: string][] = [
   ["GET", "/api/v1/secrets?fieldSelector=metadata.name%3D..", "list /v1 - secrets -"],
   ["GET", "/apis/coordination.k8s.io/v1/namespaces/a/leases/l", "get coordination.k8s.io/v1 a leases l"],
   ["GET", "/apis/apps/v1/deployments", "list apps/v1 - deployments -"],
-  // an encoded slash separates segments: what is authorized is what is routed
+  // An encoded slash separates segments, so that authorization and routing agree.
   ["GET", "/api/v1/nodes/n1%2Fstatus", "get /v1 - nodes/status n1"],
   ["GET", "https://example.com/api/v1/nodes/n1", "get /v1 - nodes n1"],
 ];
@@ -48,7 +48,7 @@ describe("request info: a resource path", () => {
   });
 });
 
-describe("request info: no resource path", () => {
+describe("request info: a non-resource path", () => {
   const paths = [
     "/",
     "/api",
@@ -66,11 +66,11 @@ describe("request info: no resource path", () => {
   });
 });
 
-test("request target: bytes that are no UTF-8 are a name that nothing has", () => {
+test("request target: invalid UTF-8 is a name that matches nothing", () => {
   expect(splitTarget("/api/v1/nodes/a%ff%2Fb")?.path).toBe("/api/v1/nodes/a\ufffd/b");
 });
 
-test("request target: what cannot be decoded is refused", () => {
+test("request target: refused if it cannot be decoded", () => {
   expect(splitTarget("/api/v1/nodes/%zz")).toBeUndefined();
   expect(splitTarget("/api/v1/nodes/%")).toBeUndefined();
   expect(splitTarget("nonsense")).toBeUndefined();

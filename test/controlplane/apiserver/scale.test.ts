@@ -28,7 +28,7 @@ describe("the scale of a workload", () => {
     `${APPS}/statefulsets/web`,
     "/api/v1/namespaces/default/replicationcontrollers/web",
   ]) {
-    test(`${path}: read, put, patched; the workload has it`, async () => {
+    test(`${path}: get, put and patch change the workload`, async () => {
       const { status, body: scale } = await face.ask(`${path}/scale`);
       expect(status).toBe(200);
       expect(scale).toMatchObject({

@@ -13,13 +13,13 @@ const objects: Readonly<Record<string, KubeObject>> = {
 const ITEM = '{"metadata":{"name":"a"},"data":{"x":"1"}}';
 const WHOLE = '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"x":"1"}}';
 
-describe("an object's text has kind and apiVersion first, and in a list not at all", () => {
+describe("an object's text starts with kind and apiVersion, and omits them in a list", () => {
   for (const [what, object] of Object.entries(objects)) {
     test(what, () => {
       const serializer = new Serializer();
       assert.equal(String(serializer.object(object, true)), `${WHOLE}\n`);
       assert.equal(String(serializer.object(object)), `${WHOLE}\n`);
-      assert.equal(String(serializer.object(object, true)), `${WHOLE}\n`, "the text that is kept by now");
+      assert.equal(String(serializer.object(object, true)), `${WHOLE}\n`, "the cached text");
       assert.equal(String(serializer.event("ADDED", object)), `{"type":"ADDED","object":${WHOLE}}\n`);
       const list = serializer.list({ kind: "ConfigMapList", apiVersion: "v1", metadata: {}, items: [object, object] });
       const text = Buffer.concat(list.parts).toString();

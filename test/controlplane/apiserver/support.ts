@@ -11,8 +11,8 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** parsed, where it is JSON */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  /** parsed if it is JSON */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape
   readonly body: any;
 }
 
@@ -32,7 +32,7 @@ export interface Identity {
 
 export const ANONYMOUS: Identity = {};
 
-/** A control plane without controllers, and a client that tells everything that came back. */
+/** A control plane without controllers, and a client that returns complete responses. */
 export class Face {
   readonly #agents = new Map<Identity, Agent>();
 
@@ -69,7 +69,7 @@ export class Face {
     return agent;
   }
 
-  /** The beginning of an answer: its body is still to be read. */
+  /** The head of a response, before its body is read. */
   open(path: string, asked: Asked = {}): Promise<IncomingMessage> {
     const { method = "GET", as = this.admin, body } = asked;
     const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(textOf(body));
@@ -81,7 +81,7 @@ export class Face {
     if (as.token !== undefined) headers["authorization"] = `Bearer ${as.token}`;
     return new Promise((resolve, reject) => {
       const { hostname: host, port } = new URL(this.controlPlane.url);
-      // The path goes out as it is: a URL would tidy it up.
+      // The path is sent unchanged: a URL would normalize it.
       const sent = httpsRequest({ host, port, path, method, headers, agent: this.agent(as) }, resolve);
       sent.once("error", reject);
       sent.end(bytes);

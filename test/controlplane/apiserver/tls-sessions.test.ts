@@ -10,7 +10,7 @@ import { type TlsServer, TlsSessions } from "../../../src/util/tls-sessions.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
-/** Can be put forward without anybody's waking up. */
+/** A clock that can be advanced without waking sleepers. */
 class JumpingClock extends FakeClock {
   aheadMs = 0;
   override now(): number {
@@ -23,7 +23,7 @@ interface Answer {
   readonly isResumed: boolean;
 }
 
-/** Asks on a connection of its own. */
+/** Sends a request on a new connection. */
 function ask(config: RestConfig, sessions: TlsSessions): Promise<Answer> {
   const { hostname, port } = new URL(config.server);
   return new Promise((resolve, reject) => {
@@ -38,7 +38,7 @@ function ask(config: RestConfig, sessions: TlsSessions): Promise<Answer> {
   });
 }
 
-test("who resumes a TLS session is still who showed the certificate, and as long as that is good", async () => {
+test("a resumed TLS session keeps the identity of the certificate until that expires", async () => {
   const clock = new JumpingClock(new SystemClock().now());
   const deps = { clock, random: new SystemRandom(), trace: recordingTrace(clock).trace };
   const controlPlane = await startControlPlane({ ...deps, kubeVersion: "1.25" });

@@ -16,14 +16,14 @@ async function decisionsOf(run: (face: Face) => Promise<void>): Promise<string[]
 
 const headers = { "audit-id": "mine" };
 
-test("a request that is forbidden: who asked, how that is known, why not", async () => {
+test("a forbidden request: the user, the credential and the reason", async () => {
   const decisions = await decisionsOf(async (face) => {
     await face.ask("/api/v1/nodes", { as: ANONYMOUS, headers });
   });
   expect(decisions.map((line) => line.split(" | ")[0])).toEqual(["is system:anonymous", "forbid list /api/v1/nodes"]);
 });
 
-test("a token that nobody knows", async () => {
+test("an unknown token", async () => {
   const decisions = await decisionsOf(async (face) => {
     await face.ask("/api/v1/nodes", { as: { token: "abcdef.0123456789abcdef" }, headers });
   });
@@ -32,7 +32,7 @@ test("a token that nobody knows", async () => {
   expect(decisions[0]).not.toContain("0123456789abcdef");
 });
 
-test("what admission changes, and whom it refuses", async () => {
+test("what admission changes and refuses", async () => {
   const decisions = await decisionsOf(async (face) => {
     const node = { kind: "Node", apiVersion: "v1", metadata: { name: "n1" } };
     await face.ask("/api/v1/nodes", { method: "POST", headers, body: node });

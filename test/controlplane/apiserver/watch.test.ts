@@ -8,7 +8,7 @@ const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 
 interface Event {
   readonly type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into objects of any shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read objects of any shape
   readonly object: any;
 }
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => face.close());
 
-/** The events of a stream, one by one. Its own connection: a watch never ends. */
+/** The events of a stream, one by one. It has its own connection, because a watch never ends. */
 async function* eventsOf(response: IncomingMessage): AsyncGenerator<Event> {
   let rest = "";
   for await (const chunk of response) {
@@ -31,7 +31,7 @@ async function* eventsOf(response: IncomingMessage): AsyncGenerator<Event> {
 }
 
 function watch(query: string, accept = "application/json", on = face): Promise<IncomingMessage> {
-  // An identity of its own has a connection of its own.
+  // Each identity has its own connection.
   return on.open(`${CONFIG_MAPS}?watch=1&${query}`, { as: { ...on.admin }, headers: { accept } });
 }
 
@@ -52,7 +52,7 @@ async function create(name: string, on = face): Promise<string> {
 }
 
 describe("watch", () => {
-  test("each change as one line of JSON, from the resourceVersion on, without a gap", async () => {
+  test("sends each change since the resourceVersion as one line of JSON, without a gap", async () => {
     const resourceVersion = await create("w1");
     const response = await watch(`resourceVersion=${resourceVersion}`);
     expect([response.statusCode, response.headers["content-type"], response.headers["transfer-encoding"]]).toEqual([
@@ -72,7 +72,7 @@ describe("watch", () => {
     response.destroy();
   });
 
-  test("a Table's columns come with the first event only", async () => {
+  test("only the first event contains a Table's columns", async () => {
     await create("t1");
     const response = await watch("", "application/json;as=Table;v=v1;g=meta.k8s.io");
     const events = eventsOf(response);
@@ -84,7 +84,7 @@ describe("watch", () => {
     response.destroy();
   });
 
-  test("what is too old is told inside the stream, what is wrong outside", async () => {
+  test("reports an old revision inside the stream, an invalid request outside", async () => {
     const future = await watch("resourceVersion=999999999&timeoutSeconds=1");
     expect(future.statusCode).toBe(200);
     future.destroy();
@@ -121,7 +121,7 @@ describe("watch", () => {
     await other.close();
   });
 
-  test("a client that reads nothing is cut off", async () => {
+  test("a client that reads nothing is disconnected", async () => {
     await using other = await Face.open();
     const response = await watch("resourceVersion=0", "application/json", other);
     const body = {

@@ -137,7 +137,7 @@ describe("NodeRestriction, beyond the recording", () => {
       `403 unexpected pod subresource "binding", only 'status' and 'eviction' are allowed`,
     ],
     [
-      "deleting a pod that is gone",
+      "deleting a pod that does not exist",
       { resource: "pods", operation: "DELETE", namespace: "a", name: "gone" },
       '404 pod "gone" not found',
     ],
@@ -186,7 +186,7 @@ describe("NodeRestriction, beyond the recording", () => {
     });
   }
 
-  test("nodes without a name are nobody's, users outside system:nodes are not looked at", async () => {
+  test("nodes without a name are refused, users outside system:nodes are ignored", async () => {
     const request = { resource: "nodes", name: "n2", operation: "DELETE" } as const;
     const nameless = user("system:node:", "system:nodes");
     const why = '403 could not determine node from user "system:node:"';
@@ -195,7 +195,7 @@ describe("NodeRestriction, beyond the recording", () => {
     assert.equal(await check({ ...request, user: user("n1", "system:nodes") }), "admitted");
   });
 
-  test("a label may be neither set, changed nor removed; those that stay are no matter", () => {
+  test("a label cannot be set, changed or removed; unchanged labels are ignored", () => {
     const role = "node-role.kubernetes.io/worker";
     assert.deepEqual(forbiddenLabelChanges({ [role]: "" }, { [role]: "" }), []);
     assert.deepEqual(forbiddenLabelChanges({}, { [role]: "" }), [role]);
@@ -238,13 +238,13 @@ describe("certificate signing requests", () => {
     });
   }
 
-  test("the signer is the one that was stored, not the one in the request", async () => {
+  test("the stored signer counts, not the one in the request", async () => {
     const request = update("approver", "approval", "example.com/s", approved);
     const swapped = { ...request, oldObject: csr("example.com/other") };
     assert.match(await run(lab.auth.admission.certificateApproval, swapped), /^403 .*example.com\/other/);
   });
 
-  test("who signs needs the right to, who leaves certificate and conditions alone does not", async () => {
+  test("setting a certificate or conditions requires the permission to sign, other updates do not", async () => {
     const { certificateSigning } = lab.auth.admission;
     const signed = { certificate: "QQ==" };
     const why = '403 user not permitted to sign requests with signerName "example.com/s"';

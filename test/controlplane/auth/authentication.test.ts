@@ -51,7 +51,7 @@ describe("client certificates", () => {
     });
   }
 
-  test("a foreign CA of the same name is refused, and so is what is no certificate", async () => {
+  test("a foreign CA of the same name is refused, and so are bytes that are not a certificate", async () => {
     const foreign = await createAuthority(
       { clock: lab.clock, random: new SystemRandom() },
       { commonName: "kubernetes" },
@@ -85,7 +85,7 @@ describe("client certificates", () => {
 describe("bootstrap tokens", () => {
   const groups = ["system:bootstrappers", "system:bootstrappers:kubeadm:default-node-token", "system:authenticated"];
 
-  test("a good one is system:bootstrap:<id> with its extra groups", async () => {
+  test("a valid token is system:bootstrap:<id> with its extra groups", async () => {
     lab.registry.put("secrets", bootstrapTokenSecret("abcdef"));
     const result = await lab.auth.authenticator.authenticate({ authorization: "Bearer abcdef.0123456789abcdef" });
     assert.deepEqual(result, {
@@ -124,7 +124,7 @@ describe("bootstrap tokens", () => {
     });
   }
 
-  test("a secret of another type, or one that is being deleted, is no token", async () => {
+  test("a secret of another type, or one that is being deleted, is not a token", async () => {
     const other = { ...bootstrapTokenSecret("type00"), type: "Opaque" };
     const dying = bootstrapTokenSecret("dying0");
     lab.registry.put("secrets", other);
@@ -138,7 +138,7 @@ describe("bootstrap tokens", () => {
     }
   });
 
-  test("a good token is remembered for ten seconds after it was first accepted, not longer", async () => {
+  test("a valid token is cached for ten seconds after it was first accepted, not longer", async () => {
     const own = await startAuth();
     own.registry.put("secrets", bootstrapTokenSecret("abcdef", { expiration: "2026-11-20T12:00:04Z" }));
     const outcome = async () =>
@@ -152,7 +152,7 @@ describe("bootstrap tokens", () => {
     await own.auth.close();
   });
 
-  test("a refusal is not remembered: a token counts from the moment its secret is there", async () => {
+  test("a refusal is not cached: a token is valid as soon as its secret exists", async () => {
     const authorization = "Bearer later0.0123456789abcdef";
     assert.equal((await lab.auth.authenticator.authenticate({ authorization })).outcome, "rejected");
     lab.registry.put("secrets", bootstrapTokenSecret("later0"));
@@ -161,7 +161,7 @@ describe("bootstrap tokens", () => {
 });
 
 describe("which credential counts", () => {
-  test("a good token beside a bad certificate is accepted, a good certificate beside a bad token too", async () => {
+  test("a valid token is accepted despite an invalid certificate, and the other way round", async () => {
     lab.registry.put("secrets", bootstrapTokenSecret("abcdef"));
     const good = await clientCertificate(lab.ca, "jane", []);
     const withToken = await lab.auth.authenticator.authenticate({

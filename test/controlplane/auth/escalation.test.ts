@@ -47,12 +47,12 @@ async function write(who: UserInfo, object: KubeObject, oldObject?: KubeObject):
   }
 }
 
-test("who holds every rule may grant them, in whatever cut", async () => {
+test("a user who holds every rule can grant them in any split", async () => {
   assert.equal(await write(jane, role(["r", "list core pods", "get core pods =p", "get path /a/b"])), "admitted");
   assert.equal(await write(jane, binding("b", "held", ["User bob"])), "admitted");
 });
 
-test("what is not held is refused, and listed with its verbs together", async () => {
+test("rules that the user does not hold are refused, and listed with their verbs merged", async () => {
   const problem =
     'user "jane" (groups=["devs"]) is attempting to grant RBAC permissions not currently held:\n' +
     '{APIGroups:[""], Resources:["pods"], Verbs:["watch" "delete"]}\n' +
@@ -93,12 +93,12 @@ test("an update that changes no rule is not checked, one that adds a rule is", a
   assert.match(await write(jane, role(["more", "get core secrets", "get core nodes"]), more), /^403/);
 });
 
-test("only who may do everything sets an aggregationRule", async () => {
+test("only a user with all rights can set an aggregationRule", async () => {
   const aggregating = { ...role(["all"]), aggregationRule: { clusterRoleSelectors: [] } };
   assert.match(await write(jane, aggregating), /must have cluster-admin privileges to use the aggregationRule$/);
 });
 
-test("a role in a namespace is judged by the rights there", async () => {
+test("a role in a namespace is checked against the rights there", async () => {
   lab.registry.put(
     `rolebindings.${GROUP}`,
     binding("jane", "admin", ["User jane"], { namespace: "a", roleKind: "ClusterRole" }),

@@ -5,8 +5,8 @@ import type { Registry, ResourceStore, WatchOptions } from "../../../src/control
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 
 /**
- * Stored objects by resource, with one counter of revisions. `holdEvents` keeps watch events back, to show what happens
- * between a write and the event that tells of it.
+ * Stored objects by resource, with one counter of revisions. `holdEvents` delays watch events, to show what happens
+ * between a write and its event.
  */
 export class FakeRegistry implements Registry {
   readonly definitions = [];
@@ -41,7 +41,7 @@ export class FakeRegistry implements Registry {
     this.store(resource).remove(namespace, name);
   }
 
-  /** Lets the events out that were held back. */
+  /** Releases the delayed events. */
   releaseEvents(): void {
     this.holdEvents = false;
     for (const store of this.#stores.values()) store.release();
@@ -90,7 +90,7 @@ class FakeStore implements ResourceStore {
     for (const event of this.#held.splice(0)) this.#send(event);
   }
 
-  /** Ends every watch, as a broken connection to the storage would. */
+  /** Ends every watch, like a broken connection to the storage. */
   breakWatches(): void {
     for (const watcher of this.#watchers) watcher.close();
   }

@@ -51,7 +51,7 @@ for (const [what, spec, resource] of references) {
   });
 }
 
-test("two pods of a node hold an object until the last is gone", async () => {
+test("two pods of a node give access to an object until both are deleted", async () => {
   const spec = volume({ secret: { secretName: "x" } });
   putPod("p", "n1", spec);
   putPod("q", "n1", spec);
@@ -64,7 +64,7 @@ test("two pods of a node hold an object until the last is gone", async () => {
   assert.equal(await mayGet("secrets", "x"), false);
 });
 
-test("a pod that is not bound, or is a mirror pod, gives nothing", async () => {
+test("an unbound pod or a mirror pod gives no access", async () => {
   const spec = volume({ secret: { secretName: "x" } });
   putPod("p", undefined, spec);
   putPod("m", "n1", spec, { annotations: { "kubernetes.io/config.mirror": "h" } });
@@ -78,7 +78,7 @@ test("a pod counts before its watch event has arrived", async () => {
   assert.equal(await mayGet("secrets", "x"), true);
 });
 
-test("a volume is reached through the claim it is bound to, an attachment by the node it names", async () => {
+test("a volume is reached through its claim, an attachment through the node that it names", async () => {
   const put = (resource: string, name: string, spec: object) =>
     lab.registry.put(resource, { apiVersion: "v1", kind: "X", metadata: { name }, spec });
   put("persistentvolumes", "pv", { claimRef: { namespace: "a", name: "x" } });
@@ -96,7 +96,7 @@ test("a volume is reached through the claim it is bound to, an attachment by the
 });
 
 const since132 = [
-  // verb, resource, name, field selector ("none": the caller cannot say), refusal in v1.32 ("" = allowed)
+  // verb, resource, name, field selector ("none": unknown to the caller), refusal in v1.32 ("" = allowed)
   ["get", "nodes", "n1", "", ""],
   ["get", "nodes", "n2", "", "node 'n1' cannot read 'n2', only its own Node object"],
   ["list", "nodes", "", "", "node 'n1' cannot read all nodes, only its own Node object"],
@@ -137,7 +137,7 @@ for (const [verb, resource, name, fieldSelector, refusal] of since132) {
   });
 }
 
-/** Lets watch events that are on their way arrive. */
+/** Lets pending watch events arrive. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

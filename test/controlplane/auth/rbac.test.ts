@@ -79,7 +79,7 @@ describe("roles and bindings in the store", () => {
     assert.deepEqual([await allowed("a"), await allowed("b"), await allowed("")], [true, false, false]);
   });
 
-  test("system:masters may do everything, without a reason", async () => {
+  test("system:masters have all rights, without a reason", async () => {
     assert.deepEqual(await decide(user("x", "system:masters"), "delete", "nodes"), { allowed: true, reason: "" });
   });
 
@@ -101,7 +101,7 @@ describe("roles and bindings in the store", () => {
     assert.equal((await decide(jane, "get", "nodes")).allowed, true);
   });
 
-  test("an event older than the picture does not bring back what is gone", async () => {
+  test("an event older than the view does not restore a deleted object", async () => {
     lab.registry.holdEvents = true;
     put(binding("jane", "cluster-admin", ["User jane"]));
     lab.registry.remove("clusterrolebindings.rbac.authorization.k8s.io", undefined, "jane");
@@ -121,7 +121,7 @@ describe("roles and bindings in the store", () => {
     await settled(async () => !(await decide(jane, "get", "pods")).allowed);
   });
 
-  test("a broken watch is taken up again a second later", async () => {
+  test("a broken watch restarts a second later", async () => {
     const store = lab.registry.store("clusterrolebindings.rbac.authorization.k8s.io");
     put(binding("jane", "cluster-admin", ["User jane"]));
     assert.equal((await decide(jane, "get", "nodes")).allowed, true);
@@ -134,7 +134,7 @@ describe("roles and bindings in the store", () => {
     await settled(async () => !(await decide(jane, "get", "nodes")).allowed);
   });
 
-  test("refusals without a write in between cost no further lists", async () => {
+  test("refusals without a write in between need no further lists", async () => {
     const store = lab.registry.store("clusterroles.rbac.authorization.k8s.io");
     await decide(jane, "get", "nodes");
     const before = store.listCount;
@@ -158,14 +158,14 @@ describe("roles and bindings in the store", () => {
     assert.equal((await lab.auth.authorizer.rulesFor(jane, "b")).resourceRules.length, 1);
   });
 
-  test("a node's rules cannot be listed, and the answer says so", async () => {
+  test("a node's rules cannot be listed, and the response reports that", async () => {
     const rules = await lab.auth.authorizer.rulesFor(user("system:node:n", "system:nodes"), "a");
     assert.equal(rules.incomplete, true);
     assert.equal(rules.evaluationError, "node authorizer does not support user rule resolution");
   });
 });
 
-/** Lets pending promises run until `isTrue`; a hang is caught by the test's timeout. */
+/** Lets pending promises run until `isTrue`; the test's timeout catches a hang. */
 async function settled(isTrue: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 1_000; turn++) {
     if (await isTrue()) return;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 
-/** Beside the repository; not part of it. */
+/** Next to the repository; not part of it. */
 const RECORDING = "../shared/recordings/apiserver-v1.25/auth.json";
 
 export interface RecordedItem {
@@ -16,7 +16,7 @@ export interface RecordedItem {
   readonly response: { readonly status: number; readonly body?: unknown };
 }
 
-/** @returns undefined where the recordings are missing */
+/** @returns undefined if the recordings are missing */
 export function recordedAuth(): readonly RecordedItem[] | undefined {
   if (!existsSync(RECORDING)) return undefined;
   const { items } = JSON.parse(readFileSync(RECORDING, "utf8")) as { items: readonly Partial<RecordedItem>[] };

@@ -12,7 +12,7 @@ import { SystemRandom } from "../../../src/util/random.js";
 import { type AuthLab, bootstrapTokenSecret, clientCertificate, startAuth } from "./fixtures.js";
 import { type RecordedItem, recordedAuth } from "./recorded-auth.js";
 
-/** Requests of the recording that are refused, or not, by more than authentication, authorization and NodeRestriction. */
+/** Recorded requests whose result depends on more than authentication, authorization and NodeRestriction. */
 const DECIDED_ELSEWHERE: ReadonlySet<string> = new Set([
   "mirror pod with a service account", // the ServiceAccount plugin comes first
   "mirror pod with a secret volume",
@@ -21,8 +21,8 @@ const DECIDED_ELSEWHERE: ReadonlySet<string> = new Set([
 
 const items = recordedAuth();
 
-describe.skipIf(items === undefined)("who may what, as recorded (skipped where the recordings are missing)", () => {
-  test("every request of auth.json is let through or refused with the recorded text", async () => {
+describe.skipIf(items === undefined)("permissions as recorded (skipped where the recordings are missing)", () => {
+  test("every request of auth.json is allowed, or refused with the recorded message", async () => {
     const replay = await Replay.start();
     const wrong: string[] = [];
     for (const item of items ?? []) {
@@ -38,7 +38,7 @@ describe.skipIf(items === undefined)("who may what, as recorded (skipped where t
   });
 });
 
-/** `403 <message>`; undefined when the request got past the gates that are tested here */
+/** `403 <message>`; undefined when the request passed the tested checks */
 function recordedRefusal({ response }: RecordedItem): string | undefined {
   if (response.status !== 401 && response.status !== 403) return undefined;
   return `${response.status} ${(response.body as { message?: string }).message}`;
@@ -123,7 +123,7 @@ class Replay {
     return clientCertificate(foreign, "evil", ["system:masters"]);
   }
 
-  /** Runs NodeRestriction on what the request would store: good enough a merge for the bodies of the recording. */
+  /** Runs NodeRestriction on the object to store; the merge is good enough for the recorded bodies. */
   async #admit(item: RecordedItem, info: RequestInfo, user: UserInfo): Promise<void> {
     const { request } = item;
     const isView = info.subresource === "" || info.subresource === "status";
@@ -152,7 +152,7 @@ class Replay {
     return this.lab.registry.store(info.resource).objects.get(`${info.namespace}/${info.name}`);
   }
 
-  /** What the recorder did between its requests, and what controllers did. */
+  /** What the recorder and the controllers did between the requests. */
   #prepare(name: string): void {
     const { registry } = this.lab;
     const pod = (podName: string, nodeName: string, uid: string, volumes: readonly unknown[]): KubeObject => ({
@@ -188,7 +188,7 @@ class Replay {
     }
   }
 
-  /** Keeps what the recorded server stored, as far as later requests are judged by it. */
+  /** Stores what the recorded server stored, as far as later requests depend on it. */
   async remember({ name, request, response }: RecordedItem): Promise<void> {
     if (name === "token before it expires") await this.lab.clock.advance(5_000);
     if (name === "token with an unparsable expiration") await this.lab.clock.advance(7_000);

@@ -51,7 +51,7 @@ async function post(
   }
 }
 
-/** As it goes over the wire, without managedFields. */
+/** The form on the wire, without managedFields. */
 function comparable(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, field) => (key === "managedFields" ? undefined : field)));
 }
@@ -89,7 +89,7 @@ const access = (kind: string, spec: unknown, namespace?: string) => ({
 });
 const inA = { namespace: "a", verb: "get", resource: "pods" };
 
-describe("what the recording does not show", () => {
+describe("cases outside the recording", () => {
   const table = [
     // body namespace, path namespace, attributes, answer
     ["a", "a", { resourceAttributes: inA }, 201, ""],
@@ -112,7 +112,7 @@ describe("what the recording does not show", () => {
     });
   }
 
-  test("both kinds of attributes at once are one too many", async () => {
+  test("both kinds of attributes at once are refused", async () => {
     const spec = { resourceAttributes: inA, nonResourceAttributes: { path: "/x", verb: "get" } };
     const answer = await post(
       "selfsubjectaccessreviews.authorization.k8s.io",
@@ -123,7 +123,7 @@ describe("what the recording does not show", () => {
     assert.match(JSON.stringify(answer.body), /cannot be specified in combination with resourceAttributes/);
   });
 
-  test("SelfSubjectRulesReview needs a namespace, and tells a node that its list is not all", async () => {
+  test("SelfSubjectRulesReview needs a namespace, and reports that a node's list is incomplete", async () => {
     const body = access("SelfSubjectRulesReview", {});
     const resource = "selfsubjectrulesreviews.authorization.k8s.io";
     assert.equal((await post(resource, user("x"), body)).status, 400);
@@ -133,7 +133,7 @@ describe("what the recording does not show", () => {
     assert.equal(status["evaluationError"], "node authorizer does not support user rule resolution");
   });
 
-  test("SelfSubjectReview says who asks", async () => {
+  test("SelfSubjectReview returns the user", async () => {
     const who: UserInfo = { username: "jane", uid: "u1", groups: ["g"], extra: { k: ["v"] } };
     const answer = await post("selfsubjectreviews.authentication.k8s.io", who, {
       apiVersion: "authentication.k8s.io/v1",

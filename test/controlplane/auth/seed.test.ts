@@ -12,7 +12,7 @@ function seeded(kind: string, name: string): KubeObject | undefined {
   return seed.find((object) => object.kind === kind && object.metadata.name === name);
 }
 
-/** Without what the registry adds. */
+/** Omits the fields that the registry sets. */
 function comparable({ metadata, kind: _kind, apiVersion: _apiVersion, ...rest }: Partial<KubeObject>): unknown {
   const { name, labels, annotations } = metadata ?? {};
   return JSON.parse(JSON.stringify({ metadata: { name, labels, annotations }, ...rest }));
@@ -32,7 +32,7 @@ describe.skipIf(items === undefined)("the policy as recorded (skipped where the 
     });
   }
 
-  test("cluster role bindings, but for controllers', are the recorded ones, in order of their names", () => {
+  test("cluster role bindings, except those of controllers, are the recorded ones, sorted by name", () => {
     const list = (items ?? []).find(({ name }) => name === "clusterrolebindings")?.response.body as KubeList;
     const bindings = seed.filter(
       ({ kind, metadata }) => kind === "ClusterRoleBinding" && !metadata.name?.startsWith("system:controller:"),
@@ -69,7 +69,7 @@ test("admin holds what edit holds, edit what view holds; view reads no secrets",
   assert.ok(!rules("view").some((rule) => rule.includes('"secrets"')));
 });
 
-test("from v1.28 on everybody may ask who they are", () => {
+test("from v1.28 on all users can create a SelfSubjectReview", () => {
   const may = (kubeVersion: string) => JSON.stringify(rbacSeed({ kubeVersion })).includes("selfsubjectreviews");
   assert.deepEqual([may("1.25"), may("1.27"), may("1.28"), may("1.34")], [false, false, true, true]);
 });

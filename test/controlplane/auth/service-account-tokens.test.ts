@@ -31,7 +31,7 @@ const issue = (options: { pod?: KubeObject; seconds?: number; audiences?: string
     ...(options.pod === undefined ? {} : { pod: options.pod }),
   });
 
-/** `ok <username>` or the error that a TokenReview shows */
+/** `ok <username>`, or the error in a TokenReview */
 async function review(token: string, audiences?: string[]): Promise<string> {
   const result = await lab.auth.authenticator.authenticateToken(token, audiences);
   return result.user === undefined ? (result.error ?? "") : `ok ${result.user.username}`;
@@ -42,7 +42,7 @@ function claimsOf(token: string): Record<string, unknown> {
 }
 
 describe("a service account token", () => {
-  test("makes its holder the service account, in both groups, and names its pod", async () => {
+  test("authenticates the service account with both groups, and names its pod", async () => {
     const { token } = await issue({ pod });
     const result = await lab.auth.authenticator.authenticate({ authorization: `Bearer ${token}` });
     assert.deepEqual(result, {
@@ -65,11 +65,11 @@ describe("a service account token", () => {
     assert.equal(expirationTimestamp, "2026-11-20T12:10:00Z");
     await lab.clock.advance(660_000);
     assert.equal(await review(token), "ok system:serviceaccount:a:default");
-    await lab.clock.advance(10_000); // past the memory of good tokens
+    await lab.clock.advance(10_000); // past the lifetime of cached tokens
     assert.equal(await review(token), "[invalid bearer token, service account token has expired]");
   });
 
-  test("dies with its pod, and with its service account, though remembered for ten seconds", async () => {
+  test("becomes invalid with its pod or service account, although cached for ten seconds", async () => {
     const { token } = await issue({ pod });
     assert.match(await review(token), /^ok/);
     lab.registry.remove("pods", "a", "p");
@@ -81,7 +81,7 @@ describe("a service account token", () => {
     assert.equal(await review(unbound), '[invalid bearer token, serviceaccounts "default" not found]');
   });
 
-  test("is not good for a pod or account that was made anew under the same name", async () => {
+  test("is not valid for a pod or account that was recreated with the same name", async () => {
     const { token } = await issue({ pod });
     lab.registry.put("pods", { ...pod, metadata: { ...pod.metadata, uid: "other" } });
     assert.match(await review(token), /pod UID \(other\) does not match service account pod ref claim/);
@@ -89,7 +89,7 @@ describe("a service account token", () => {
     assert.match(await review(token), /service account UID \(new\) does not match claim/);
   });
 
-  test("is only good for its audiences", async () => {
+  test("is only valid for its audiences", async () => {
     const { token } = await issue({ audiences: ["vault", AUDIENCE] });
     assert.match(await review(token), /^ok/);
     assert.match(await review(token, ["vault"]), /^ok/);
@@ -127,7 +127,7 @@ describe("a service account token", () => {
 });
 
 describe("what is issued", () => {
-  test("an hour and seven seconds for a pod means a year, with a warning after the hour", async () => {
+  test("a pod's request for an hour and seven seconds gets a year, with a warning after the hour", async () => {
     const { token, expirationTimestamp } = await issue({ pod, seconds: 3_607 });
     assert.equal(expirationTimestamp, "2026-11-20T13:00:07Z");
     assert.deepEqual(claimsOf(token), {
@@ -183,7 +183,7 @@ describe("what is issued", () => {
   }
 });
 
-test("from v1.30 on a token has an id of its own and names its pod's node", async () => {
+test("from v1.30 on a token has an id and names its pod's node", async () => {
   const newer = await startAuth({
     kubeVersion: "1.30",
     serviceAccountKeyPem: privateKeyPem(await generatePrivateKey("ec")),
@@ -229,7 +229,7 @@ describe("discovery", () => {
     ["ec", "ES256"],
     ["rsa", "RS256"],
   ] as const) {
-    test(`${keyType}: a token of a key that is made when the first is asked for is good, and signed with ${algorithm}`, async () => {
+    test(`${keyType}: a token of a generated key is valid, and signed with ${algorithm}`, async () => {
       const own = await startAuth({ serviceAccountKeyType: keyType });
       own.registry.put("serviceaccounts", account);
       const options = { serviceAccount: account, audiences: [], expirationSeconds: 600 };
@@ -243,7 +243,7 @@ describe("discovery", () => {
     });
   }
 
-  test("what clients find out about the tokens", async () => {
+  test("token discovery", async () => {
     const own = await startAuth({ serviceAccountKeyType: "rsa" });
     const configuration = await own.auth.tokens.openIdConfiguration("https://127.0.0.1:6443");
     await own.auth.close();
@@ -256,7 +256,7 @@ describe("discovery", () => {
     });
   });
 
-  test("a stranger's token does not make a key", async () => {
+  test("a foreign token does not generate a key", async () => {
     const own = await startAuth();
     const { token } = await issue();
     const result = await own.auth.authenticator.authenticateToken(token);

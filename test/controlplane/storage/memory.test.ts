@@ -61,7 +61,7 @@ test("one counter of revisions, compare-and-swap on the modification revision", 
   assert.equal((await storage.get(`${PREFIX}a`)).revision, 4);
 });
 
-test("an exact list shows a moment of the past, in chunks too", async () => {
+test("an exact list shows an old revision, also in chunks", async () => {
   const { storage, put } = open();
   await put("a");
   await put("c", 1);
@@ -81,7 +81,7 @@ test("an exact list shows a moment of the past, in chunks too", async () => {
   assert.equal(await names({ atRevision: 1 }), " +0 @1");
 });
 
-test("a watch resumes from any revision that history has, and goes on live without a gap", async () => {
+test("a watch resumes from any revision in the history, and continues live without a gap", async () => {
   const { storage, put } = open();
   await put("a");
   await put("b");
@@ -107,7 +107,7 @@ test("an aborted watch ends normally and leaves nothing behind", async () => {
   assert.equal(storage.watcherCount, 0);
 });
 
-test("a watcher that does not read is cut off, the others go on", async () => {
+test("a watcher that does not read is disconnected, the others continue", async () => {
   const { storage, put } = open({ watchBacklog: { changes: 3 } });
   const slow = storage.watch(PREFIX, 1, anySignal())[Symbol.asyncIterator]();
   const first = slow.next();
@@ -124,7 +124,7 @@ test("a watcher that does not read is cut off, the others go on", async () => {
   await reading;
   assert.deepEqual(quick, [2, 3, 4, 5, 6, 7]);
   assert.equal((await first).value.revision, 2);
-  // What waited in the queue is still delivered, then comes the end.
+  // The queued events are still delivered, then the watch ends.
   for (const revision of [3, 4, 5]) assert.equal((await slow.next()).value.revision, revision);
   await assert.rejects(slow.next(), SlowWatcherError);
   assert.equal(storage.watcherCount, 0);
@@ -153,7 +153,7 @@ test("compaction: after 5 to 10 minutes exact reads of a revision end, watches f
   assert.deepEqual(await read(storage.watch(PREFIX, token, anySignal()), 1), ["put c 4"]);
 });
 
-test("compact() ends watches from before, too, for resources that are yet to come as well", async () => {
+test("compact() also ends watches from earlier revisions, even for new resources", async () => {
   const { storage, put } = open();
   await put("a");
   await put("b");
@@ -165,7 +165,7 @@ test("compact() ends watches from before, too, for resources that are yet to com
   await assert.rejects(storage.list(PREFIX, { atRevision: 2 }), CompactedError);
 });
 
-test("compactReads() ends exact reads from before; watches still resume from there", async () => {
+test("compactReads() ends exact reads of earlier revisions; watches still resume from them", async () => {
   const { storage, put } = open();
   await put("a");
   await put("b");
@@ -175,7 +175,7 @@ test("compactReads() ends exact reads from before; watches still resume from the
   assert.deepEqual(await read(storage.watch(PREFIX, 2, anySignal()), 1), ["put b 3"]);
 });
 
-test("history: beyond the newest 100 only young changes can be watched from", async () => {
+test("history: apart from the newest 100 changes, watches can only start from recent ones", async () => {
   const { clock, storage, put } = open();
   for (let i = 0; i < 150; i++) await put("a", i);
   assert.equal((await read(storage.watch(PREFIX, 1, anySignal()), 150)).length, 150);
@@ -183,11 +183,11 @@ test("history: beyond the newest 100 only young changes can be watched from", as
   await put("a", 150);
   await assert.rejects(read(storage.watch(PREFIX, 1, anySignal()), 1), { asked: 1, oldest: 52 });
   assert.equal((await read(storage.watch(PREFIX, 52, anySignal()), 100)).length, 100);
-  // Not compacted yet: an exact read still reaches back.
+  // Not compacted yet: an exact read still works.
   assert.equal((await storage.list(PREFIX, { atRevision: 2 })).entries[0]?.object.value, 0);
 });
 
-test("history: its size is bounded whatever the clock says", async () => {
+test("history: its size is bounded regardless of time", async () => {
   const { storage, put } = open({ history: { maxCount: 200 } });
   for (let i = 0; i < 1000; i++) await put("a", i);
   await assert.rejects(storage.list(PREFIX, { atRevision: 700 }), CompactedError);
@@ -195,7 +195,7 @@ test("history: its size is bounded whatever the clock says", async () => {
   await assert.rejects(read(storage.watch(PREFIX, 700, anySignal()), 1), CompactedError);
 });
 
-test("history: nor may its changes be larger together than a bound; the newest is always kept", async () => {
+test("history: the total size of its changes is bounded; the newest is always kept", async () => {
   const { storage, put } = open({ history: { maxBytes: 10_000 } });
   for (let i = 0; i < 10; i++) await put("a", "x".repeat(3000));
   await assert.rejects(read(storage.watch(PREFIX, 7, anySignal()), 1), CompactedError);

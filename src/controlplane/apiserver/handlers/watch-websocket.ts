@@ -10,8 +10,7 @@ import { hijack } from "../proxy/hijack.js";
 
 /**
  * Serves a watch as WebSocket messages, one per event, and ends it with a close frame. Refuses requests without an
- * Origin,
- * as golang.org/x/net/websocket's Handler does.
+ * Origin, as golang.org/x/net/websocket's Handler does.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/watch.go (WatchServer.HandleWS).
  */

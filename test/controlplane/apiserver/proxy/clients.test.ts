@@ -17,11 +17,11 @@ import { PODS, ProxyLab } from "./lab.js";
 
 const clock = new SystemClock();
 const never = new AbortController().signal;
-// Many ask at once.
+// Many clients connect at once.
 setMaxListeners(0, never);
 const RELEASES = ["1.25", "1.34"];
 
-/** `cat` gives stdin back, `exit N` ends so, anything else is an error of the runtime. */
+/** `cat` echoes stdin, `exit N` ends with code N, any other command is an error of the runtime. */
 const shell: Play = async (session, argv) => {
   const [name, argument = ""] = argv;
   if (name === "cat") {
@@ -64,7 +64,7 @@ async function opened(...request: Parameters<typeof exec>) {
 }
 
 describe("v5 since 1.30 is translated to SPDY", () => {
-  test("a command with its input, which is closed, its outputs and its success", async () => {
+  test("a command with input, a closed stdin, outputs and success", async () => {
     await using lab = await open("1.30");
     const session = await opened(lab, "v5", ["cat"]);
     assert.ok(session);
@@ -99,7 +99,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
     });
   }
 
-  test("a kubelet that is down, or refuses, is told on the error channel", async () => {
+  test("an unreachable or refusing kubelet is reported on the error channel", async () => {
     await using down = await open("1.30");
     await down.kubelet.close();
     await using refusing = await ProxyLab.open(
@@ -117,7 +117,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
     assert.equal(await message(refusing), "Internal error occurred: unable to upgrade connection: not you");
   });
 
-  test("a client that is gone ends the kubelet's stream; a kubelet that is gone ends the client's", async () => {
+  test("a client that disconnects ends the kubelet's stream, and the other way round", async () => {
     const gone = deferred<void>();
     const begun = [deferred<void>(), deferred<void>()];
     let count = 0;
@@ -140,7 +140,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
     assert.equal(status.status, "Failure");
   });
 
-  test("a status that came before the kubelet's connection broke is how the command ended", async () => {
+  test("a status received before the kubelet's connection broke is the command's result", async () => {
     const upgrade: FakeKubeletOptions["upgrade"] = async (request, socket, head) => {
       acceptSpdy(request, socket, ["v4.channel.k8s.io"]);
       let count = 0;
@@ -152,7 +152,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
         }
         if (++count === 4) break;
       }
-      // What was written leaves in this turn of the loop.
+      // The written bytes leave in this turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
       socket.destroy();
     };
@@ -177,7 +177,7 @@ describe("v5 since 1.30 is translated to SPDY", () => {
   });
 });
 
-test("v5 before 1.30: the kubelet refuses it with a 403 without words, and a client falls back to SPDY", async () => {
+test("v5 before 1.30: the kubelet refuses it with an empty 403, and a client falls back to SPDY", async () => {
   await using lab = await open("1.25");
   const refused = await exec(lab, "v5", ["cat"]);
   assert.ok(refused.outcome === "refused");
@@ -191,7 +191,7 @@ for (const [kubeVersion, first] of [
   ["1.25", "spdy"],
   ["1.31", "tunnel"],
 ] as const) {
-  test(`port-forward at ${kubeVersion}: ${first} is the first that is not refused; connections are apart`, async () => {
+  test(`port-forward at ${kubeVersion}: ${first} is the first accepted protocol; connections are separate`, async () => {
     await using lab = await open(kubeVersion, {
       forward: (connection) => (connection.port === 9 ? connection.fail("nothing listens on 9") : echo(connection)),
     });
@@ -264,7 +264,7 @@ for (const kubeVersion of RELEASES) {
       assert.deepEqual([String(stdout.read()), String(stderr.read())], ["typed", "warned"]);
     });
 
-    test("Attach: outputs as they come", async () => {
+    test("attach: outputs arrive as they are written", async () => {
       await using lab = await open(kubeVersion, {
         attach: async (session) => {
           await session.stdout?.write(Buffer.from("running"));

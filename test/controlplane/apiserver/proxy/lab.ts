@@ -5,7 +5,7 @@ import { Face } from "../support.js";
 
 export const PODS = "/api/v1/namespaces/default/pods";
 
-/** A control plane with a pod `p` (container `c`) on a node whose kubelet is a fake one. */
+/** A control plane with a pod `p` (container `c`) on a node with a fake kubelet. */
 export class ProxyLab implements AsyncDisposable {
   private constructor(
     readonly face: Face,
@@ -42,14 +42,14 @@ export class ProxyLab implements AsyncDisposable {
     if (status !== 201) throw new Error(`${status}: ${text}`);
   }
 
-  /** The server's address, and what an administrator shows it. */
+  /** The server's address, and an administrator's credentials. */
   get access() {
     const { hostname, port } = new URL(this.face.controlPlane.url);
     const { cert = "", key = "" } = this.face.admin;
     return { host: hostname, port: Number(port), ca: this.face.controlPlane.caPem, cert, key };
   }
 
-  /** Sends bytes on a connection of its own, as the administrator. */
+  /** Sends bytes on a new connection, as the administrator. */
   async raw(bytes: string): Promise<TLSSocket> {
     const socket = connect(this.access);
     socket.on("error", () => {});
@@ -64,7 +64,7 @@ export class ProxyLab implements AsyncDisposable {
   }
 }
 
-/** All that comes until the other side ends it. */
+/** Reads until the other side ends the connection. */
 export async function untilEnd(socket: TLSSocket): Promise<string> {
   let seen = "";
   socket.setEncoding("latin1");
@@ -75,7 +75,7 @@ export async function untilEnd(socket: TLSSocket): Promise<string> {
   return seen;
 }
 
-/** What comes until it holds this. */
+/** Reads until the text contains this. */
 export function untilSeen(socket: TLSSocket, wanted: string): Promise<string> {
   let seen = "";
   return new Promise((resolve, reject) => {

@@ -67,7 +67,7 @@ for (const [query, message] of bad) {
 }
 
 describe("a log that is followed", () => {
-  test("comes line by line, as the kubelet writes it", async () => {
+  test("arrives line by line, as the kubelet writes it", async () => {
     const following = deferred<ServerResponse>();
     await using lab = await ProxyLab.open({
       respond: (_request, response) => {
@@ -87,7 +87,7 @@ describe("a log that is followed", () => {
     assert.equal(answer.complete, true);
   });
 
-  test("a kubelet that breaks off: the answer does not look whole", async () => {
+  test("a kubelet that breaks off: the response does not look complete", async () => {
     const following = deferred<ServerResponse>();
     await using lab = await ProxyLab.open({ respond: (_request, response) => following.resolve(response) });
     const opening = lab.face.open(`${LOG}?follow=true`);
@@ -100,7 +100,7 @@ describe("a log that is followed", () => {
     assert.match(error.message, /aborted/);
   });
 
-  test("a client that is gone ends the kubelet's answer", async () => {
+  test("a client that disconnects ends the kubelet's response", async () => {
     const following = deferred<ServerResponse>();
     await using lab = await ProxyLab.open({
       respond: (_request, response) => {
@@ -115,7 +115,7 @@ describe("a log that is followed", () => {
     await once(kubelet, "close");
   });
 
-  test("a reader who stops slows the kubelet down", async () => {
+  test("a client that stops reading slows the kubelet down", async () => {
     const following = deferred<ServerResponse>();
     await using lab = await ProxyLab.open({ respond: (_request, response) => following.resolve(response) });
     const opening = lab.face.open(`${LOG}?follow=true`);
@@ -133,7 +133,7 @@ describe("a log that is followed", () => {
       for (let round = 0; round < 500 && !drained; round++) await settle(1);
       isFull = !drained;
     }
-    assert.ok(written < 64 << 20, `${written} bytes were written while nobody read`);
+    assert.ok(written < 64 << 20, `${written} bytes were written while the client did not read`);
     kubelet.end();
     let read = 0;
     for await (const bytes of await opening) read += (bytes as Buffer).length;
@@ -141,7 +141,7 @@ describe("a log that is followed", () => {
   });
 });
 
-test("a kubelet's certificate is checked only where its CA is known, and not when the client says so", async () => {
+test("a kubelet's certificate is verified only if its CA is configured, and not if the client opts out", async () => {
   const { certificatePem } = await makeAuthority();
   const respond = (_request: unknown, response: ServerResponse) => void response.end("hello");
   await using lab = await ProxyLab.open({ respond }, { kubeletCaPem: certificatePem });
@@ -154,7 +154,7 @@ test("a kubelet's certificate is checked only where its CA is known, and not whe
   assert.equal((await lab.face.ask(`${LOG}?insecureSkipTLSVerifyBackend=true`)).text, "hello");
 });
 
-test("a node elsewhere is answered as one where nobody listens, without being dialled", async () => {
+test("a foreign node address is reported as a refused connection without dialling", async () => {
   const addresses = [{ type: "InternalIP", address: "192.0.2.1" }];
   await using lab = await ProxyLab.open({}, {}, { addresses, daemonEndpoints: { kubeletEndpoint: { Port: 10250 } } });
   const { status, body } = await lab.face.ask(LOG);
@@ -179,7 +179,7 @@ for (const [subprotocol, wanted] of [
 }
 
 describe("the proxy to nodes and pods", () => {
-  test("passes requests and answers on, without what is of one connection only", async () => {
+  test("forwards requests and responses without hop-by-hop headers", async () => {
     await using lab = await ProxyLab.open({
       respond: (request, response) => {
         response.writeHead(201, {

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A pod's server, which the fake kubelet's forwarded connections lead to. @returns connections that are open */
+/** A pod's server, the target of the fake kubelet's forwarded connections. @returns open connections */
 async function lab(
   serve: (request: IncomingMessage, response: ServerResponse) => void,
   server: Server = createServer(),
@@ -37,7 +37,7 @@ async function lab(
       for await (const bytes of socket) await connection.write(bytes);
       await connection.end();
     })();
-    back.catch(() => {}); // the client has gone
+    back.catch(() => {}); // the client has disconnected
     for await (const bytes of connection.incoming) socket.write(bytes);
     socket.end();
     await back;
@@ -66,7 +66,7 @@ const echo = (request: IncomingMessage, response: ServerResponse) => {
 };
 
 describe("pods/proxy goes through the kubelet's port-forward", () => {
-  test("request and answer are passed on; the kubelet sees one port-forward", async () => {
+  test("request and response are forwarded; the kubelet sees one port-forward", async () => {
     const { face, kubelet, ports } = await lab(echo);
     const body = Buffer.from("payload");
     const headers = { "X-Mine": "1", Authorization: "Basic c2VjcmV0" };
@@ -81,14 +81,14 @@ describe("pods/proxy goes through the kubelet's port-forward", () => {
     );
   });
 
-  test("a pod that speaks TLS: its certificate is not looked at", async () => {
+  test("a pod that serves TLS: its certificate is not verified", async () => {
     const { certificatePem, keyPem } = await makeLeaf(await makeAuthority(), {});
     const { face } = await lab(echo, createTlsServer({ cert: certificatePem, key: keyPem }));
     const { status, headers } = await face.ask(`${PODS}/https:far:443/proxy/x`);
     assert.deepEqual([status, headers["x-pod"]], [201, "yes"]);
   });
 
-  test("megabytes come whole, and nothing stays open", async () => {
+  test("megabytes arrive complete, and nothing stays open", async () => {
     const bytes = Buffer.alloc(3_000_000, 7);
     const { face, open } = await lab((_request, response) => void response.end(bytes));
     const { text } = await face.ask(`${PODS}/far/proxy/x`);

@@ -6,7 +6,7 @@ import { ProxyLab } from "./lab.js";
 const PREFIX = "kubelet subresource: ";
 
 describe.skipIf(MISSING_RECORDINGS !== undefined)(
-  `what a real API server says (needs ${MISSING_RECORDINGS ?? ""})`,
+  `responses of a real API server (needs ${MISSING_RECORDINGS ?? ""})`,
   () => {
     let lab: ProxyLab;
     beforeAll(async () => {
@@ -14,7 +14,7 @@ describe.skipIf(MISSING_RECORDINGS !== undefined)(
       await lab.pod("l1", ["c"], "n");
       await lab.pod("l4", ["c"]);
       await lab.pod("two", ["a", "b"], "n");
-      // Nobody listens there any more.
+      // No server listens there any more.
       await lab.kubelet.close();
     });
     afterAll(() => lab[Symbol.asyncDispose]());

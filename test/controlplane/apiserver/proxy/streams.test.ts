@@ -58,7 +58,7 @@ for (const [asked, wanted] of locations) {
 }
 
 describe("an upgrade", () => {
-  test("joins client and kubelet byte for byte, with what was sent early, until the kubelet ends", async () => {
+  test("joins client and kubelet byte for byte, including early bytes, until the kubelet ends", async () => {
     await using lab = await ProxyLab.open({
       upgrade(_request, socket, head) {
         socket.write(`${SWITCHED}hello `);
@@ -77,7 +77,7 @@ describe("an upgrade", () => {
     await Promise.all([...lab.kubelet.sockets].map((socket) => once(socket, "close")));
   });
 
-  test("a client that is gone ends the kubelet's connection, also before its answer", async () => {
+  test("a client that disconnects ends the kubelet's connection, also before its response", async () => {
     const begun = deferred<void>();
     const ended = deferred<void>();
     await using lab = await ProxyLab.open({
@@ -94,7 +94,7 @@ describe("an upgrade", () => {
     await ended.promise;
   });
 
-  test("a kubelet that is gone in the middle ends the client's connection", async () => {
+  test("a kubelet that disconnects midway ends the client's connection", async () => {
     await using lab = await ProxyLab.open({
       upgrade: (_request, socket) => {
         socket.write(SWITCHED);
@@ -105,7 +105,7 @@ describe("an upgrade", () => {
     assert.ok(seen.startsWith("HTTP/1.1 101 "), seen);
   });
 
-  test("a server that closes ends what is open", async () => {
+  test("a server that closes ends open streams", async () => {
     const lab = await ProxyLab.open({ upgrade: (_request, socket) => void socket.write(SWITCHED) });
     const client = await lab.raw(upgradeText("POST", EXEC, SPDY));
     await untilSeen(client, "SPDY/3.1\r\n\r\n");
@@ -128,7 +128,7 @@ describe("an upgrade", () => {
     ],
   ] as const;
   for (const [answer, wanted] of refusals) {
-    test(`that is refused with ${answer.slice(9, 12)} is refused in the kubelet's words`, async () => {
+    test(`that is refused with ${answer.slice(9, 12)} is refused with the kubelet's message`, async () => {
       await using lab = await ProxyLab.open({ upgrade: (_request, socket) => void socket.end(answer) });
       assert.equal(await untilEnd(await lab.raw(upgradeText("POST", EXEC, SPDY))), wanted);
     });
@@ -147,7 +147,7 @@ describe("an upgrade", () => {
     });
   }
 
-  test("to a kubelet that is down, elsewhere, or of a CA that nobody trusts", async () => {
+  test("to a kubelet that is down, elsewhere, or has an untrusted CA", async () => {
     const trusted = await makeAuthority();
     const stranger = await makeLeaf(trusted, { ip: ["192.0.2.7"] });
     const table = [
@@ -181,7 +181,7 @@ describe("an upgrade", () => {
     }
   });
 
-  test("with a body, of a path that is no stream, of somebody who may not", async () => {
+  test("with a body, for a path that is not a stream, without permission", async () => {
     await using lab = await ProxyLab.open();
     const table = [
       [upgradeText("POST", EXEC, [...SPDY, "Content-Length: 3"]), /^HTTP\/1\.1 400 /],
@@ -218,7 +218,7 @@ describe("an upgrade", () => {
     await Promise.all([...lab.kubelet.sockets].map((socket) => once(socket, "close")));
   });
 
-  test("what it does is told: whom it asks, what was agreed, how it ended", async () => {
+  test("the trace reports the kubelet, the protocol and the end of the stream", async () => {
     await using lab = await ProxyLab.open({
       upgrade: (_request, socket) => {
         socket.write(SWITCHED);
